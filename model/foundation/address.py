@@ -1,11 +1,10 @@
-"""MongoDB addresses, taken apart where the driver takes them apart, with the parts that are secret told from the rest.
+"""MongoDB addresses, taken apart as the driver does it, with the secret parts marked.
 
-Nothing of an address is lost or written anew but what is asked for: options stay in their order and spelling, known or
-not. Parts are percent-encoded as they came; methods take and give plain text, decoded as the driver does it: ``+`` is a
-blank.
+Only what is asked for changes: all other options, known or not, keep their order and spelling. The parts stay
+percent-encoded as they came; methods take and return plain text, decoded as by the driver: ``+`` is a blank.
 
-One option is Palimpsest's own: ``ssh=user@host`` leads through another computer. It stands in the address so that a
-server behind one computer is never taken for another of that name behind a second.
+Palimpsest adds one option of its own: ``ssh=user@host`` connects through another computer. It is part of the address
+so that two servers with the same name, each behind another computer, are not mistaken for one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 DOTS = "••••"
-"""Stands for a secret that is there and not shown."""
+"""Shown in place of a secret that is present."""
 
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<rest>.*)", re.DOTALL)
 _PROPERTIES = "authmechanismproperties"
@@ -48,10 +47,10 @@ class Address(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Address | None:
-        """An address taken apart; None for what has no scheme, as a path or ``sample:``.
+        """Take an address apart; None if it has no scheme, such as a path or ``sample:``.
 
-        A password may hold any character that people paste: where it makes the address ambiguous, the reading that
-        hides more is taken, and :meth:`trouble` says that the driver would read it otherwise.
+        People paste passwords with any character. If that makes the address ambiguous, the reading that hides more is
+        taken, and :meth:`trouble` says that the driver would read it otherwise.
         """
         match = _URI.fullmatch(text)
         if match is None:
@@ -88,12 +87,12 @@ class Address(Struct, frozen=True):
 
     @property
     def by_dns(self) -> bool:
-        """Whether DNS knows the hosts: ``mongodb+srv://``, which means TLS without saying so."""
+        """Whether the hosts come from DNS (``mongodb+srv://``), which implies TLS."""
         return self.scheme.lower() == "mongodb+srv://"
 
     @property
     def is_near(self) -> bool:
-        """Whether all its hosts are this computer."""
+        """Whether all hosts are this computer."""
         names = [re.sub(r":\d*$", "", host) for host in self.hosts.split(",")]
         return (
             not self.by_dns
@@ -103,36 +102,38 @@ class Address(Struct, frozen=True):
 
     @property
     def user_name(self) -> str:
-        """The user; "" without one."""
+        """The user; "" if there is none."""
         return unquote_plus(self.user or "")
 
     @property
     def password_text(self) -> str:
-        """The password; "" without one."""
+        """The password; "" if there is none."""
         return unquote_plus(self.password or "")
 
     @property
     def database(self) -> str:
-        """The database that the address names; "" where it names none."""
+        """The database in the address; "" if there is none."""
         return unquote_plus(self.path[1:]).partition(".")[0]
 
     def option(self, name: str) -> str:
-        """The value of an option, whatever its case; the last one counts, as for the driver. "" without it."""
+        """The value of an option, in any case; "" if it is missing. Of several, the last one counts, as for the
+        driver.
+        """
         found = [value for key, value in self._pairs() if key.lower() == name.lower()]
         return unquote_plus(found[-1]) if found else ""
 
     def mechanism_property(self, name: str) -> str:
-        """A value in ``authMechanismProperties``; "" without it."""
+        """A value in ``authMechanismProperties``; "" if it is missing."""
         return next((value for key, value in _properties(self.option(_PROPERTIES)) if key == name), "")
 
     @property
     def mechanism(self) -> str:
-        """The way of logging in that the address names; "" leaves it to user, password and server."""
+        """The authentication mechanism in the address; "" lets driver and server choose one."""
         return self.option("authMechanism").upper()
 
     @property
     def uses_tls(self) -> bool:
-        """Whether the connection is encrypted: said, or meant by the scheme or by one of the options for TLS."""
+        """Whether the connection is encrypted: stated, or implied by the scheme or by an option for TLS."""
         said = self.option("tls") or self.option("ssl")
         if said:
             return said == "true"
@@ -149,29 +150,29 @@ class Address(Struct, frozen=True):
     # --- with another part
 
     def with_user(self, name: str) -> Address:
-        """For another user; "" for none, and then without a password."""
+        """A copy for another user; "" removes the user and the password."""
         user = quote(name, safe="") if name else None
         return replace(self, user=user, password=self.password if name else None)
 
     def with_password(self, password: str | None) -> Address:
-        """With another password; None for none."""
+        """A copy with another password; None removes it."""
         return replace(self, password=None if password is None else quote(password, safe=""))
 
     def with_option(self, name: str, value: str) -> Address:
-        """With another value of an option, at its place or at the end; "" takes it out."""
+        """A copy with another value of an option, in its place or at the end; "" removes the option."""
         return self._with_piece(name, f"{name}={quote(value, safe='/:,$')}" if value else "")
 
     def without_ssh(self) -> Address:
-        """As the driver takes it: the option ``ssh`` is one of Palimpsest alone."""
+        """A copy for the driver, without the option ``ssh``, which only Palimpsest knows."""
         return self._with_piece("ssh", "")
 
     def with_mechanism_property(self, name: str, value: str) -> Address:
-        """With another value in ``authMechanismProperties``; "" takes it out."""
+        """A copy with another value in ``authMechanismProperties``; "" removes it."""
         pairs = [(key, was) for key, was in _properties(self.option(_PROPERTIES)) if key != name]
         return self._with_properties([*pairs, (name, value)] if value else pairs)
 
     def with_tls(self, on: bool) -> Address:
-        """With or without TLS, said only where the address would mean the opposite."""
+        """A copy with or without TLS, stated only if the address would imply the opposite."""
         other = self._with_piece("ssl", "")._with_piece("tls", "")
         if not on:  # the driver takes no other option for TLS beside that
             for name in ("CAFile", "CRLFile", "CertificateKeyFile", "CertificateKeyFilePassword"):
@@ -202,11 +203,11 @@ class Address(Struct, frozen=True):
     # --- secrets
 
     def without_secrets(self) -> Address:
-        """As it may be shown and kept: no password, no secret option."""
+        """A copy to show and to store: no password, no secret option."""
         return self._without("")
 
     def masked(self) -> Address:
-        """As it may be shown where it is typed: dots for each secret."""
+        """A copy to show in an input field: dots in place of each secret."""
         return self._without(DOTS)
 
     def _without(self, instead: str) -> Address:
@@ -225,7 +226,7 @@ class Address(Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All secrets in it, as they were written and as plain text."""
+        """All secrets in the address, as written and as plain text."""
         found = [] if self.password is None else [self.password]
         for name, value in self._pairs():
             if name.lower() == _PROPERTIES:
@@ -236,7 +237,7 @@ class Address(Struct, frozen=True):
         return tuple(dict.fromkeys(each for one in found for each in (one, unquote_plus(one)) if each))
 
     def unmasked(self, known: Address | None) -> Address:
-        """With the secrets of a known address where dots stand for them; dots that nobody knows are taken out."""
+        """A copy with the secrets of ``known`` in place of dots; dots that ``known`` cannot fill are removed."""
         other = self
         if self.password is not None and set(self.password) == {DOTS[0]}:
             there = known is not None and self.password == DOTS
@@ -252,7 +253,9 @@ class Address(Struct, frozen=True):
         return other
 
     def completed(self, known: Address) -> Address:
-        """With the secrets of an address that is this one but for them; its own go first."""
+        """A copy that takes missing secrets from ``known``, an address that differs only in these; its own secrets
+        stay.
+        """
         other = known if self.password is None else replace(known, password=self.password)
         for name, value in self._pairs():
             if _is_secret(name):
@@ -264,12 +267,12 @@ class Address(Struct, frozen=True):
 
     @property
     def lacks_password(self) -> bool:
-        """Whether it names a user and no password, with a way of logging in that wants one."""
+        """Whether it names a user but no password, and its mechanism needs one."""
         return bool(self.user) and self.password is None and self.mechanism not in _WITHOUT_PASSWORD
 
     @property
     def may_lack_secrets(self) -> bool:
-        """Whether it may have had secrets that were taken out: a password, a key's password, a session token."""
+        """Whether secrets may have been removed from it: a password, a key's password, a session token."""
         named = self.lacks_password or (bool(self.user) and self.password is None and self.mechanism == "GSSAPI")
         aws = self.mechanism == "MONGODB-AWS" and bool(self.user)
         keyed = self.option("tlsCertificateKeyFile") and not self.option("tlsCertificateKeyFilePassword")
@@ -279,7 +282,7 @@ class Address(Struct, frozen=True):
     # --- what is wrong with it
 
     def trouble(self) -> str:
-        """Why it would not be used as it was meant, one sentence; "" where nothing speaks against it."""
+        """Why the driver would not read it as intended, one sentence; "" if nothing is wrong."""
         if (blank := _NOT_IN_HOSTS.search(self.hosts)) or not self.hosts.strip(","):
             if blank is None:
                 return "The address names no host; write mongodb://host:27017/."
@@ -300,7 +303,7 @@ class Address(Struct, frozen=True):
 
 
 def _divides(head: str, options: str) -> bool:
-    """Whether a "?" stands between hosts and options, and not within a password: there is an "@" behind it."""
+    """Whether a "?" separates hosts and options; it is part of a password if an "@" follows."""
     if "@" not in head and "/" not in head and ":" in head + options.rpartition("@")[0]:
         return False
     hosts = head.rpartition("@")[2].partition("/")[0]

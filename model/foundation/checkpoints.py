@@ -1,4 +1,4 @@
-"""Checkpoints: how long work tells of its progress, and how it is stopped."""
+"""Checkpoints: long work reports its progress at them, and can be stopped there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Checkpoint: TypeAlias = Callable[[int, int | None], None]
-"""Called between steps of long work with (done, of how many or None); raises ``Cancelled`` to stop it."""
+"""Called between the steps of long work with (done, total or None); raises ``Cancelled`` to stop the work."""
 
 
 def no_checkpoint(done: int, total: int | None) -> None:
-    """The checkpoint of work that nobody watches."""
+    """The checkpoint of work whose progress nobody watches."""

@@ -1,4 +1,4 @@
-"""How the hash of a content is made: algorithm, bytes, order of fields, and the form in which it is stored."""
+"""How a content is hashed: algorithm, bytes, order of fields, and the stored form of the hash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Encoding = Literal["hex", "hex-upper", "base64", "binary"]
 
 SIZES: dict[Algorithm, int] = {"sha1": 20, "sha256": 32, "md5": 16, "sha512": 64}
 _HASHES = {name: getattr(hashlib, name) for name in SIZES}
-"""Asked for by its name each time, an algorithm is looked up anew, which takes longer than hashing a document."""
+"""Kept because looking up an algorithm by name takes longer than hashing a document."""
 _NAMES = {"sha1": "SHA-1", "sha256": "SHA-256", "md5": "MD5", "sha512": "SHA-512"}
 _ORDERS = {"stored": "", "sorted": ", names sorted", "sorted-top": ", names at the top sorted"}
 _ENCODINGS = {
@@ -41,11 +41,11 @@ _JSON_ONLY = ("separators", "ascii", "values")
 
 
 class HashRecipe(Struct, frozen=True):
-    """How a content becomes its hash; unless stated otherwise as the published pattern does, SHA-1 of its BSON in hex.
+    """How a content is hashed. The default is the published pattern: SHA-1 of its BSON, in hex.
 
-    ``keys``: the order of field names, as stored, or sorted at every depth or at the top alone. ``id``: whether ``_id``
-    stands before the content. The last three are about JSON: the spaces, whether other characters are escaped, and
-    whose words stand for what JSON has none for.
+    ``keys``: field names as stored, sorted at every depth, or sorted at the top only. ``id``: whether ``_id``
+    precedes the content. The last three concern JSON: the spaces, whether non-ASCII characters are escaped, and which
+    library's words stand for values that JSON lacks.
     """
 
     algorithm: Algorithm = "sha1"
@@ -60,15 +60,15 @@ class HashRecipe(Struct, frozen=True):
     # --- computing
 
     def value(self, content: bytes, id: Value | None = None, like: Value | None = None) -> Value:
-        """The hash of a content as it is stored; ``id`` is its document's ``_id``, where that may be known.
+        """The hash of a content in its stored form; ``id`` is the document's ``_id``, if known.
 
-        A Binary gets the subtype of ``like``. Raises ``Refused`` where the recipe cannot say this content.
+        A Binary gets the subtype of ``like``. Raises ``Refused`` if the recipe cannot represent the content.
         """
         made = _HASHES[self.algorithm](self.hashed(content, id), usedforsecurity=False)
         return self.stored(made.digest(), like)
 
     def stored(self, digest: bytes, like: Value | None = None) -> Value:
-        """A digest as it is stored."""
+        """A digest in its stored form."""
         match self.encoding:
             case "binary":
                 subtype = like.data[4:5] if like is not None and like.type == c.BINARY else b"\0"
@@ -80,7 +80,7 @@ class HashRecipe(Struct, frozen=True):
         return _text(digest.hex().encode())
 
     def hashed(self, content: bytes, id: Value | None = None) -> bytes:
-        """The bytes that are hashed; raises ``Refused`` where there are none for this content."""
+        """The bytes that are hashed; raises ``Refused`` if the recipe cannot represent the content."""
         if self.id:
             if id is None:
                 raise Refused("The hash covers _id, so it is known only once the document has one.")
@@ -93,7 +93,7 @@ class HashRecipe(Struct, frozen=True):
         return _sorted(Value.document(content)).data if self.keys == "sorted" else content
 
     def could_be(self, stored: Value) -> bool:
-        """Whether a stored value has the type and the length of such a hash."""
+        """Whether a stored value has the type and length of such a hash."""
         size = SIZES[self.algorithm]
         if self.encoding == "binary":
             return stored.type == c.BINARY and len(stored.data) == 5 + size
@@ -109,7 +109,7 @@ class HashRecipe(Struct, frozen=True):
 
     @property
     def is_published(self) -> bool:
-        """Whether it makes the bytes of the published pattern, whatever the algorithm and the encoding."""
+        """Whether it hashes the bytes of the published pattern, with any algorithm and encoding."""
         return not self.id and self.over == "bson" and self.keys == "stored"
 
     # --- words
@@ -133,7 +133,7 @@ class HashRecipe(Struct, frozen=True):
 
     @property
     def table(self) -> dict[str, Any]:
-        """The recipe as its table in a profile: what :meth:`read` makes the same of again."""
+        """The recipe as a table of a profile, which :meth:`read` reads back."""
         always = ("algorithm", "over", "keys", "encoding")
         default = HashRecipe(values=self.values, **_SPELLINGS.get(self.values, {}))
         found: dict[str, Any] = {}
@@ -146,7 +146,7 @@ class HashRecipe(Struct, frozen=True):
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> HashRecipe:
-        """The recipe that a table states; raises ``ValueError`` that says what is wrong with it."""
+        """The recipe in a table of a profile; raises ``ValueError`` that says what is wrong with the table."""
         for key, value in table.items():
             if key not in _CHOICES:
                 raise ValueError(f"has no key {key!r}; its keys are {', '.join(_CHOICES)}")
@@ -203,7 +203,7 @@ def _sorted(value: Value) -> Value:
 
 
 def _ways() -> Iterator[HashRecipe]:
-    """Every way to make bytes of a content, those that are met most often first."""
+    """Every recipe for the bytes of a content, the most common first."""
     yield HashRecipe()
     keys: tuple[Keys, ...] = ("sorted", "stored")
     for values, order, separators, ascii in product(get_args(Dialect), keys, get_args(Separators), (True, False)):
@@ -223,14 +223,14 @@ def _shapes() -> tuple[HashRecipe, ...]:
 
 
 def shape_of(stored: Value | None) -> HashRecipe | None:
-    """The recipe of the published pattern with the algorithm and the encoding that a stored value looks like."""
+    """The published pattern's recipe with the algorithm and encoding of a stored value's type and length."""
     if stored is None:
         return None
     return next((each for each in _shapes() if each.could_be(stored)), None)
 
 
 def recipes_like(stored: Value) -> tuple[HashRecipe, ...]:
-    """Every recipe known whose hashes look like a stored value."""
+    """Every known recipe whose hashes have the type and length of a stored value."""
     shape = shape_of(stored)
     return () if shape is None else _ways_to(shape.algorithm, shape.encoding)
 

@@ -1,7 +1,7 @@
-"""Characters that a reader does not see, or that a terminal or a line of text acts on, written as their codes.
+"""Escapes invisible characters, and characters that a terminal or a line of text would act on.
 
-They are control characters (C0, C1 and delete), those that turn the direction of writing round, those of no width,
-line separators, half characters, and those that Unicode does not assign. A joiner stays between the letters or pictures
+These are control characters (C0, C1 and delete), changes of writing direction, characters without width, line
+separators, lone surrogates, and code points that Unicode does not assign. A joiner stays between letters or pictures
 that it joins.
 """
 
@@ -15,38 +15,38 @@ _ACTING = (
     r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
     r"\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffc\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-# Joiners are a part of Arabic, Indian and Mongolian writing, and of pictures that are made of several.
+# Joiners belong to Arabic, Indian and Mongolian writing, and to emoji composed of several.
 _JOINED = r"\u0600-\u109f\u1780-\u18af\u200d\u2190-\u2bff\u3030\ufe0f\U0001f000-\U0001faff"
 _MARKS = str.maketrans({"\n": "↵", "\t": "⇥"})
 
 
 @cache
 def _hidden() -> re.Pattern[str]:
-    """They are looked for in what is not plain ASCII; what a start says is."""
+    """Made on first use: the ASCII texts of a start never need it."""
     return re.compile(rf"[{_ACTING}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
 
 
 def escaped(text: str) -> str:
-    """The text with each such character as JSON writes its code: ``\\u202e``, with two of them beyond ``\\uffff``."""
+    r"""The text with each such character as its JSON escape: ``\\u202e``, two of them beyond ``\\uffff``."""
     if text.isascii() and text.isprintable():
         return text
     return _hidden().sub(_code, text)
 
 
 def visible(text: str) -> str:
-    """Text of several lines as it reaches a person: only its line breaks and tabs are not shown as codes."""
+    """Text of several lines for people: escaped except for line breaks and tabs."""
     if text.isascii() and text.isprintable():
         return text
     return "\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n"))
 
 
 def plain(text: str) -> str:
-    """Text on one line: a line break as ↵, a tab as ⇥, other characters that are not seen as their code."""
+    """Text on one line: line breaks as ↵, tabs as ⇥, other hidden characters escaped."""
     return escaped(text) if text.isprintable() else escaped(text.translate(_MARKS))
 
 
 def escaped_once(text: str) -> str:
-    """As :func:`escaped` in Python's and TOML's form: one longer code beyond ``\\uffff``."""
+    r"""Escape as :func:`escaped` does, in the form of Python and TOML: one longer code beyond ``\\uffff``."""
     return _hidden().sub(
         lambda found: _code(found) if found.group() < "\U00010000" else f"\\U{ord(found.group()):08x}", text
     )

@@ -1,6 +1,6 @@
-"""News of writes: whoever shows stored documents hears of each write to them, whichever window or page sent it.
+"""News of writes: every view hears of each write to the documents that it shows, from any window or page.
 
-Writes are told by the gateway, from the thread that sent them; those of other programs by whoever notices them.
+The gateway tells of its writes, in the thread that sent them; whoever notices another program's write tells of it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 
 class News(Struct, frozen=True):
-    """The end of a write. ``data`` is ``Session.data`` of every session that reads what was written."""
+    """The end of a write. ``data`` is ``Session.data`` of every session that reads the written collection."""
 
     data: str
-    outcome: Outcome  # without an entry where the write was somebody else's
+    outcome: Outcome  # without an entry if another program wrote
 
     @property
     def moved(self) -> bool:
-        """Whether stored documents may be others now.
+        """Whether stored documents may have changed.
 
-        A conflict tells that somebody else was faster, and even a refused write may have left a copy in an archive.
+        True for a conflict, because somebody else wrote, and for a refused write, which may have left a copy in an
+        archive.
         """
         return self.outcome.kind != "skipped"
 
@@ -34,11 +35,11 @@ _listeners: list[Listener] = []
 
 
 def listen(listener: Listener) -> None:
-    """Have each news told to ``listener``, in the thread of whoever tells it, for as long as the program runs."""
+    """Call ``listener`` with all news until the program ends, in the thread that tells them."""
     _listeners.append(listener)
 
 
 def tell(news: News) -> None:
-    """Tell news to all who listen."""
+    """Tell news to all listeners."""
     for listener in _listeners:
         listener(news)

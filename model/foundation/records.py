@@ -1,4 +1,4 @@
-"""The values that the model hands to those who draw or print them; all frozen.
+"""The values that the model returns for display; all frozen.
 
 Documents are raw BSON (``bytes``), single values are :class:`model.values.canonical.Value`, times are UTC.
 """
@@ -24,52 +24,52 @@ State: TypeAlias = Literal["present", "missing", "unproven", "damaged"]
 Doubt: TypeAlias = Literal["gap", "undated", "clock", "content", "above", "deleted"]
 
 Contents: TypeAlias = Literal[False, True, "all"]
-"""Whether versions come with their contents; "all" where every one of them is going to be read: by one query then."""
+"""Whether versions include their contents; "all" if each one will be read, so that one query fetches them."""
 
 Raw: TypeAlias = bytes
-"""A document as BSON; the classes below have a length called ``bytes``, which hides the type of that name."""
+"""A document as BSON. Classes below have a field ``bytes`` (a length), which hides the type ``bytes``."""
 
 Count: TypeAlias = Callable[[bytes, bytes], int]
-"""How many fields differ between two contents."""
+"""The number of fields that differ between two contents."""
 
 
 class CollectionInfo(Struct, frozen=True):
-    """A collection, with its recognised or stated layout and the grounds for that."""
+    """A collection with its layout, recognised or stated, and the reasons for it."""
 
     ns: str
     layout: str  # versions, flagged, embedded, archive, deltas, stream, hashed, plain, sequence, processed, pending
     fields: Mapping[str, str]  # role -> field name, as in a profile
-    documents: int | None  # None: not counted in the time allowed
+    documents: int | None  # None: not counted within the time limit
     confidence: float  # 0 to 1; 1 where a profile states it
     why: str
     belongs_to: str | None = None  # an archive's ns names the ns of the current documents
     alternatives: tuple[str, ...] = ()  # other layouts that fit as well
     about: str = ""  # the layout, in a few words
     where: str = ""  # the place of this collection's versions, in a few words
-    numbering: str = ""  # how versions get their numbers, with the promises of that; "" where they have none
-    writer: str = ""  # the program that writes the history, as people know it; "" where it is the users' own
-    read_only: bool = False  # nothing is written to it from here, whatever the connection allows
-    hashing: str = ""  # how the hash that is the version is made, or why nobody knows; "" where there is none
-    unversioned: bool = False  # its documents are just documents, of which nothing tells versions apart
-    about_others: bool = False  # its documents are entries about documents of other collections
+    numbering: str = ""  # how versions are numbered, and what that guarantees; "" if there are no numbers
+    writer: str = ""  # the program that writes the history, by its usual name; "" for the users' own
+    read_only: bool = False  # nothing is ever written to it from here, whatever the connection allows
+    hashing: str = ""  # how the hash that serves as version is made, or why it is unknown; "" if there is none
+    unversioned: bool = False  # its documents are plain documents without versions
+    about_others: bool = False  # its documents describe documents of other collections
     counts: Counting = ""  # what is counted in it
-    doubt: str = ""  # what all the data say against its profile, one sentence; nothing is written by it then
+    doubt: str = ""  # how the data contradict its profile, one sentence; then nothing is written
 
     @property
     def keeps_history(self) -> bool:
-        """Whether its documents have versions that can be told apart."""
+        """Whether its documents have distinguishable versions."""
         return ("version" in self.fields or bool(self.writer)) and self.belongs_to is None
 
 
 class Destination(Struct, frozen=True):
-    """A layout that a collection can be moved to."""
+    """A layout that a collection can be migrated to."""
 
     about: str  # in a few words
-    newest_alone: bool  # whether it has a place for the newest version alone
+    newest_alone: bool  # whether it can store only the newest version
 
 
 class Condition(Struct, frozen=True):
-    """A test of contents; ``fields`` at their top decide it alone, or None where it may look at all of a content."""
+    """A test of contents; ``fields`` are the top-level fields that it reads, None if it may read all."""
 
     test: Callable[[bytes], bool]
     fields: tuple[str, ...] | None = None
@@ -80,9 +80,9 @@ class Condition(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Version:
-    """One version of one document, wherever its layout keeps it; also a missing one."""
+    """One version of one document in any layout, or a version that is missing."""
 
-    v: Value | None  # a hashed document's is its hash; plain ones have none
+    v: Value | None  # a hash for hashed documents; None for plain ones
     at: dt.datetime | None
     author: str | None
     stored: Stored
@@ -90,52 +90,52 @@ class Version:
     current: bool
     hash: str | None  # SHA-1 of the content, hex
     bytes: int | None  # length of the content
-    detail: str = ""  # the damage, or why it is unproven, in a few words
-    content: Raw | None = None  # without _id and the layout's own fields; None where not asked for or not there
+    detail: str = ""  # the damage, or why the version is unproven, in a few words
+    content: Raw | None = None  # without _id and the layout's own fields; None if not requested or not stored
     raw: Raw | None = None  # the document as it is stored
-    changed: int | None = None  # fields that differ from the version before; None where unknown
-    reason: str | None = None  # why it was made, where the profile names a field for that
-    signed: tuple[Value | None, Value | None] = (None, None)  # author and reason as they are stored, beside the content
-    operation: str | None = None  # what was done, in the word of the program that wrote it; None where it has none
-    seal: Value | None = None  # the hash of its content as it is stored, where an import brings it along
-    deleted: bool = False  # it says that the document was deleted after the version before it; a content is what went
-    stored_bytes: int | None = None  # length of the document or row as it is stored; None where nothing is
+    changed: int | None = None  # fields that differ from the previous version; None if unknown
+    reason: str | None = None  # why it was made; None if the profile names no field for that
+    signed: tuple[Value | None, Value | None] = (None, None)  # author and reason as stored, beside the content
+    operation: str | None = None  # the operation in the writing program's own word; None if it has none
+    seal: Value | None = None  # the stored hash of its content, if an import brings one
+    deleted: bool = False  # it says that the document was deleted; its content is then what was deleted
+    stored_bytes: int | None = None  # length of the stored document or row; None if nothing is stored
 
     def but(self, **changes: Any) -> Version:
-        """The version with some fields changed; ``dataclasses.replace`` takes five times as long."""
+        """A copy with some fields changed; ``dataclasses.replace`` takes five times as long."""
         made = object.__new__(type(self))
         object.__setattr__(made, "__dict__", self.__dict__ | changes)
         return made
 
     def without_content(self) -> Version:
-        """The version as lists of many hold it."""
+        """A copy for long lists, without content and stored document."""
         return self.but(content=None, raw=None)
 
     def slimmed(self) -> Version:
-        """The version for whoever keeps it and needs its content no more; it may be this one."""
+        """A copy to keep once its content is no longer needed; may be this very object."""
         return self.without_content()
 
     def compared_with(self, older: Version | None, count: Count) -> Version:
-        """The version without its content, with the number of fields that differ from ``older``; it may be this one."""
+        """A copy without content, with the number of fields that differ from ``older``; may be this very object."""
         before = None if older is None else older.content
         differ = None if before is None or self.content is None else count(before, self.content)
         return self.but(content=None, raw=None, changed=differ)
 
     @property
     def is_missing(self) -> bool:
-        """Whether nothing is stored of it."""
+        """Whether nothing of it is stored."""
         return self.state == "missing"
 
     def meets(self, condition: Condition) -> bool | None:
-        """Whether its content meets a condition; None where it has none. Raises what the condition does."""
+        """Whether its content meets a condition; None if it has no content. Errors of the condition pass through."""
         return None if self.content is None else condition(self.content)
 
 
 class WatchTurn(Struct, frozen=True):
-    """A version at which a watched condition begins or ceases to hold.
+    """A version at which a watched condition starts or stops to hold.
 
-    ``before`` is the newest version before it that could be read. With ``missing`` so many between them are not there:
-    it may have turned in any of these, so that author and reason are not known.
+    ``before`` is the previous readable version. ``missing`` counts the versions between them that are gone: the
+    change may have happened in any of these, so author and reason are then unknown.
     """
 
     ns: str
@@ -151,7 +151,7 @@ class WatchTurn(Struct, frozen=True):
 
     @property
     def proven(self) -> bool:
-        """Whether it turned in this very version."""
+        """Whether it changed in this very version."""
         return not self.missing
 
 
@@ -163,43 +163,43 @@ class Row:
     version: Value | None
     at: dt.datetime | None
     bytes: int  # of the stored document
-    raw: Raw  # as stored, less histories that are projected out
-    readable: bool = True  # False: it does not decode (class B1); shown, never written
-    of: Value | None = None  # in an archive: the id of the document that this is a version of
-    doubt: Doubt | None = None  # in a list of the past: why nobody can prove that it was so
+    raw: Raw  # as stored, without histories left out by the projection
+    readable: bool = True  # False: it cannot be decoded (class B1); shown, never written
+    of: Value | None = None  # in an archive: the id of the document whose version this is
+    doubt: Doubt | None = None  # in a list of the past: why this row cannot be proven
     author: str | None = None  # in a list of deleted documents: who deleted it
     reason: str | None = None  # and why
 
     def but(self, **changes: Any) -> Row:
-        """The row with some fields changed."""
+        """A copy with some fields changed."""
         return replace(self, **changes)
 
 
 class Page(Struct, frozen=True):
-    """Some documents, in the order asked for."""
+    """Some documents, in the requested order."""
 
     rows: tuple[Row, ...]
     skip: int
-    total: int | None  # None: not counted within the time allowed
+    total: int | None  # None: not counted within the time limit
     total_note: str  # why total is None, else ""
     more: bool
     milliseconds: int
 
 
 class Outline(Struct, frozen=True):
-    """One document's history in miniature: (kind of place, state) from old to new, gaps included."""
+    """One document's history in miniature: a mark for each version and gap, old to new."""
 
     id: Value
     marks: tuple[tuple[Stored, State, bool], ...]  # (stored, state, current)
     health: str  # "Sound", or the damage in a few words
     severity: Literal["sound", "warn", "error"]
-    at: dt.datetime | None = None  # when the current version was written, where the rows beside the document tell it
+    at: dt.datetime | None = None  # when the current version was written, if rows beside the document say so
 
 
 class Matches(Struct, frozen=True):
-    """The versions of one document that a filter finds, newest first and without contents, of how many it looked at.
+    """The versions of one document that match a filter, newest first and without contents, and how many were tested.
 
-    ``runs`` are these as stretches of versions that follow one another, oldest and newest of each.
+    ``runs`` groups them into stretches of consecutive versions, each as its oldest and newest.
     """
 
     id: Value
@@ -214,7 +214,7 @@ class Sending(Struct, frozen=True):
     pymongo: str
     mongosh: str
     explanation: str  # one or two sentences: the order of the writes, and the guard
-    short_pymongo: str = ""  # with long values elided, to look at
+    short_pymongo: str = ""  # with long values shortened, for display
     short_mongosh: str = ""
 
 
@@ -224,49 +224,49 @@ class Opened(Struct, frozen=True):
     ns: str
     id: Value
     base: Version  # with content and raw
-    locked: tuple[str, ...]  # top-level names of `raw` that the layout keeps for itself, and _id
+    locked: tuple[str, ...]  # top-level names of `raw` that the layout maintains, and _id
     writable: bool
     reason: str = ""  # why it is not writable, one sentence
     document: bytes = b""  # raw as people see it: locked fields and content, in stored order
-    lock: str = ""  # a field that looks like another program's lock, of which a person must say how it moves
-    doubt: str = ""  # what the data say against its layout, one sentence; nothing is written until a person insists
-    takes_reason: bool = False  # whether a version can say why it was made
-    asks_author: bool = False  # whether a person is asked once for the name that versions bear
+    lock: str = ""  # a field that looks like another program's lock; the user must say how it changes
+    doubt: str = ""  # how the data contradict its layout, one sentence; nothing is written until the user insists
+    takes_reason: bool = False  # whether a version can record why it was made
+    asks_author: bool = False  # whether the user is asked once for an author name
 
 
 EDIT_IN_DOUBT = "It is not known whether the edit was applied."
 UNDO_IN_DOUBT = "It is not known whether the undo was applied."
-"""How the detail of an edit with an unknown outcome begins; behind it stands why."""
+"""The beginning of an edit's detail if its outcome is unknown; the reason follows."""
 
 
 class Outcome(Struct, frozen=True):
-    """How a write ended. ``conflict`` and ``refused`` mean: not in the database."""
+    """How a write ended. ``conflict`` and ``refused`` mean that it is not in the database."""
 
     kind: Kind
     ns: str
     id: Value | None
     detail: str  # one sentence
-    version: Value | None = None  # the version that is now current, where applied
-    entry: str | None = None  # the journal's id for it
-    token: str | None = None  # the write token, hex, for an unknown one
-    value: Value | None = None  # the number that was handed out, or the counter as it is now
+    version: Value | None = None  # the version that is now current, if applied
+    entry: str | None = None  # its id in the journal
+    token: str | None = None  # the write token in hex, if the outcome is unknown
+    value: Value | None = None  # the number handed out, or the counter's new value
     found: Version | None = None
-    """The current version as it was read behind a swap that was applied, where it is still its version."""
-    unsent: bool = False  # refused before anything was sent: the server was out of reach
+    """The current version as read after a swap that was applied, if it still is that swap's version."""
+    unsent: bool = False  # refused before anything was sent: the server was unreachable
 
 
 class PendingToken(Struct, frozen=True):
-    """A token between step one and step two of a two-step counter."""
+    """A token of a two-step counter that has passed step one but not step two."""
 
     ns: str
     id: Value  # of the document
     token: Value
     owner: str | None
-    at: dt.datetime | None  # the ObjectId's own time; None: age unknown, counts as young
+    at: dt.datetime | None  # the time in the ObjectId; None: unknown, counts as young
     field: str  # the counter it will be added to
     amount: int
     counter: Value | None  # the counter now
-    after: Value | None  # the counter after finishing this token alone
+    after: Value | None  # the counter after finishing only this token
     stale: bool  # older than the grace period
     applied: bool  # in the applied list as well (T2)
     problem: str = ""  # why it cannot be finished, else ""
@@ -282,12 +282,12 @@ class Entry:
     ns: str
     document: str  # the id as Extended JSON
     action: str  # edit, create, delete, restore, finish, undo, …
-    kind: Kind | Literal["begun"]  # begun: the process died before the outcome was known
+    kind: Kind | Literal["begun"]  # begun: the process died before it knew the outcome
     detail: str
-    had_before: bool  # there was a document before it
+    had_before: bool  # the document existed before
     has_after: bool
     contents: Callable[[], tuple[bytes | None, bytes | None]] = field(compare=False, repr=False)
-    """Reads the contents before and after it, None where it was not there; slow where they are large."""
+    """Reads the contents before and after, None if absent; slow if they are large."""
     hash_before: str | None
     hash_after: str | None
     undoable: bool
@@ -295,13 +295,13 @@ class Entry:
     undone_by: str | None = None
     version_before: str | None = None
     version_after: str | None = None
-    run: str = ""  # the name of the run that it belongs to, where several writes were asked for at once
-    gone: bool = False  # the data were in memory, and are there no more
-    reason: str = ""  # why it was written, where a person said so
+    run: str = ""  # the name of its run, if several writes were requested at once
+    gone: bool = False  # the data were in memory and are gone
+    reason: str = ""  # why it was written, if the user said so
 
 
 class Draft(Struct, frozen=True):
-    """An edit that is not saved yet, tied to the version it began from."""
+    """An unsaved edit, and the version that it started from."""
 
     source: str
     ns: str
@@ -313,7 +313,7 @@ class Draft(Struct, frozen=True):
 
 
 class ServerFacts(Struct, frozen=True):
-    """The server's facts about itself."""
+    """What the server says about itself."""
 
     name: str  # the connection's name, or host
     version: str
@@ -324,7 +324,7 @@ class ServerFacts(Struct, frozen=True):
 
 
 class ConnectionStep(Struct, frozen=True):
-    """A step of trying a connection: its name, how it ended, and what was found; nothing in it is secret."""
+    """A step of testing a connection: name, result and findings; contains no secrets."""
 
     name: str
     result: Literal["ok", "warning", "failed"]

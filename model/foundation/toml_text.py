@@ -1,4 +1,4 @@
-"""A value as TOML on one line, and the value that such a text stands for."""
+"""Values as TOML on one line, and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def to_line(value: Any) -> str:
-    """A text, number, boolean or date, or an array or table of these, on one line."""
+    """The TOML of a text, number, boolean, date, or an array or table of these, on one line."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key_text(name)} = {to_line(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -26,12 +26,12 @@ def to_line(value: Any) -> str:
 
 
 def key_text(name: str) -> str:
-    """A key, in quotes where it needs them."""
+    """A TOML key, quoted if necessary."""
     return name if _BARE.fullmatch(name) else to_line(name)
 
 
 def from_line(text: str) -> Any:
-    """The value; raises ``ValueError`` with what is wrong."""
+    """Parse a value; raises ``ValueError`` that says what is wrong."""
     if "\n" in text:
         raise ValueError("must stand on one line")
     try:

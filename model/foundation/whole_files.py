@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import IO
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which stands at ``path`` once the block has ended; an error in it leaves what was there.
+    """A file to write; it replaces ``path`` when the block ends. After an error the old file stays.
 
-    A link is followed, and a file that was there keeps its owner and its rights; a new one is for its owner alone.
-    What is no file (a device, a pipe) is written as it is and stays. Raises ``OSError``.
+    A link is followed. An existing file keeps its owner and permissions; a new one is readable by its owner only. A
+    device or pipe is written directly. Raises ``OSError``.
     """
     target = Path(os.path.realpath(path))
     there = target.stat() if target.exists() else None

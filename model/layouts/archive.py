@@ -1,31 +1,31 @@
 """``archive``: the current version in one collection, earlier ones in a second.
 
-Stored: ``{_id, v, …}`` in the collection; ``{_id: <own>, docId, v, …}`` in the archive, which holds the versions below
-the current one. Indexes: ``_id``, and in the archive a unique one on the document's id and version, without which
-nothing is written.
+Stored: ``{_id, v, …}`` in the collection; ``{_id: <own>, docId, v, …}`` in the archive, which holds the versions
+below the current one. Indexes: ``_id``, and in the archive a unique one on the document's id and version, without
+which nothing is written.
 
 The swap, step by step:
 
-1. The current document has been read; it is read again, so that an edit overtaken already leaves nothing behind.
-2. It is inserted into the archive under its id and version. Where that place is taken, the row there is read: the same
-   content is the residue of a writer that died or is at work, and does as well; another content is never overwritten,
-   the edit is refused. (An insert, not an upsert with ``$setOnInsert``: servers add the fields of that in an order of
-   their own, and the archived version would not be the version that was.)
-3. A row above the current version would one day stand in the way of a version with that number: refused.
+1. The current document was read; it is read again, so that an overtaken edit leaves nothing behind.
+2. It is inserted into the archive with its id and version. If that place is taken, the row there is read. Equal
+   content is what a dead or concurrent writer left, and serves as well; other content is never overwritten, the edit
+   is refused. (An insert, not an upsert with ``$setOnInsert``: servers add those fields in an order of their own, and
+   the archived version would differ from the original.)
+3. A row above the current version would later be in the way of a version with that number: refused.
 4. The current document is swapped: filter ``_id``, version and token, by type; operators name only the changes.
-5. In doubt the token is looked for in the current document and in the archive; it is nowhere and the next version has
-   another: not applied. Else the swap is sent once more; if doubt remains, the outcome is unknown.
+5. In doubt the token is searched in the current document and in the archive. If it is nowhere and the next version
+   has another one: not applied. Else the swap is sent once more; if doubt remains, the outcome is unknown.
 
-Crash points: after 2 the archive holds the current version too (A1), and the next edit absorbs that in its own step 2;
-after 4 everything has happened. An edit in place between the two makes the residue differ (A2): a person decides.
+Crash points: after 2 the archive holds the current version too (A1), and the next edit absorbs that in its own step
+2; after 4 everything has happened. An edit in place between the two makes the row differ (A2): a person decides.
 
-Creating inserts the current document, above the archive's rows of an earlier life of its id, and looks there again:
-where somebody created and deleted the same id in between, the new document is numbered above that life too. Deleting
-archives the document first, then deletes by the same guard; the archive stays. A deleted document is put back unless
-another life has begun and ended since: below that nobody could edit it, and above it the history would be another's. A
-purge deletes the document in the same way, then removes the archive's rows, the oldest first: one that dies on the way
-leaves a deleted document with its newest versions, and purging again goes on. A document created meanwhile above these
-rows gets them back; one that began anew when they were gone does without them.
+Creating inserts the current document, numbered above archived rows of an earlier life of its id, then looks there
+again: if somebody created and deleted this id in between, the new document is renumbered above that life too.
+Deleting archives the document first, then deletes it with the same guard; the archive stays. A deleted document is
+put back unless its id has been used and deleted again since: below those rows nobody could edit it, and above them
+the history would be another document's. A purge deletes the document like this, then removes the archive's rows,
+oldest first. One that dies half-way leaves a deleted document with its newest versions; another purge continues.
+Undoing a purge puts the rows back below a document created meanwhile, unless that document started from number 1.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 GONE = ("applied", "conflict")
-"""The ends of removing a row after which it is not there: by this writer, or by somebody else."""
+"""The outcomes of removing a row after which it is gone, removed by this writer or by somebody else."""
 
 
 class Archive(Layout):
-    """Current documents with an archive that this layout writes itself."""
+    """Current documents, with an archive that this layout writes itself."""
 
     name = "archive"
     about = "earlier versions in a second collection"
@@ -83,18 +83,18 @@ class Archive(Layout):
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-        """The likeliest second collection, else one that the first edit will make."""
+        """The likeliest second collection, else one that the first edit will create."""
         return find_archives.picked(server, sample, others, find_archives.EARLIER) or find_archives.to_be_made(
             sample, cls.name, cls.defaults
         )
 
     @property
     def check(self) -> Chains:
-        """Current documents joined with the archive's rows by id."""
+        """Checks current documents and archive rows, joined by id."""
         return self.archive.check
 
     def missing_index(self, remembered: bool = False) -> str | None:
-        """Why writing waits for the archive's unique index, one sentence; None where it is there."""
+        """Why writing needs the archive's unique index first, one sentence; None if it exists."""
         p = self.profile
         if is_unique(self.server, self.archive.ns, (p.archive_id, p.version), remembered):
             return None
@@ -104,20 +104,20 @@ class Archive(Layout):
         )
 
     def create_index(self) -> None:
-        """Create the unique index on the archive, once duplicates are ruled out."""
+        """Create the unique index on the archive, unless there are duplicates."""
         create_unique(self.server, self.archive.ns, (self.profile.archive_id, self.profile.version))
 
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The archiving, then the swap."""
+        """The insert into the archive, then the swap."""
         raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
         values = self._writer.own_values(raw, content, stamp, v)
         row = self._row_for(id, raw, stamp)
         copy = self._archiving(row, f"{version_name(base.v)} is archived")
-        # Values that operators replace are looked at before the archiving: a swap that failed on them would leave a
-        # residue that differs.
+        # Replaced values are compared before the archiving: a swap that failed because of them would leave a row that
+        # differs from the document.
         return replace(self._writer.swap(base, content, values, replaced=False), before=(copy,))
 
     def explain(self, base: Version) -> str:
@@ -141,7 +141,7 @@ class Archive(Layout):
         return Write(self.archive.ns, "insert", {}, row, note, (self.profile.archive_id, self.profile.version))
 
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
-        """Archive the base, unless it is not current any more."""
+        """Archive the base, unless it is no longer current."""
         (copy,) = steps.before
         return self._overtaken(id, base, content) or self._archived(copy, id, base)
 
@@ -161,9 +161,9 @@ class Archive(Layout):
         return any(c.get(here, tuple(path.split("."))) != value for path, value in edit.before.items())
 
     def _archived(self, write: Write, id: Value, base: Version) -> Outcome | None:
-        """Bring the base into the archive; None once it is there and nothing stands above it."""
-        # A document that is new among dates, or a counter's numbers, may be about to be numbered above an earlier life;
-        # among others its own number is taken there.
+        """Insert the base into the archive; None once it is there and nothing stands above it."""
+        # With dates or a counter, a new document may be about to be renumbered above an earlier life of its id. With
+        # other numbering, its own number is taken there.
         if not numbering.decides(self.profile, base.v) and (stopped := self._phantom(id, base)):
             return stopped
         end = run(self.server, write, lambda: self._row_of(id, base) is not None)
@@ -184,7 +184,7 @@ class Archive(Layout):
         return self._phantom(id, base)
 
     def _phantom(self, id: Value, base: Version) -> Outcome | None:
-        """The refusal where the archive holds a version above the base; None where it holds none."""
+        """The refusal if the archive holds a version above the base, else None."""
         p = self.profile
         above = guards.exact(p.archive_id, id) | {p.version: {"$gt": base.v}}
         phantom = next(iter(self.server.find(self.archive.ns, above, projection={p.version: 1}, limit=1)), None)
@@ -198,9 +198,9 @@ class Archive(Layout):
         )
 
     def _overtaken(self, id: Value, base: Version, content: bytes | None = None) -> Outcome | None:
-        """The conflict where somebody else's write went through; None where the base is still current.
+        """The conflict if somebody else's write was applied; None if the base is still current.
 
-        With ``content`` also where something that it replaces was changed in place.
+        With ``content`` also if a value that it replaces was changed in place.
         """
         try:
             now = self._current.raw(id)
@@ -210,7 +210,7 @@ class Archive(Layout):
         return self.writer.outcomes.conflict(id, base) if overtaken else None
 
     def _row_of(self, id: Value, base: Version) -> bytes | None:
-        """The archive's row for the base's version."""
+        """The archive's row of the base's version."""
         p = self.profile
         for raw in self.server.find(self.archive.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": base.v}}):
             if c.get(raw, (p.archive_id,)) == id:
@@ -223,20 +223,20 @@ class Archive(Layout):
         return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
 
     def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """Number the new document above a life of its id that ended in the archive in the meantime."""
+        """Renumber the new document above a life of its id that ended in the archive meanwhile."""
         if outcome.kind != "applied" or outcome.id is None or outcome.version is None:
             return outcome
         try:
             try:
                 return self._raised(outcome, outcome.id, outcome.version, stamp)
-            except Refused:  # a read that fails once fails seldom twice
+            except Refused:  # tried again, because a failed read rarely fails twice
                 return self._raised(outcome, outcome.id, outcome.version, stamp)
         except Refused as error:
             said = f"{outcome.detail} {self.archive.ns} could not be looked at again: {error}"
             return replace(outcome, detail=said)
 
     def _raised(self, created: Outcome, id: Value, v: Value, stamp: Stamp) -> Outcome:
-        """The outcome of a creation whose document stands above every row of the archive, or was changed since."""
+        """The outcome of a creation, with the document renumbered above every archive row unless it changed since."""
         try:
             raw = self._current.raw(id)
         except NotFound:
@@ -264,9 +264,9 @@ class Archive(Layout):
         return replace(created, detail=f"{created.detail} {said}")
 
     def _later_life(self, id: Value, raw: bytes) -> bool:
-        """Whether a row of the archive stands in this current document's way: another version at its number or above.
+        """Whether the archive has another version at this current document's number or above.
 
-        Its own row does not: the one with its token, or without tokens with its content.
+        Its own row does not count: the one with its token, or without tokens with its content.
         """
         p = self.profile
         above = guards.exact(p.archive_id, id) | {p.version: {"$gte": c.get(raw, (p.version,))}}
@@ -274,9 +274,9 @@ class Archive(Layout):
         return not all(self.archive.is_copy(row, raw) for row in rows)
 
     def _another_life(self, id: Value, raw: bytes, removed: Sequence[tuple[str, bytes]]) -> bool:
-        """Whether the archive below a document that is to be put back is not its own any more.
+        """Whether archive rows below a document that is to be put back belong to another life of its id.
 
-        Its own holds the copy that the delete made, or where a purge took that away only rows that are put back too.
+        Its own archive holds the copy that the delete made, or after a purge only rows that are put back too.
         """
         ours = {row for _, row in removed}
         for row in self.archive.rows_of(id, {self.profile.version: {"$lte": c.get(raw, (self.profile.version,))}}):
@@ -287,13 +287,13 @@ class Archive(Layout):
         return False
 
     def is_purged(self, id: Value) -> bool:
-        """Whether not even the copy is left that a delete makes of the last version."""
+        """Whether even the copy is gone that a delete makes of the last version."""
         return next(self.archive.rows_of(id), None) is None
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert the document again, then the archive's rows that a purge removed with it.
+        """Insert the document again, then the archive rows that a purge removed with it.
 
-        It is a ``conflict`` where another life of its id has ended in the archive since, above it or below.
+        ``conflict`` if another life of its id has ended in the archive since.
         """
         (ns, raw) = removed[0]
         if ns == self.archive.ns:
@@ -329,7 +329,7 @@ class Archive(Layout):
         return replace(back, detail=f"{back.detail} {said}")
 
     def _restored(self, id: Value, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert a purge's rows again, unless the document has begun again since."""
+        """Insert a purge's rows again, unless the id is in use again."""
         try:
             if self._current.exists(id):
                 return self._begun_again(id)
@@ -342,9 +342,9 @@ class Archive(Layout):
         return Outcome("conflict", self.ns, id, said)
 
     def _rows_back(self, id: Value, rows: Sequence[bytes]) -> Outcome:
-        """Insert removed rows again; a ``conflict``, and none of them is there, where another life has begun.
+        """Insert removed rows again; ``conflict``, with none of them inserted, if the id is in use again.
 
-        A document that began while they were gone is numbered from the start: they would stand in its way.
+        A document created while they were gone starts from number 1, so the rows would be in its way.
         """
         p = self.profile
         newest = max(rows, key=lambda raw: place_of(c.get(raw, (p.version,))) or 0)
@@ -361,12 +361,12 @@ class Archive(Layout):
         return self._begun_again(id)
 
     def _taken_out(self, rows: Sequence[bytes]) -> End | None:
-        """Remove rows that were put back; the end of the first that may still be there, None where none may."""
+        """Remove rows that were put back; the outcome of the first that may remain, None if none does."""
         ends = (self._remove_row(raw) for raw in reversed(rows))
         return next((end for end in ends if end.kind not in GONE), None)
 
     def _is_begun_beside(self, id: Value, newest: bytes) -> bool:
-        """Whether there is a current document that neither is the version of this row nor is numbered above it."""
+        """Whether there is a current document that is neither the version of this row nor numbered above it."""
         try:
             raw = self._current.raw(id)
         except NotFound:
@@ -385,11 +385,11 @@ class Archive(Layout):
     # --- purging
 
     def purgeable(self, version: Version) -> str:
-        """As for any document; of one that is deleted the newest version in the archive may be purged too."""
+        """Why a document may not be purged; a deleted one is purged from the newest version in the archive."""
         return super().purgeable(version) if version.current else self.missing_index() or ""
 
     def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
-        """The current document, where there is one, and every row of it in the archive, the oldest first."""
+        """The current document, if there is one, and all its archive rows, oldest first."""
         rows = [(self.archive.ns, raw) for raw in self.archive.rows_of(id)]
         return (*(self.writer.removal(id, base) if base.current else ()), *reversed(rows))
 
@@ -413,7 +413,7 @@ class Archive(Layout):
             return Outcome("unknown", self.ns, id, f"{id_name(id)} is deleted, some of its versions are left. {error}")
 
     def _without_rows(self, id: Value, base: Version, kept: Sequence[bytes]) -> Outcome:
-        """Remove the rows that were kept, and the copy of the base that a delete has made."""
+        """Remove the rows in ``kept``, and the copy of the base that a delete has made."""
         gone: list[bytes] = []
         again = "purge it once more"
         for raw in reversed(list(self.archive.rows_of(id))):
@@ -438,11 +438,11 @@ class Archive(Layout):
         return Outcome("applied", self.ns, id, f"{id_name(id)} is purged, with all its versions in {self.archive.ns}.")
 
     def stands(self, ns: str, raw: bytes) -> bool | None:
-        """As for any document; a row of the archive is never another one later."""
+        """Whether a stored document exists; an archive row can never be mistaken for another."""
         return self.archive.any(self._just(raw)) if ns == self.archive.ns else super().stands(ns, raw)
 
     def _just(self, raw: bytes) -> Terms:
-        """The filter of one row of the archive, by its ``_id``, document, version and token."""
+        """The filter for exactly one archive row, by its ``_id``, document, version and token."""
         p = self.profile
         return guards.unchanged(raw, (p.archive_id, p.version, p.token))
 
@@ -454,7 +454,7 @@ class Archive(Layout):
         )
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The archive's rows first, so that no document is seen without its history."""
+        """The archive's rows first, so that a document never appears without its history."""
         return self.archive.as_stored(id, versions)
 
 

@@ -1,7 +1,7 @@
-"""The archive, the second collection of earlier versions, read together with the current documents.
+"""The archive, a second collection of earlier versions, read together with the current documents.
 
-A row of the archive is a version: ``_id`` of its own, the document's id, the version, the content. Its rows at and
-above the current version are told apart here; the layouts judge them.
+An archive row is a version: its own ``_id``, the document's id, the version, the content. Rows at and above the
+current version are told apart here; each layout decides what they mean.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ from model.values.canonical import Value
 
 PHANTOM = "above the current version"
 BEHIND = "archive "
-"""How the detail of a current version begins that a fed archive does not hold yet."""
+"""The start of a current version's detail if a fed archive does not hold it yet."""
 
 
 class ArchiveReader:
-    """The current documents of a collection joined with the rows of its archive.
+    """The current documents of a collection, joined with the rows of its archive.
 
-    ``holds_current``: the archive is meant to hold the current version too; ``compared``: as the document itself is.
+    ``holds_current``: the archive should also hold the current version; ``compared``: with the document's own
+    content.
     """
 
     def __init__(self, current: CurrentDocuments, holds_current: bool, compared: bool = True) -> None:
@@ -64,11 +65,11 @@ class ArchiveReader:
         self.ns = p.archive
         self.own = own_of(p, p.id if p.id != "_id" else "", id=p.archive_id)
         self._ids = FieldReader(p.archive_id)
-        self._latest: tuple[Value | None, int] = None, 0  # the id and the number of the current version read last
+        self._latest: tuple[Value | None, int] = None, 0  # id and number of the current version read last
         self._lazily = LazyVersions(p, p.archive_id, self.own, self.version_of)
 
     def exists(self, *ids: Value) -> bool:
-        """Whether there is a current document with one of these ids, or a version of one that is gone."""
+        """Whether there is a current document with one of these ids, or an archived version of a deleted one."""
         return self.current.exists(*ids) or self.any(guards.exact_in(self.profile.archive_id, ids))
 
     def any(self, filter: Terms) -> bool:
@@ -76,26 +77,26 @@ class ArchiveReader:
         return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
 
     def identity(self, version: Version) -> bytes:
-        """The bytes that tell whether a current document still is the version that was read."""
+        """The bytes by which a current document is recognised as unchanged."""
         return self.current.identity(version)
 
     def rows_of(self, id: Value, filter: Terms | None = None) -> Iterator[bytes]:
-        """The rows of exactly this document, newest first; with ``filter`` only those that match."""
+        """The rows of exactly this document that match ``filter``, newest first."""
         return (raw for raw in self._alike(id, filter) if self._ids.has(raw, id))
 
     def _alike(self, id: Value, filter: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
-        """These rows among those of documents whose ids a server finds equal."""
+        """The rows of all documents whose ids a server finds equal to this one."""
         p = self.profile
         where = {p.archive_id: {"$eq": id}} | dict(filter or {})
         return newest_down(self.server, self.ns, where, p.archive_id, p.version, whole)
 
     def version_of(self, raw: bytes) -> Version:
-        """A row as a version."""
+        """An archive row as a version."""
         times = (self.profile.token, "_id")
         return made_version(raw, self.own, self.profile, "archive", contents=True, times=times)
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """Current and archived versions, and those that neither holds."""
+        """Current and archived versions, with entries for missing ones."""
         try:
             current: Version | None = self.current.made(self.current.raw(id))
         except NotFound:
@@ -115,9 +116,8 @@ class ArchiveReader:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
     def _above(self, current: Version, id: Value, rows: Iterator[bytes]) -> tuple[Version | None, Iterator[bytes]]:
-        """The current version as it stands above the archive's rows, and these; None where it takes all to tell.
-
-        Nothing is missing between it and the rows then, and none of them is above it.
+        """The current version and the rows below it, if nothing is missing between and no row is above; None if that
+        takes reading more rows.
         """
         first = list(islice(rows, 2))
         rows = chain(first, rows)
@@ -134,7 +134,7 @@ class ArchiveReader:
         return None, rows
 
     def _joined(self, current: Version | None, rows: Iterator[Version]) -> Iterator[Version]:
-        """The current version among the archive's, which may hold it too, or versions above it."""
+        """The current version merged into the archive's rows, which may include it, or versions above it."""
         first = next(rows, None)
         rows = rows if first is None else chain([first], rows)
         if current is not None and current.state == "present" and (behind := self._behind(current, first)):
@@ -159,7 +159,7 @@ class ArchiveReader:
             yield current
 
     def _beside_archive(self, current: Version, row: Version) -> Version:
-        """The current version, with a word on the archive's row under its number."""
+        """The current version, with a note on the archive row that has its number."""
         if not self.compared or current.state != "present" or row.content == current.content:
             detail = current.detail or ("" if self.holds_current else "also in the archive")
         else:
@@ -167,10 +167,10 @@ class ArchiveReader:
         return current.but(detail=detail)
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """A version from the collection, or from the archive.
+        """A version from the collection or from the archive.
 
-        The current one need not be read for one that was below it when it was read last, and that the archive still
-        holds below another: archives hold phantoms, and residues of the current version.
+        The current document need not be read for a version below the current one read last, if the archive still has
+        another row above it. Without that row it might be a copy of the current version, or a phantom.
         """
         rows: list[bytes] = []
         if v is not None and self._was_earlier(id, v):
@@ -192,12 +192,12 @@ class ArchiveReader:
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns} or {self.ns}.")
 
     def _was_earlier(self, id: Value, v: Value) -> bool:
-        """Whether a version was below the current one of its document, where that was the one read last."""
+        """Whether a version was below the current version of its document, as last read."""
         of, number = self._latest
         return of == id and v.type in WHOLE_NUMBERS and (number_of(v) or 0) < number
 
     def _at_and_above(self, id: Value, v: Value) -> list[bytes]:
-        """The archive's row of a version and the one above it; [] unless the first is surely that of this version."""
+        """The archive's row of a version and the row above; [] unless the first certainly is this version."""
         p = self.profile
         where = {p.archive_id: {"$eq": id}, p.version: {"$gte": v}}
         rows = list(self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: 1}, limit=2))
@@ -208,7 +208,7 @@ class ArchiveReader:
 
     @property
     def check(self) -> Chains:
-        """Current documents joined with the archive's rows by id."""
+        """Checks current documents and archive rows, joined by id."""
         p = self.profile
         parts = (
             Part(self.current.ns, FactReader(self.current.own, p, p.id)),
@@ -220,7 +220,7 @@ class ArchiveReader:
     # --- in miniature
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """Current and archived versions by their numbers; contents are read only where a hash can be checked."""
+        """Current and archived versions by their numbers; contents are read only if there is a hash to check."""
         if not ids:
             return
         p = self.profile
@@ -271,12 +271,12 @@ class ArchiveReader:
             return made
         top = (place_of(newest.v) if newest is not None else None) or 0
         joined = with_gaps(self._joined(current, iter(rows)))
-        # The versions between the archive and the current one are not missing: they have not come yet.
+        # Versions between the archive and the current one are not missing: the feed has not delivered them yet.
         kept = [one for one in joined if one.state != "missing" or (number_of(one.v) or 0) < top]
         return replace(outlined(id, kept), marks=made.marks)
 
     def _behind(self, current: Version, newest: Version | None) -> str:
-        """A few words on how far a fed archive is behind; "" where it holds the current version, or more."""
+        """How far a fed archive is behind, in a few words; "" if it holds the current version, or more."""
         here, there = place_of(current.v), place_of(newest.v) if newest is not None else None
         if not self.holds_current or here is None or (there is not None and there >= here):
             return ""
@@ -287,7 +287,7 @@ class ArchiveReader:
         return "archive 1 version behind" if lag == 1 else f"archive {lag:,} versions behind"
 
     def _compared(self, id: Value, current: Version) -> Version:
-        """The current version where the archive holds its number too, with the verdict on both contents."""
+        """The current version if the archive has its number too, with the result of comparing both contents."""
         try:
             whole = self.current.made(self.current.raw(id))
         except NotFound:
@@ -299,7 +299,7 @@ class ArchiveReader:
     # --- rows
 
     def is_copy(self, row: bytes, raw: bytes) -> bool:
-        """Whether a row is the copy of this current document: by number and token, or by content without tokens."""
+        """Whether a row is the copy of this current document: by number and token, or without tokens by content."""
         p = self.profile
         if c.get(row, (p.version,)) != c.get(raw, (p.version,)):
             return False
@@ -309,7 +309,7 @@ class ArchiveReader:
         return self.own.content(row) == self.current.own.content(raw)
 
     def lived_again(self, id: Value) -> Outcome:
-        """The conflict where what was deleted is not put back, since another life is in the archive by now."""
+        """The conflict if a deleted document is not put back because the archive has another life of its id."""
         return Outcome(
             "conflict",
             self.current.ns,
@@ -319,12 +319,12 @@ class ArchiveReader:
         )
 
     def names_itself(self, raw: bytes) -> bool:
-        """Whether a stored document has a field of its own where the archive's rows have the document's id."""
+        """Whether a stored document itself has a field with the name that archive rows use for the document's id."""
         p = self.profile
         return p.archive_id not in ("_id", p.id) and c.get(raw, (p.archive_id,)) is not None
 
     def row_of(self, key: Value, id: Value, raw: bytes) -> bytes:
-        """The archive's row for a stored current document: ``key`` as its ``_id``, the id, the rest as it is."""
+        """The archive row for a stored current document: ``key`` as its ``_id``, the id, the other fields unchanged."""
         p = self.profile
         rest = [(name, value) for name, value in c.fields(raw) if name not in ("_id", p.id)]
         return c.document([("_id", key), (p.archive_id, id), *rest])
@@ -332,7 +332,7 @@ class ArchiveReader:
     # --- lists
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The current documents that match; with ``any_version`` behind them those that used to."""
+        """The current documents that match; with ``any_version``, followed by those that once matched."""
         listed = 0
         for row in self.current.page(query):
             listed += 1
@@ -366,18 +366,18 @@ class ArchiveReader:
                 yield id
 
     def _row_name(self, name: str) -> str:
-        """The name that a field of the current document has in the archive's rows."""
+        """The name that the archive's rows use for a field of the current document."""
         first, dot, rest = name.partition(".")
         return f"{self.profile.archive_id}{dot}{rest}" if first == self.profile.id else name
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match; with ``any_version`` the archive is read, None where that takes too long."""
+        """The number of matching documents; with ``any_version`` it reads the archive. None if that takes too long."""
         return self.current.counted(filter, self._once if any_version else None, max_ms)
 
     # --- writing
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The archive's rows first, so that no document is seen without its history."""
+        """The archive's rows first, so that a document never appears without its history."""
         p = self.profile
         rows = []
         for version, v in zip(versions, stored_form.numbers(versions), strict=True):
@@ -392,7 +392,7 @@ class ArchiveReader:
         return tuple(rows)
 
     def above_archive(self, id: Value, stamp: Stamp) -> Value:
-        """The version of a new document: above every row of the archive from an earlier life of its id."""
+        """The version of a new document: above every archive row of an earlier life of its id."""
         first = numbering.first(self.profile, stamp.at)
         highest = self._highest(id, first)
         if highest is None or (place_of(highest) or 0) < (place_of(first) or 0):
@@ -402,7 +402,7 @@ class ArchiveReader:
         return whole_number((number_of(highest) or 0) + 1, first)
 
     def _highest(self, id: Value, like: Value) -> Value | None:
-        """The highest version that the archive holds of this document: a date or a number, as ``like`` is one."""
+        """The highest version of this document in the archive: a date if ``like`` is one, else a number."""
         for raw in self.rows_of(id):
             v = c.get(raw, (self.profile.version,))
             if v is not None and place_of(v) is not None and (v.type == c.DATE) == (like.type == c.DATE):
@@ -410,7 +410,7 @@ class ArchiveReader:
         return None
 
     def landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
-        """Whether the archive knows of a write, once the current document (``now``) does not; a :class:`.Landing`."""
+        """Whether the archive contains a write that the current document, ``now``, lacks; answers :class:`.Landing`."""
         p, mine = self.profile, Value.of(token)
         rows = guards.exact(p.archive_id, id)
         number = number_of(base.v) if base is not None else None
@@ -418,21 +418,21 @@ class ArchiveReader:
             here = c.get(now, (p.version,)) if now is not None else None
             was = c.get(base.raw, (p.token,)) if base.raw is not None else None
             if here == base.v and now is not None and (base.raw is None or c.get(now, (p.token,)) == was):
-                return False  # still the base, changed in place
+                return False  # still the base, but changed in place
             if number_of(here) == number + 1:
-                return False  # whoever wrote the next version carried another token
-            # The next version and its token in one look: between two looks the archive may get a missed row.
+                return False  # the next version was written with another token
+            # Version and token in one query: between two queries the archive may receive a missing row.
             for row in self.server.find(self.ns, rows | {p.version: {"$eq": whole_number(number + 1)}}):
                 return c.get(row, (p.token,)) == mine
         if self.any(rows | guards.exact(p.token, mine)):
             return True
         if base is None and now is not None and self._is_whole(id, now):
             return False  # it would be among the versions since the first
-        # Without its number, or where its row is missing, only an archive that is written before the swap can tell.
+        # Without a number, or if its row is missing, only an archive that is written before the swap can answer.
         return None if self.holds_current or number is not None else False
 
     def _is_whole(self, id: Value, now: bytes) -> bool:
-        """Whether the archive and the current document (``now``) hold every version since number 1."""
+        """Whether archive and current document (``now``) together hold every version from number 1."""
         name = self.profile.version
         rows = self.server.find(self.ns, guards.exact(self.profile.archive_id, id), projection={name: 1})
         numbers = {number_of(c.get(row, (name,))) for row in (now, *rows)}

@@ -1,7 +1,7 @@
 """The base of every storage layout: its interface, and the parts that layouts share.
 
-A layout is bound to a server and to the profile of one collection. It speaks to the server through
-:class:`model.server.port.Port` alone, so that tests can interleave writers at every operation.
+A layout is bound to a server and to the profile of one collection. It accesses the server only through
+:class:`model.server.port.Port`, so that tests can interleave writers at every operation.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from model.writers.row_writer import RowWriter
 
 
 class LayoutReader(Protocol):
-    """Reads the versions of one collection's documents. Methods raise ``NotFound`` and the other ``Refused``."""
+    """Reads the versions of one collection's documents. Methods raise ``NotFound`` and other kinds of ``Refused``."""
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """Current documents in the order asked for."""
+        """Current documents in the requested order."""
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents :meth:`page` would list; None where that takes too long."""
+        """The number of documents that :meth:`page` would list; None if counting takes too long."""
 
     def exists(self, *ids: Value) -> bool:
         """Whether there is a document, or a version of one, with exactly one of these ids."""
@@ -53,22 +53,22 @@ class LayoutReader(Protocol):
         """The history of each document in miniature, in the order of ``ids``, with few queries."""
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The versions newest first, one for each missing number too; ``content`` only where asked for.
+        """The versions newest first, with an entry for each missing number; ``content`` only if requested.
 
-        Raises ``NotFound`` where there is no version at all.
+        Raises ``NotFound`` if there is no version at all.
         """
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """One version with ``content`` and ``raw``; the current one where ``v`` is None. Raises ``NotFound``."""
+        """One version with ``content`` and ``raw``; the current one if ``v`` is None. Raises ``NotFound``."""
 
     def identity(self, version: Version) -> bytes:
-        """The bytes that tell whether a document still is the version that was read."""
+        """The bytes by which a version is recognised as unchanged."""
 
 
 class LayoutWriter(Protocol):
-    """Numbers, begins and ends a collection's documents, looks for writes in doubt, and words their outcomes.
+    """Numbers, begins and ends a collection's documents, finds writes in doubt, and describes their outcomes.
 
-    Methods raise ``Refused`` only before anything of the document is written.
+    Methods raise ``Refused`` only before they write anything.
     """
 
     @property
@@ -77,40 +77,40 @@ class LayoutWriter(Protocol):
 
     @property
     def unique(self) -> tuple[str, ...]:
-        """The fields of the unique index that lets one of several inserts in."""
+        """The fields of the unique index that accepts only one of several inserts."""
 
     def missing_index(self, remembered: bool = False) -> str | None:
-        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing.
+        """Why writing is refused without a unique index, one sentence; None if no index is missing.
 
-        With ``remembered`` an index that was there some minutes ago is taken to be there.
+        ``remembered`` trusts an index seen some minutes ago.
         """
 
     def create_index(self) -> None:
-        """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
+        """Create the index that :meth:`missing_index` asks for; raises ``Refused`` that names duplicates in its way."""
 
     def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
-        """Why removed documents cannot be put back beside what has been written since; None where nothing is known."""
+        """Why removed documents cannot be put back after writes made since; None if nothing prevents it."""
 
     def hindrance(self, base: Version) -> str:
-        """Why no version can follow ``base``, whatever its content is, one sentence; "" where one can."""
+        """Why no version can follow ``base``, with any content, one sentence; "" if one can."""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
-        """The number of the version that follows ``base``; None where there are none."""
+        """The number of the version that follows ``base``; None without numbers."""
 
     def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
-        """The number that the next version would get now, and the writes that give it."""
+        """The number that the next version would get now, and the writes that assign it."""
 
     def first_number(self, id: Value, stamp: Stamp) -> Value | None:
-        """The number of a new document; None where there are none."""
+        """The number of a new document; None without numbers."""
 
     def prepared(self, id: Value, base: Version) -> Outcome | None:
-        """The conflict where ``base`` is not current any more and the write itself would not tell."""
+        """The conflict if ``base`` is no longer current and the write itself would not detect it."""
 
     def occupied(self, id: Value) -> bool:
         """Whether no new document can have this id."""
 
     def ended(self, id: Value) -> Version | None:
-        """The tombstone that a new document with this id follows; None where there is none."""
+        """The tombstone that a new document with this id would follow; None if there is none."""
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version."""
@@ -119,95 +119,96 @@ class LayoutWriter(Protocol):
         """Every (ns, stored document) that :meth:`delete` would remove."""
 
     def undeletable(self, base: Version) -> str:
-        """Why a document that may be purged may not be deleted, one sentence; "" where it may."""
+        """Why a document that may be purged may not be deleted, one sentence; "" if it may."""
 
     def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
-        """Delete the document if ``base`` is still its current version, by the rules of :meth:`Layout.delete`."""
+        """Delete the document if ``base`` is still its current version, as :meth:`Layout.delete` says."""
 
     def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
         """Every (ns, stored document) that :meth:`purge` would remove."""
 
     def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
-        """Remove the document and its versions if ``base`` is still the newest, by :meth:`Layout.purge`."""
+        """Remove the document and its versions if ``base`` is still the newest, as :meth:`Layout.purge` says."""
 
     def stands(self, raw: bytes) -> bool | None:
-        """Whether a stored document is there, or a later state of it; None where another one may have its id."""
+        """Whether a stored document, or a later state of it, exists; None if its id may belong to another one."""
 
     def asks(
         self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """The question of a write in doubt, whether it landed; None where no token could tell."""
+        """The question whether a write in doubt landed; None if no token could tell."""
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether the write with this token is in the current document or its history; None where nobody can tell.
+        """Whether the write with this token is in the current document or its history; None if nobody can tell.
 
-        False is certain where ``base``, the version that the write began from, is given and no history is missing.
+        False is certain if ``base``, the version that the write started from, is given and the history is complete.
         """
 
 
 class Layout(ABC):
-    """One collection's documents and their versions. Reads raise ``NotFound`` and the other ``Refused`` errors.
+    """One collection's documents and their versions. Reads raise ``NotFound`` and other kinds of ``Refused``.
 
-    What a layout declares of itself is all that others know of it: profiles, recognition, the command line, the window.
-    It holds a ``reader`` and a ``writer``, which do most of the work. A swap, a creation and a delete run here; where
-    layouts differ, these call down to ``steps``, which all state but those that are only read, ``_number``,
+    The attributes that a layout declares are all that other rooms know of it: profiles, recognition, command line,
+    window. It has a ``reader`` and a ``writer``, which do most of the work. This class runs a swap, a creation and a
+    delete. It calls down only to ``steps``, which all but read-only layouts define, and to ``_number``,
     ``_first_number``, ``_doubt``, ``_prepared``, ``_swapped``, ``_created``, ``_new_document``, ``_delete`` and
-    ``_purge``, and to nothing else.
+    ``_purge``.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
-    """What it is, in a few words, where one is picked."""
+    """What it is, in a few words, for a menu."""
     where: ClassVar[str] = ""
-    """Where the versions are, with roles in braces; :attr:`about` says it where this is ""."""
+    """Where the versions are, with roles in braces; if "", :attr:`about` says it."""
     roles: ClassVar[tuple[str, ...]]
-    """The keys of a profile that name what it uses."""
+    """The keys of a profile that name the fields it uses."""
     defaults: ClassVar[Mapping[str, str]] = {}
-    """What these keys are where a profile does not say; ``{ns}`` is the collection's own."""
+    """The values of these keys if the profile has none; ``{ns}`` is the collection's name."""
     inside: ClassVar[tuple[str, ...]] = ()
-    """Roles whose fields are inside another one, where they meet no others."""
+    """Roles whose fields are inside a sub-document, so that their names cannot clash with others."""
     lacks: ClassVar[str] = ""
-    """Why a collection cannot be read so: what :meth:`picked` did not find, a sentence."""
+    """Why a collection cannot have this layout, one sentence: what :meth:`picked` did not find."""
     further_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys of a profile that it takes beside its roles and beside those that all such layouts take."""
+    """Further keys of a profile that it accepts, besides its roles and the keys of all similar layouts."""
     within: ClassVar[str] = ""
-    """The role of the sub-document that holds the current version; "" where that is the document itself."""
+    """The role of the sub-document with the current version; "" if the document itself is the current version."""
     unversioned: ClassVar[bool] = False
-    """Whether documents are just documents, of which nothing tells one version from another."""
+    """Whether its documents are plain documents, without any sign of a version."""
     about_others: ClassVar[bool] = False
-    """Whether documents are entries about documents of other collections."""
+    """Whether its documents describe documents of other collections."""
     newest_alone: ClassVar[bool] = False
-    """Whether there is a place for the newest version alone."""
+    """Whether it can store only the newest version."""
     holds_changes: ClassVar[bool] = False
-    """Whether a stored version holds only what it changed."""
+    """Whether a stored version holds only its changes."""
     flags_newest: ClassVar[bool] = False
-    """Whether the newest version carries a mark, the role ``current``, by which applications find it."""
+    """Whether the newest version has a mark (role ``current``) by which applications find it."""
     overflows: ClassVar[bool] = False
-    """Whether the oldest versions of a document that grew too long may stand in an overflow archive."""
+    """Whether the oldest versions of a document that grew too long may move to an overflow archive."""
     fed: ClassVar[bool] = False
-    """Whether a feed brings the versions into the second collection."""
+    """Whether a feed writes the versions into the second collection."""
     counts: ClassVar[Counting] = ""
-    """What is counted in the documents: nothing in a layout, as only patterns count."""
+    """What the documents count: "" in every layout, because only patterns count."""
     holds_current: ClassVar[bool] = False
-    """Whether a second collection, where there is one, is meant to hold the current version too."""
+    """Whether the second collection, if there is one, should also hold the current version."""
     own_documents: ClassVar[bool] = False
-    """Whether every version is a document of its own, so that an insert makes one."""
+    """Whether every version is a document, created by an insert."""
     numbered: ClassVar[bool] = True
     """Whether versions are numbers or dates."""
     written_by_others: ClassVar[bool] = False
-    """Whether another program writes rows of its own, which a profile's keys are paths into."""
+    """Whether another program writes the versions as rows; a profile's keys are then paths in these rows."""
     read_only: str = ""
-    """Why nothing is written here and what to do instead, one sentence; "" where writing is possible. A layout of which
-    some collections can be written to has it for each collection, and as a class says why none is made from here."""
+    """Why nothing is written here and what to do instead, one sentence; "" if writing is possible. A layout that is
+    writable for some collections sets it for each; its class attribute then says why none can be created from here.
+    """
 
     own: Own
-    """The names that the layout keeps for itself where versions or current documents are stored."""
+    """The names that belong to the layout in stored versions or current documents."""
     reader: LayoutReader
     writer: LayoutWriter
     archive: ArchiveReader | None = None
-    """The second collection with earlier versions, where there is one."""
+    """The second collection with earlier versions; None if there is none."""
     rows: RowWriter | None = None
-    """The rows that another program keeps of each version, where an edit may write them."""
+    """The rows in which another program keeps each version, if an edit may write them."""
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         self.server = server
@@ -219,14 +220,14 @@ class Layout(ABC):
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
-        """The proposal of this layout for a collection taken by itself; None where nothing speaks for it."""
+        """The proposal of this layout for a single collection; None if nothing suggests it."""
         return None
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-        """The fields to use where a person picks this layout; None where they cannot be told.
+        """The fields to use if a person picks this layout; None if they cannot be found.
 
-        ``others`` are the names of the collections beside it.
+        ``others`` are the names of the other collections in the database.
         """
         return None
 
@@ -234,7 +235,7 @@ class Layout(ABC):
 
     @property
     def places(self) -> tuple[VersionPlace, ...]:
-        """Where the versions are stored, current ones first; () where a document's name alone does not lead to them."""
+        """Where the versions are stored, current ones first; () if a document's id alone does not lead to them."""
         p = self.profile
         if p.id_parts:
             return ()
@@ -245,7 +246,7 @@ class Layout(ABC):
 
     @property
     def standing(self) -> str:
-        """A sentence on how far a feed that follows the collection has come; "" where none follows it."""
+        """How far a feed that follows the collection has come, one sentence; "" if none follows it."""
         return ""
 
     def page(self, query: PageQuery | None = None) -> Iterator[Row]:
@@ -253,25 +254,24 @@ class Layout(ABC):
         return self.reader.page(query or PageQuery())
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents :meth:`page` would list; None where that takes too long."""
+        """The number of documents that :meth:`page` would list; None if counting takes too long."""
         return self.reader.count(filter, any_version, max_ms)
 
     def find_id(self, text: str) -> Value:
-        """The stored id meant by a text: plain where one matches, else Extended JSON.
+        """The stored id that a text means: plain text if such an id exists, else Extended JSON.
 
-        Raises ``NotFound`` where none matches, ``Refused`` with the ids where several do.
+        Raises ``NotFound`` if none matches, ``Refused`` with the ids if several match.
         """
         id = document_ids.pick(text, self.ns, self.reader.exists)
         if not self.profile.id_parts or id.type != c.OBJECT:
             return id
-        parts = dict(c.fields(id.data))  # whoever types it need not know their order
+        parts = dict(c.fields(id.data))  # people need not know the order of the parts
         return Value.document(c.document((part, parts[part]) for part in self.profile.id_parts))
 
     def find_current(self, text: str) -> tuple[Value, Version]:
-        """The id that :meth:`find_id` tells, and the document's current version; raises as both do.
+        """The id that :meth:`find_id` returns, and the document's current version; raises as both do.
 
-        What is most likely meant is read at once, and stands where none of the other values is stored that people write
-        like that.
+        The likeliest meaning is read at once. It stands if no other id is stored that is written like this text.
         """
         values = document_ids.likeliest_first(document_ids.values_of(text))
         if values and not self.profile.id_parts:
@@ -284,7 +284,7 @@ class Layout(ABC):
         return id, self.version(id)
 
     def _may_exist(self, ids: Sequence[Value]) -> bool:
-        """Whether one of these ids is stored, or is of a type that the server takes in no query."""
+        """Whether one of these ids may be stored: one is, or the server refuses its type in queries."""
         try:
             return self.reader.exists(*ids)
         except OF_CIRCUMSTANCE:
@@ -301,22 +301,22 @@ class Layout(ABC):
         return self.reader.outline(ids)
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The versions newest first, one for each missing number too; ``content`` only where asked for.
+        """The versions newest first, with an entry for each missing number; ``content`` only if requested.
 
-        Raises ``NotFound`` where there is no version at all.
+        Raises ``NotFound`` if there is no version at all.
         """
         return self.reader.history(id, contents)
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """One version with ``content`` and ``raw``; the current one where ``v`` is None. Raises ``NotFound``."""
+        """One version with ``content`` and ``raw``; the current one if ``v`` is None. Raises ``NotFound``."""
         return self.reader.version(id, v)
 
     def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
-        """The time at which a document was deleted after its version ``v``, where something beside it kept that."""
+        """When a document was deleted after its version ``v``; None if nothing recorded that."""
         return None
 
     def identity(self, version: Version) -> bytes:
-        """The bytes that tell whether a document still is the version that was read."""
+        """The bytes by which a version is recognised as unchanged."""
         return self.reader.identity(version)
 
     def content(self, raw: bytes) -> bytes:
@@ -332,27 +332,27 @@ class Layout(ABC):
         return ()
 
     def parts(self, raw: bytes) -> list[Path]:
-        """The paths of the versions inside a stored document, the current one first; () is the document itself."""
+        """The paths of the versions inside a stored document, current one first; () is the document itself."""
         return [()]
 
     def comparable(self, ns: str, raw: bytes) -> bytes:
-        """The part of a stored version that another one of its number repeats, where both say the same.
+        """The part of a stored version that must equal a second copy with its number.
 
-        ``ns`` is the collection that it stands in: this one, or the archive.
+        ``ns`` is the collection that stores it: this one, or the archive.
         """
         return self.archive.own.content(raw) if self.archive is not None and ns != self.ns else self.content(raw)
 
     def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
-        """The paths of the hashes in a stored document, each with the content that it is of.
+        """The paths of the hashes in a stored document, each with the content that it covers.
 
-        ``ns`` is the collection that it stands in, ``id`` the id of the document whose version it is.
+        ``ns`` is the collection that stores it, ``id`` the id of the document whose version it is.
         """
         return [((self.profile.hash,), self.comparable(ns, raw))]
 
     def sealed(self, id: Value | None, here: list[Sealed]) -> list[Sealed]:
-        """Contents with their hashes, by which the recipe of a wrong hash is judged: the versions of one document.
+        """Contents with their hashes, by which the recipe of a wrong hash is judged: the versions of its document.
 
-        ``here`` are those of the stored document with the wrong one, which count where no ``id`` is known.
+        ``here`` are the hashes in the stored document itself, used if ``id`` is None.
         """
         if id is None:
             return here
@@ -361,14 +361,14 @@ class Layout(ABC):
         return [Sealed(content, stored) for stored, content in pairs if stored is not None]
 
     def needed_archive(self) -> ArchiveReader:
-        """The second collection with earlier versions; raises ``Refused`` where there is none."""
+        """The second collection with earlier versions; raises ``Refused`` if there is none."""
         if self.archive is None:
             raise Refused(f"{self.ns} is taken for {self.name} here, which has no archive; state its layout.")
         return self.archive
 
     @property
     def kept_by_delete(self) -> str:
-        """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
+        """What happens to a deleted document's versions and how to restore it, one sentence for the confirmation."""
         if reason := self.read_only or (self.rows.reason if self.rows is not None else ""):
             return reason
         if self.own_documents:
@@ -384,37 +384,37 @@ class Layout(ABC):
 
     @cached_property
     def locked(self) -> tuple[str, ...]:
-        """The top-level names of :meth:`document` that nobody edits: ``_id`` and the layout's own."""
+        """The top-level names of :meth:`document` that nobody may edit: ``_id`` and the layout's own."""
         return tuple(sorted({"_id", self.profile.id} | self.own.names))
 
     def writable(self, version: Version) -> str:
-        """Why this version may not be written over, one sentence; "" where it may."""
+        """Why this version may not be overwritten, one sentence; "" if it may."""
         reason = self._barred(version) or self.foreign.objection(version.raw or c.EMPTY)
         return reason or self.writer.hindrance(version)
 
     def guards_any(self, size: int) -> bool:
-        """Whether writes over a document of this many bytes are known to be guarded here, whatever is in it."""
+        """Whether writes over any document of this size are certainly guarded."""
         return self.numbered
 
     def removable(self, version: Version) -> str:
-        """Why the document with this current version may not be deleted, one sentence; "" where it may."""
+        """Why the document with this current version may not be deleted, one sentence; "" if it may."""
         return self._barred(version) or self.writer.undeletable(version)
 
     def purgeable(self, version: Version) -> str:
-        """Why the document with this newest version may not be purged, one sentence; "" where it may."""
+        """Why the document with this newest version may not be purged, one sentence; "" if it may."""
         return self._barred(version)
 
     def _barred(self, version: Version) -> str:
-        """Why nothing at all may be written over this version, one sentence; "" where something may."""
+        """Why nothing at all may be written over this version, one sentence; "" if something may."""
         reason = self.read_only or self._objection(version) or self.foreign.closed()
         return reason or self._doubt(version) or self.missing_index(remembered=True) or ""
 
     def _doubt(self, version: Version) -> str:
-        """What has to be stated before this version may be written over, one sentence; "" where nothing has."""
+        """What a person must state before this version may be overwritten, one sentence; "" if nothing."""
         return ""
 
     def unfit(self, content: bytes) -> str:
-        """Why a content cannot be stored here, one sentence: a name in it would stand there twice. "" where it can."""
+        """Why a content cannot be stored here, one sentence: a name is repeated or reserved. "" if it can."""
         names, locked = [name for name, _ in c.fields(content)], self.locked
         distinct = set(names)
         if not distinct.isdisjoint(locked):
@@ -429,7 +429,7 @@ class Layout(ABC):
         return ""
 
     def _objection(self, version: Version) -> str:
-        """Why the version itself cannot be written over."""
+        """Why the version itself cannot be overwritten, one sentence; "" if it can."""
         if not version.current and not version.deleted:
             return "Only the current version can be edited; restore this one to work from it."
         if version.raw is None or version.content is None:
@@ -442,7 +442,7 @@ class Layout(ABC):
 
     @property
     def sealing(self) -> CollectionProfile:
-        """The profile with the recipe of its hashes, as far as one is stated or proven."""
+        """The profile with the recipe of its hashes, if one is stated or proven."""
         return self.profile
 
     # --- looking for damage
@@ -450,7 +450,7 @@ class Layout(ABC):
     @property
     @abstractmethod
     def check(self) -> Check:
-        """The search for this layout's kinds of damage."""
+        """The check for this layout's kinds of damage."""
 
     def findings(
         self,
@@ -459,10 +459,10 @@ class Layout(ABC):
         checkpoint: Checkpoint = no_checkpoint,
         reading: OrderedReading | None = None,
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some documents, or of all of them, and the documents that were not looked at.
+        """The damage of some or all documents, and the documents that were not checked.
 
-        Streaming, in memory that does not grow with the collection. ``now`` decides what is inside the grace period;
-        ``reading`` says from where and how fast a scan reads, and is told how far it is.
+        Streams: memory does not grow with the collection. ``now`` decides what is inside the grace period;
+        ``reading`` says where and how fast a scan reads, and is told of its progress.
         """
         reading = reading or OrderedReading(self.server, checkpoint)
         return self.check.findings(ids, now or dt.datetime.now(dt.UTC), reading)
@@ -472,7 +472,7 @@ class Layout(ABC):
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The writes that :meth:`swap` sends; raises ``Refused`` for an edit that no write can express.
 
-        ``v`` is the number that the new version gets, where it has been drawn already.
+        ``v`` is the new version's number, if already drawn.
         """
         if self.rows is None:
             raise Refused(self.read_only)
@@ -483,50 +483,50 @@ class Layout(ABC):
         return self.rows.explain(base) if self.rows is not None else self.read_only
 
     def explained(self, base: Version) -> str:
-        """The order of the writes and the guards, that of another program among them."""
+        """The order of the writes and the guards, including the lock of another program."""
         return f"{self.explain(base)} {self.foreign.explain(base.raw or c.EMPTY)}".strip()
 
     def foreseen(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> list[Write]:
-        """All writes that a swap would send now, in order; where a number is drawn, that comes first."""
+        """All writes that a swap would send now, in order; drawing a number comes first."""
         self._check(base)
         v, writes = self.writer.foreseen_number(id, base, stamp)
         return [*writes, *self.steps(id, base, content, stamp, v).all]
 
     def _number(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
-        """The version that the new content gets; None where there are none."""
+        """The number of the version with the new content; None without numbers."""
         return self.writer.number(id, base, stamp)
 
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
-        """Send the writes before the one that decides; an outcome where that must not follow."""
+        """Send the writes before the deciding one; returns an outcome if the deciding one must not follow."""
         if self.rows is not None:
             return self.rows.prepare(steps, id, base, content)
         return self.writer.prepared(id, base)
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """Clean up behind a swap; the outcome, with a word on any write that failed."""
+        """Clean up after a swap; returns the outcome, with a note on any write that failed."""
         return outcome
 
     def retyped(self, content: bytes, base: bytes) -> bytes:
-        """An earlier state as it is restored over a content: with types that the history has lost, as far as known."""
+        """An earlier state to restore over a content: lost types are recovered as far as possible."""
         return self.rows.retyped(content, base) if self.rows is not None else content
 
     def settle(self, id: Value, base: bytes, stamp: Stamp, arrived: bool) -> str:
-        """Finish a swap that was found to have arrived, or clean up behind one that was not, as far as that needs it.
+        """Finish a swap that turned out to have arrived, or clean up after one that did not, if necessary.
 
-        ``base`` is the stored document that it began from. Returns why that failed, one sentence, or "".
+        ``base`` is the stored document that it started from. Returns why that failed, one sentence, or "".
         """
         return self.rows.settle(id, base, stamp, arrived) if self.rows is not None else ""
 
     def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """Look again behind a creation; the outcome, with a word on any write that failed."""
+        """Look again after a creation; returns the outcome, with a note on any write that failed."""
         return outcome
 
     # --- writing; no state that a write can meet raises an error
 
     def swap(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
-        """Make ``content`` the next version if ``base`` is still the current one, and :meth:`writable`.
+        """Make ``content`` the next version if ``base`` is still current and :meth:`writable`.
 
-        The write is found again by the token of the stamp (:meth:`landed`); note that before calling.
+        The write can be found again by the stamp's token (:meth:`landed`); record the token before calling.
         """
         try:
             if reason := self.writable(base):
@@ -536,7 +536,7 @@ class Layout(ABC):
         return self.swap_writable(id, base, content, stamp or Stamp())
 
     def swap_writable(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Outcome:
-        """Do :meth:`swap`, once :meth:`writable` has no objection."""
+        """Do :meth:`swap`, after :meth:`writable` has found no objection."""
         content = self.signed(content, stamp.author)
         try:
             v = self._number(id, base, content, stamp)
@@ -554,9 +554,9 @@ class Layout(ABC):
         return self._swapped(outcome, content, stamp)
 
     def create(self, content: bytes, id: Value | None = None, stamp: Stamp | None = None) -> Outcome:
-        """Insert a document as its first version; ``refused`` where the id exists, as a unique index tells.
+        """Insert a document as its first version; ``refused`` if the id exists, which a unique index detects.
 
-        Where a tombstone says that the document with this id is deleted, the new version follows that.
+        After a tombstone with this id, the new version follows the tombstone.
         """
         stamp = stamp or Stamp()
         content = self.signed(content, stamp.author)
@@ -579,25 +579,25 @@ class Layout(ABC):
         return self._created(self.writer.outcomes.created(end, id, v, stamp), content, stamp)
 
     def _held(self, id: Value, made: Made, before: bytes | None = None) -> str:
-        """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
+        """Why a unique index other than the layout's own will reject a document, one sentence; "" if none will.
 
-        ``before`` is the document's earlier state, where it takes its own place.
+        ``before`` is the document's earlier state, if it replaces itself.
         """
         unique = self.writer.unique
         return indexes.held(self.server, self.profile, id, made, before, unique, self.own_documents)
 
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
-        """The version of a new document; None where there are none."""
+        """The version of a new document; None without numbers."""
         return self.writer.first_number(id, stamp)
 
     def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
-        """The stored document of a first version; raises ``Refused`` where it would be too large."""
+        """The stored document of a first version; raises ``Refused`` if it would be too large."""
         return self.writer.new_document(id, content, stamp, v)
 
     def delete(self, id: Value, base: Version, stamp: Stamp | None = None) -> Outcome:
         """Delete the document if ``base`` is still its current version.
 
-        Versions that are documents of their own, or rows of an archive, stay.
+        Versions stored as documents of their own, or as archive rows, stay.
         """
         try:
             if reason := self.removable(base):
@@ -611,11 +611,11 @@ class Layout(ABC):
         return self.writer.delete(id, base, stamp)
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
-        """Every (ns, stored document) that :meth:`delete` would remove, to be kept first."""
+        """Every (ns, stored document) that :meth:`delete` would remove, for safekeeping before."""
         return self.writer.removal(id, base)
 
     def last(self, id: Value) -> Version:
-        """The newest version, of a document that is deleted too; raises ``NotFound`` where no version is left."""
+        """The newest version, also of a deleted document; raises ``NotFound`` if no version is left."""
         try:
             return self.version(id)
         except NotFound:
@@ -624,10 +624,10 @@ class Layout(ABC):
     def purge(
         self, id: Value, base: Version, stamp: Stamp | None = None, kept: Sequence[tuple[str, bytes]] | None = None
     ) -> Outcome:
-        """Remove the document and every version of it, if ``base`` is still the newest one, by :meth:`last`.
+        """Remove the document and all its versions, if ``base`` is still the newest one, as :meth:`last` returns it.
 
-        ``kept`` are the documents of :meth:`all_stored`, once somebody has put them away: no other is removed then, and
-        where there are more by now, or fewer, it is a conflict.
+        ``kept`` are the documents of :meth:`all_stored` that were saved before. No other is removed; if there are
+        more or fewer by now, it is a conflict.
         """
         try:
             if reason := self.purgeable(base):
@@ -641,54 +641,54 @@ class Layout(ABC):
         return self.writer.purge(id, base, stamp, kept)
 
     def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
-        """Every (ns, stored document) that :meth:`purge` would remove, to be kept first."""
+        """Every (ns, stored document) that :meth:`purge` would remove, for safekeeping before."""
         return self.writer.all_stored(id, base)
 
     def stands(self, ns: str, raw: bytes) -> bool | None:
-        """Whether a document that :meth:`all_stored` named is there, or a later state of it.
+        """Whether a document named by :meth:`all_stored`, or a later state of it, exists.
 
-        None where another document may have taken its id, and nobody can tell.
+        None if its id may belong to another document and nobody can tell.
         """
         return self.writer.stands(raw)
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether the write with this token is in the current document or its history; None where nobody can tell.
+        """Whether the write with this token is in the current document or its history; None if nobody can tell.
 
-        False is certain where ``base``, the version that the write began from, is given and no history is missing.
+        False is certain if ``base``, the version that the write started from, is given and the history is complete.
         """
         return self.writer.landed(id, token, base)
 
     def missing_index(self, remembered: bool = False) -> str | None:
-        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing.
+        """Why writing is refused without a unique index, one sentence; None if no index is missing.
 
-        With ``remembered`` an index that was there some minutes ago is taken to be there.
+        ``remembered`` trusts an index seen some minutes ago.
         """
         return self.writer.missing_index(remembered)
 
     def create_index(self) -> None:
-        """Create what :meth:`missing_index` speaks of; raises ``Refused`` naming the duplicates in its way."""
+        """Create the index that :meth:`missing_index` asks for; raises ``Refused`` that names duplicates in its way."""
         self.writer.create_index()
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The (ns, document) that keep these versions, oldest first and with contents, the current document last.
+        """The (ns, document) pairs that store these versions, oldest first, the current document last.
 
-        A migration to this layout writes them. Reads nothing, and gives equal bytes for equal versions. Raises
-        ``Refused`` for versions that this layout cannot hold.
+        A migration to this layout writes them. Reads nothing; equal versions give equal bytes. Raises ``Refused`` for
+        versions that this layout cannot store.
         """
         raise Refused(type(self).read_only)
 
     def is_purged(self, id: Value) -> bool:
-        """Whether the versions that a delete leaves behind were removed since; where it leaves none nobody can tell."""
+        """Whether the versions that a delete leaves were removed since; False if it leaves none, as nobody can tell."""
         return False
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """Insert removed documents again, by :func:`.put_back`; ``conflict`` where the id is taken by now."""
+        """Insert removed documents again, by :func:`.put_back`; ``conflict`` if the id is taken."""
         if self.read_only:
             return Outcome("refused", self.ns, None, self.read_only)
         return self.writer.written_since(removed) or put_back(self.server, self.profile, removed, self.writer.unique)
 
     def signed(self, content: bytes, author: str | None, reason: str | None = None) -> bytes:
-        """The content with its author and reason, where these are content; doing it twice changes nothing."""
+        """The content with author and reason, if they belong to the content; repeating it changes nothing."""
         if self.profile.seals_author:
             for name, said in ((self.profile.author, author), (self.profile.reason, reason)):
                 content = c.put(content, (name,), Value.of(said)) if name and said else content
@@ -696,13 +696,13 @@ class Layout(ABC):
 
     @property
     def takes_reason(self) -> bool:
-        """Whether a version made from here can say why it was made."""
+        """Whether a version written from here can record why it was made."""
         if self.read_only or not self.profile.reason:
             return False
         return not self.written_by_others or "$reason" in self.profile.row.values()
 
     def _check(self, base: Version) -> tuple[bytes, bytes]:
-        """The stored document and the content of a base that may be written over; else raises ``Refused``."""
+        """The stored document and the content of a base that may be overwritten; else raises ``Refused``."""
         if reason := self.read_only or self._objection(base):
             raise Refused(reason)
         assert base.raw is not None

@@ -1,19 +1,19 @@
 """``deltas``: a document for every version, which holds only the changes of that version.
 
-Stored: ``{_id: <own>, docId, v, …changed fields whole…}``; the first version is the base. Later fields replace earlier
-ones in place, new ones follow, null is a value. A removal can be stored only where the profile names a field for
-removed paths. Index: a unique one on id and version, without which nothing is written.
+Stored: ``{_id: <own>, docId, v, …changed fields whole…}``; the first version is the base. Later fields replace
+earlier ones in place, new ones are appended, null is a value. A removal can be stored only if the profile names a
+field for removed paths. Index: a unique one on id and version, without which nothing is written.
 
 The swap, step by step:
 
-1. The versions are read and folded again; a newest version or a state other than the base's is a conflict.
-2. The delta is worked out, and folded to see that it gives the new content byte for byte; where none does (a field
-   goes, or moves, and there is no field for removed paths) the edit is refused.
+1. The versions are read and folded again; if the newest version or its state is not the base's, it is a conflict.
+2. The delta is computed, and folded to prove that it gives the new content byte for byte. If none does (a field is
+   removed or moved, and there is no field for removed paths), the edit is refused.
 3. The delta is inserted with the next number, and with the write token as its ``_id``; the unique index decides.
 
 Crash points: before the insert nothing has happened, after it everything has. After a gap, or without a base, every
-state is unproven: it is shown, and called so. A delete inserts a tombstone, at which the state ends: the version after
-it is a base again. A purge begins at the newest, so that the others still fold.
+state is unproven: it is shown and marked as such. A delete inserts a tombstone, which ends the state: the version
+after it is a base again. A purge starts with the newest version, so that the others can still be folded.
 """
 
 from __future__ import annotations
@@ -70,29 +70,29 @@ class Deltas(Layout):
         return find_version_documents.wanted(server, sample, find_version_documents.CHANGES)
 
     def content(self, raw: bytes) -> bytes:
-        """The state that a stored version leads to."""
+        """The state of a stored version."""
         id, v = c.get(raw, (self.profile.id,)), c.get(raw, (self.profile.version,))
         found = self.version(id, v).content if id is not None and v is not None else None
         return found if found is not None else self.own.content(raw)
 
     def document(self, raw: bytes) -> bytes:
-        """The layout's own fields of a stored version, and the state that it leads to."""
+        """The layout's own fields of a stored version, and its state."""
         removed = self.profile.removed
         return compose(raw, self.own.names, self.content(raw), {removed: None} if removed else {})
 
     def comparable(self, ns: str, raw: bytes) -> bytes:
-        """The changes that a stored version holds, whatever state they lead to."""
+        """The changes in a stored version, regardless of its state."""
         return c.without(raw, [name for name in ("_id", self.profile.token) if name])
 
     def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
-        """The one hash of a stored version, which is of the state that it leads to; none where nobody knows that."""
+        """The hash of a stored version, which covers its state; empty if the state is unknown."""
         v = c.get(raw, (self.profile.version,))
         content = self.version(id, v).content if id is not None else None
         return [] if content is None else [((self.profile.hash,), content)]
 
     @property
     def check(self) -> Chains:
-        """The deltas of each document, by id; where they carry hashes, the states that these are of."""
+        """Checks the deltas of each document, by id, and their hashes against the states."""
         p = self.profile
         reader = FactReader(self.own, replace(p, hash=""), p.id, claim=self._states.documents.claim, beside=p.removed)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
@@ -100,14 +100,14 @@ class Deltas(Layout):
     def _wrong_hashes(self, id: Value) -> dict[Value, str]:
         try:
             wrong = [each for each in self.history(id) if each.detail.startswith("hash")]
-        except NotFound:  # deleted while it was looked at
+        except NotFound:  # deleted during the check
             return {}
         return {each.v: each.detail for each in wrong if each.v is not None}
 
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one insert, of the changes."""
+        """A single insert of the changes."""
         raw, old = self._check(base)
         p = self.profile
         v = v or numbering.following(base.v, p, stamp.at)
@@ -124,7 +124,7 @@ class Deltas(Layout):
         return self._writer.inserted(new, f"{version_name(v)} is inserted, with what changed")
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The first version whole, and the changes of each further one."""
+        """The first version completely, then the changes of each further one."""
         p, before, ended = self.profile, c.EMPTY, False
         rows = []
         for version, v in zip(versions, stored_form.numbers(versions), strict=True):
@@ -146,7 +146,7 @@ class Deltas(Layout):
         return tuple(rows)
 
     def _refuse_marker(self, ended: bool, delta: Delta) -> None:
-        """Raise ``Refused`` for changes that would be read as a tombstone, or as taking the one before them back."""
+        """Raise ``Refused`` for changes that would be read as a tombstone, or as revoking the previous one."""
         name = self.profile.deleted
         names = [each for each, _ in delta.fields]
         if name in names if ended else not delta.removed and says_deleted(c.document(delta.fields), self.profile):
@@ -157,7 +157,7 @@ class Deltas(Layout):
             )
 
     def explain(self, base: Version) -> str:
-        """The content of the insert, and its guard."""
+        """What is inserted, and its guard."""
         p = self.profile
         return (
             f"Only what differs from {version_name(base.v)} is inserted. The unique index on {p.id} and {p.version} "

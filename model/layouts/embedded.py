@@ -1,18 +1,18 @@
-"""``embedded``: all versions of a document inside it, the current one as a sub-document, earlier ones in an array.
+"""``embedded``: a document contains all its versions, the current one as a sub-document, earlier ones in an array.
 
 Stored: ``{_id, current: {v, …}, prev: [{v, …}, …]}``, oldest first; version, token, hash and time stand inside each
 version. Index: the one on ``_id``. Lists never read the array.
 
-Of a document that grew too long for one, the oldest versions may be rows of a second collection, the overflow
-archive; they are looked for only where versions below those in the array are missing.
+If a document grew too long, its oldest versions may be rows of a second collection, the overflow archive. It is read
+only if versions below those in the array are missing.
 
 The swap, one write: filter ``_id``, ``current.v`` and ``current._w``, by type, and the values that the edit replaces;
-``$push`` of the version that was read onto the array, and the new version in its place: by operators that name only the
-changes, else as a whole sub-document, then guarded by the whole of the old one.
+``$push`` of the version that was read onto the array, and the new version in its place. Operators name only the
+changes; else the sub-document is replaced, guarded by the whole old one.
 
-Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
-current version and in the array; it is nowhere and the next version has another: not applied. A document that would
-outgrow 16 MB is refused by the server.
+Crash points: before the write nothing has happened, after it everything has. In doubt the token is searched in the
+current version and in the array; if it is nowhere and the next version has another one: not applied. The server
+refuses a document that would exceed 16 MB.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from model.values.canonical import Path, Value
 
 
 class Embedded(Layout):
-    """Documents that hold their own history."""
+    """Documents that contain their own history."""
 
     name = "embedded"
     about = "the current version and earlier ones in one document"
@@ -71,7 +71,7 @@ class Embedded(Layout):
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
-        """A sub-document, and an array of its kind with lower versions."""
+        """Proposes a sub-document, and an array of similar ones with lower versions."""
         return find_embedded.embedded(sample)
 
     @classmethod
@@ -84,13 +84,13 @@ class Embedded(Layout):
         return self._current.content(raw)
 
     def document(self, raw: bytes) -> bytes:
-        """The id, then the current version; neither the array nor anything else beside it."""
+        """The id, then the current version; without the array and other fields."""
         id = c.get(raw, (self.profile.id,))
         inside = [pair for pair in c.fields(self._current.part(raw)) if pair[0] != self.profile.id]
         return c.document([*([(self.profile.id, id)] if id is not None else []), *inside])
 
     def beside(self, raw: bytes) -> tuple[str, ...]:
-        """The fields beside the current version, the array and another program's lock."""
+        """The fields other than the current version, the array and another program's lock."""
         p = self.profile
         own = ("_id", p.id, p.current, p.prev, *p.lock_names)
         return tuple(name for name, _ in c.fields(raw) if name not in own)
@@ -103,18 +103,18 @@ class Embedded(Layout):
         return [(p.current,), *((p.prev, at) for at in range(count))]
 
     def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
-        """A hash in each version of the document."""
+        """The hash of each version in the document."""
         inner = [(path, c.get(raw, path)) for path in self.parts(raw)]
         name = self.profile.hash
         return [((*path, name), self.own.content(v.data)) for path, v in inner if v and v.type == c.OBJECT]
 
     def sealed(self, id: Value | None, here: list[Sealed]) -> list[Sealed]:
-        """Those of the document in hand, which holds all its versions."""
+        """The hashes of this document, which contains all its versions."""
         return here
 
     @property
     def check(self) -> SingleDocuments:
-        """Each document by itself: the chain in its array."""
+        """Checks each document by itself: the chain in its array."""
         elsewhere = partial(overflow_archive.numbers, self.server, self.profile)
         judge = partial(embedded_chain, FactReader(self.own, self.profile, ""), elsewhere=elsewhere)
         return SingleDocuments(
@@ -124,7 +124,7 @@ class Embedded(Layout):
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one guarded update of the current version and the array."""
+        """A single guarded update of the current version and the array."""
         raw, old = self._check(base)
         p, physical, was = self.profile, guards.physical_id(raw), self._current.part(raw)
         v = v or numbering.following(base.v, p, stamp.at)
@@ -132,7 +132,7 @@ class Embedded(Layout):
         prefix = self._current.path("")
         new = partial(compose, was, self.own.names, content, values)
         if not is_surely_taken(raw, was, content):
-            check_size(raw + new())  # the whole history is one document
+            check_size(raw + new())  # the whole history has to fit into one document
         moved = self.foreign.moved(raw)
 
         def made() -> bytes:
@@ -157,7 +157,7 @@ class Embedded(Layout):
         return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), made)
 
     def explain(self, base: Version) -> str:
-        """The effects of the one update, and its guard."""
+        """What the update does, and its guard."""
         p = self.profile
         token = f" and {p.current}.{p.token} is unchanged" if p.token else ""
         return (
@@ -166,7 +166,7 @@ class Embedded(Layout):
         )
 
     def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
-        """The first version in a sub-document of its own, beside an empty array."""
+        """The first version in a sub-document, plus an empty array."""
         p = self.profile
         values = {p.version: v} | self.own.stamped(stamp)
         stamped = [(name, value) for name, value in values.items() if value is not None]
@@ -177,7 +177,7 @@ class Embedded(Layout):
         return raw
 
     def _purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
-        """The delete, unless the oldest versions are in a collection of their own."""
+        """Delete the document; refused if the oldest versions are in a second collection."""
         if overflow_archive.numbers(self.server, self.profile, id):
             raise Refused(
                 f"The oldest versions of {id_name(id)} are in {overflow_archive.place(self.profile)}, so the document "

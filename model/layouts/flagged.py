@@ -1,20 +1,21 @@
-"""``flagged``: a document for every version; the newest carries a flag, by which applications find it.
+"""``flagged``: a document for every version; the newest has a flag by which applications find it.
 
-Stored: ``{_id: <own>, docId, v, current: true, …}`` for the newest version, without the flag (or with it false, where
-that is the custom) for the others. Index: a unique one on id and version, without which nothing is written. No partial
-unique index on the flag: it would turn the new version away while the old one still carries it.
+Stored: ``{_id: <own>, docId, v, current: true, …}`` for the newest version; the others have no flag, or false if the
+collection does it like that. Index: a unique one on id and version, without which nothing is written. There must be
+no partial unique index on the flag: it would reject the new version while the old one still has the flag.
 
 The swap, step by step:
 
-1. The newest version by number, flagged or not, is read again; another one than the base, or the base changed in place,
-   is a conflict.
-2. The new version is inserted with the next number and the flag, and with the write token as its ``_id``. This decides.
-3. The flag is taken from every version below, one guarded write each: a flag that a dead writer left goes with it.
+1. The newest version by number, flagged or not, is read again; if it is not the base, or the base was changed in
+   place, it is a conflict.
+2. The new version is inserted with the next number and the flag, and with the write token as its ``_id``. This
+   decides.
+3. The flag is removed from every lower version, by one guarded write each, including flags that a dead writer left.
 
-A delete does the same with a tombstone, so that whoever reads by the flag finds that the document is deleted.
+A delete does the same with a tombstone, so readers of the flag see that the document is deleted.
 
-Crash points: before 2 nothing has happened; after it two versions carry the flag until the next edit, or the repair,
-takes it from the lower one. The newest by number is current here all the while.
+Crash points: before 2 nothing has happened; after it two versions have the flag until the next edit, or a repair,
+removes it from the lower one. Palimpsest always takes the newest by number as current.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 ROUNDS = 20
-"""How often a repair looks again while others write."""
+"""How often a repair starts again while others write."""
 
 
 class Flagged(Layout):
-    """Documents whose newest version carries a flag."""
+    """Documents whose newest version has a flag."""
 
     name = "flagged"
     about = "a document for every version, the newest carries a flag"
@@ -75,13 +76,13 @@ class Flagged(Layout):
 
     @property
     def check(self) -> Chains:
-        """The versions of each document, by id, and whether just the newest carries the flag."""
+        """Checks the versions of each document, by id, and that only the newest has the flag."""
         p = self.profile
         reader = FactReader(self.own, p, p.id, flag=p.current, claim=self._documents.claim)
         return Chains(self.server, p, (Part(self.ns, reader),), flagged)
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The insert, then the flag taken from the base; ``Layout.swap`` takes it from all others that carry it."""
+        """The insert, then the removal of the base's flag; ``Layout.swap`` removes all other flags."""
         raw, _ = self._check(base)
         p = self.profile
         v = v or numbering.following(base.v, p, stamp.at)
@@ -100,13 +101,13 @@ class Flagged(Layout):
         )
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """Take the flag from all versions below the one that was inserted."""
+        """Remove the flag from all versions below the inserted one."""
         if outcome.kind != "applied" or outcome.version is None or outcome.id is None:
             return outcome
         return replace(outcome, detail=f"{outcome.detail} {self._lower(outcome.id, outcome.version)}".strip())
 
     def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
-        """Insert the tombstone, with the flag, then take the flag from all versions below it."""
+        """Insert the tombstone with the flag, then remove the flag from all lower versions."""
         return self._swapped(self.writer.delete(id, base, stamp), c.EMPTY, stamp)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
@@ -114,9 +115,9 @@ class Flagged(Layout):
         return self._writer.as_stored(id, versions)
 
     def repair(self, id: Value) -> Outcome:
-        """Flag the newest version, then take the flag from all below it; again until nothing is left to do.
+        """Flag the newest version, then remove the flag from all lower ones; repeat until nothing is left to do.
 
-        Each step is one guarded write, so living writers are not disturbed; ``skipped`` where all was right.
+        Each step is one guarded write, so concurrent writers are not disturbed. ``skipped`` if everything was right.
         """
         p, wrote = self.profile, False
         try:
@@ -145,7 +146,7 @@ class Flagged(Layout):
         return sum(is_flagged(c.get(raw, (p.current,))) for raw in flagged)
 
     def _flag(self, raw: bytes) -> Write:
-        """The guarded write that gives the flag to a version that has none."""
+        """The guarded write that flags a version."""
         p = self.profile
         note = f"{version_name(c.get(raw, (p.version,)))} gets {p.current}"
         body = {"$set": {p.current: Value.of(True), **self.foreign.moved(raw)}}
@@ -157,7 +158,7 @@ class Flagged(Layout):
         return found is not None and is_flagged(c.get(found, (self.profile.current,)))
 
     def _lower(self, id: Value, top: Value) -> str:
-        """Take the flag from every version below ``top``; a sentence on versions that still carry it, or none."""
+        """Remove the flag from every version below ``top``; returns a sentence if some still have it, else ""."""
         p = self.profile
         left: list[str] = []
         try:
@@ -175,14 +176,14 @@ class Flagged(Layout):
                 end = run(self.server, self._unflag(raw), partial(self._without_flag, physical))
             except Refused as error:
                 end = End("refused", str(error))
-            if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has taken it, or the version, away
+            if end.kind not in ("applied", "conflict"):  # a conflict: somebody else has removed the flag or the version
                 left.append(version_name(v))
         if not left:
             return ""
         return f"{', '.join(left)} may still carry {p.current}; the next edit takes it away."
 
     def _unflag(self, raw: bytes) -> Write:
-        """The guarded write that takes the flag from one version, as this collection writes that."""
+        """The guarded write that removes the flag from one version, in the way this collection does it."""
         p, where = self.profile, self._still(raw)
         flag = c.get(raw, (p.current,))
         note = f"{version_name(c.get(raw, (p.version,)))} loses {p.current}"
@@ -193,7 +194,7 @@ class Flagged(Layout):
         return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}, **sets}, note)
 
     def _still(self, raw: bytes) -> dict[str, Any]:
-        """The clauses that a version's document, its number and its flag are as they were read."""
+        """The clauses that a version's document, number and flag are as they were read."""
         p, physical = self.profile, guards.physical_id(raw)
         where = guards.by_id(physical) | self.foreign.clauses(raw)
         for name in (p.id, p.version, p.current):
@@ -201,7 +202,7 @@ class Flagged(Layout):
         return where
 
     def _lowers_to_false(self, raw: bytes) -> bool:
-        """Whether earlier versions of this document carry the flag as false instead of lacking it."""
+        """Whether earlier versions of this document have the flag set to false instead of lacking it."""
         p = self.profile
         id = c.get(raw, (p.id,))
         return id is not None and self._documents.any({p.id: {"$eq": id}, p.current: {"$eq": Value.of(False)}})

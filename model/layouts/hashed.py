@@ -1,20 +1,21 @@
 """``hashed``: one document, whose version is the hash of its content.
 
-Stored: the content and its hash in one document; no earlier versions. Index: the one on ``_id``. The hash is made by
-the recipe that the profile states, else by the one that the collection's own hashes prove; where these prove none, or
-contradict what is stated, nothing is written. The profile may leave fields out of the hash.
+Stored: the content and its hash in one document; no earlier versions. Index: the one on ``_id``. The recipe of the
+hash is stated in the profile, or proven by the collection's own hashes. If these prove none, or contradict the
+profile, nothing is written. The profile may exclude fields from the hash.
 
 The swap, one write: an update whose filter holds ``_id`` (the hash alone would confuse documents with equal content),
-the old hash, the old token, and every field that the hash covers; it sets changed fields, unsets removed ones, and sets
-the new hash. Then the stored bytes are read and hashed again. Where this server stored the fields in another order, the
-hash is set once more to that of the bytes that are there, guarded by all of them.
+the old hash, the old token, and every field that the hash covers; it sets changed fields, unsets removed ones, and
+sets the new hash. Then the stored bytes are read and hashed again. If this server stored the fields in another order,
+the hash is set once more, to that of the stored bytes, guarded by all of them.
 
-A token would be content to every program that hashes all fields, so there is none unless the profile names it, or
-documents have one that their hash leaves out. Without it nobody can tell a content that has come back from one that
-never left: a swap in doubt is not sent twice, and is found by the hash, where the content that it wanted is there.
+Programs that hash all fields would treat a token as content, so there is a token only if the profile names one, or if
+documents have one that their hash excludes. Without it, nobody can distinguish a content that was changed and
+restored from one that never changed: a swap in doubt is not repeated, and counts as applied if the intended content
+and hash are stored.
 
-Crash points: before the write nothing has happened; after it everything has. A writer that dies before the second hash
-on a server that reorders leaves a hash that differs in field order only; the next edit sets it right.
+Crash points: before the write nothing has happened; after it everything has. A writer that dies before the second
+hash, on a server that reorders, leaves a hash that differs only in field order; the next edit corrects it.
 """
 
 from __future__ import annotations
@@ -45,20 +46,18 @@ from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
-SEALED, SEALED_BYTES = 12, 1 << 20  # documents, and bytes of them, that are asked for their recipe at either end
+SEALED, SEALED_BYTES = 12, 1 << 20  # documents, and their bytes, that are read at either end to prove the recipe
 
 
 class HashWriter(CurrentWriter):
-    """The writes of documents with a hash. Without a token one in doubt is found by its hash: the content that it
-    wanted is there, or not.
-    """
+    """The writes of documents with a hash. Without a token, a write in doubt is found by its content and hash."""
 
     def asks(
         self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """The question of a write in doubt, whether the document has come to the content and the hash that it makes.
+        """The question of a write in doubt: whether the document has the content and hash that the write produces.
 
-        False where it is as it was read, or not there; None where it is another one, which may have followed ours.
+        False if it is as it was read, or missing; None if somebody may have edited after us.
         """
         if self._profile.token:
             return super().asks(id, stamp, made, base)
@@ -75,14 +74,14 @@ class HashWriter(CurrentWriter):
         return there
 
     def is_made(self, raw: bytes, makes: bytes) -> bool:
-        """Whether a stored document has the content and the hash of another, whatever the order of its fields."""
+        """Whether a stored document has the content and hash of ``makes``, in any order of fields."""
         name, content = (self._profile.hash,), self.current.content
         parts = [hashed_part(content(each), self._profile) for each in (raw, makes)]
         return c.get(raw, name) == c.get(makes, name) and (parts[0] == parts[1] or update_operators.reordered(*parts))
 
 
 class Hashed(Layout):
-    """Documents that carry the hash of their content."""
+    """Documents with the hash of their content."""
 
     name = "hashed"
     about = "the version is a hash of the content"
@@ -106,7 +105,7 @@ class Hashed(Layout):
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
-        """A field with the hash of the rest; beside one that looks like a version it is less sure."""
+        """Proposes a field with the hash of the rest; less certain if another field looks like a version."""
         made = find_embedded.hashed(sample)
         if made is not None and any(map(is_version_name, version_fields(sample))):
             return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))
@@ -119,20 +118,20 @@ class Hashed(Layout):
 
     @property
     def check(self) -> SingleDocuments:
-        """Each document by itself: its hash, and who else has it."""
+        """Checks each document by itself: its hash, and whether others share it."""
         return SingleDocuments(
             self.server, self.profile, FactReader(self.own, self.profile, self.profile.id), shared=True
         )
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one guarded update."""
+        """A single guarded update."""
         raw, _ = self._check(base)
         values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
         steps = self._writer.swap(base, content, values)
         return steps if self.profile.token else replace(steps, repeatable=False)
 
     def guards_any(self, size: int) -> bool:
-        """Whether this server was found to tell all values apart and to count fields, in one command."""
+        """Whether this server is known to distinguish all values and to count fields, in one command."""
         return self._writer.guards_any(size)
 
     def explain(self, base: Version) -> str:
@@ -147,9 +146,9 @@ class Hashed(Layout):
 
     @property
     def sealing(self) -> CollectionProfile:
-        """The profile with the recipe that the collection's hashes prove, or with the doubt that forbids to write.
+        """The profile with the recipe that the collection's hashes prove, or with the doubt that forbids writing.
 
-        Asked of the data once they settle it, and again as long as they do not. Raises ``Refused``.
+        The data are read until they settle it, then never again. Raises ``Refused``.
         """
         return self._proven or self._settled(self.seals())
 
@@ -160,7 +159,7 @@ class Hashed(Layout):
         return made
 
     def seals(self) -> list[Sealed]:
-        """Some contents with their hashes, of the first and the last documents by ``_id``."""
+        """Some contents with their hashes, from the first and the last documents by ``_id``."""
         found: dict[bytes, Sealed] = {}
         for way in (1, -1):
             left = SEALED_BYTES
@@ -175,16 +174,16 @@ class Hashed(Layout):
         return list(found.values())
 
     def sealed(self, id: Value | None, here: list[Sealed]) -> list[Sealed]:
-        """Those of the first and the last documents: a document has no other version to judge by."""
+        """The hashes of the first and the last documents: a document has no other version for comparison."""
         return self.seals()
 
     @property
     def standing(self) -> str:
-        """Why nothing is written here, where the hashes contradict what is stated or prove no recipe."""
+        """Why nothing is written here, if the hashes contradict the profile or prove no recipe."""
         return "" if self.profile.hash_doubt else self.sealing.hash_doubt
 
     def _doubt(self, version: Version) -> str:
-        """Why no hash can take the place of this version's."""
+        """Why no hash can replace this version's; "" if one can."""
         try:
             profile, stored, physical = self._recipe_after(version)
             if not hashes_any(profile, stored):
@@ -198,16 +197,17 @@ class Hashed(Layout):
         return content_hash(content, profile, stored, physical)
 
     def _recipe_after(self, base: Version) -> tuple[CollectionProfile, Value | None, Value | None]:
-        """The profile with the recipe of the hash that follows a version's, with that hash and the document's ``_id``.
+        """The profile with the recipe for the hash after a version's, the version's hash, and the document's ``_id``.
 
-        Once a recipe is proven, it stands for the same version when that is written over: it was hashed to be judged.
+        The result is kept for this version object until it is written, because proving a recipe hashes the whole
+        content.
         """
         if self._judged is not None and self._judged[0] is base:
             return self._judged[1]
         raw, old = base.raw or c.EMPTY, base.content or c.EMPTY
         stored, physical = c.get(raw, (self.profile.hash,)), c.get(raw, ("_id",))
         profile = self._proven
-        if profile is None:  # of this document what was read counts: a change since then is for the swap to meet
+        if profile is None:  # judged as read: if it has changed since, the swap detects that
             own = [Sealed(old, stored, physical)] if stored is not None else []
             profile = self._settled([*(seal for seal in self.seals() if seal.id != physical), *own])
         found = recipe_after(profile, old, stored, physical), stored, physical
@@ -220,7 +220,7 @@ class Hashed(Layout):
         return self._next(base, content)
 
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
-        """The content's hash; the document gets an id of its own, as its content may well be there under another."""
+        """The content's hash; the document gets a new id, because another document may have this content."""
         return content_hash(content, self.sealing, id=self._writer.new_ids(id, stamp)[0][1])
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
@@ -230,7 +230,7 @@ class Hashed(Layout):
         return self._rehashed(outcome, content, stamp)
 
     def _rehashed(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
-        """The outcome, once the hash is set to that of the order in which the server stored the content."""
+        """The outcome, after the hash is corrected for the order in which the server stored the fields."""
         id, found = outcome.id, outcome.found
         if outcome.kind != "applied" or id is None or (found is not None and found.content == content):
             return outcome
@@ -239,7 +239,7 @@ class Hashed(Layout):
             raw = raw if raw is not None else self._current.raw(id)
             stored = c.get(raw, (self.profile.hash,))
             ours = self._current.bears(raw, stamp.token) if self.profile.token else stored == outcome.version
-            # Any other difference is someone else's change, whose hash is not ours to set.
+            # Any other difference is somebody else's change, whose hash we must not set.
             if not ours or not update_operators.reordered(content, self.content(raw)):
                 return outcome
             physical = guards.physical_id(raw)
@@ -260,5 +260,5 @@ class Hashed(Layout):
         return replace(outcome, version=right, detail=detail, found=None)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The newest version alone: there is no place for others."""
+        """Only the newest version: there is no place for others."""
         return ((self.ns, self._writer.stored_alone(id, versions[-1])),)

@@ -1,8 +1,8 @@
-"""The histories of many documents, read in a few queries instead of some for each.
+"""Reads the histories of many documents in a few queries instead of several for each.
 
-A layout reads one document at a time through its port. Here the stored documents of several are read first, with one
-query for each collection that holds any; a port of its own then answers the layout out of these, and leaves everything
-else to the server. So a history out of a batch is read by the same code as one alone, and says the same.
+A layout reads one document at a time through its port. Here the stored documents for several ids are read first, with
+one query per collection. A special port then answers the layout from these, and passes all other questions to the
+server. So a history from a batch is read by the same code as a single one, and is identical.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 FIRST, MOST = 4, 64
-"""Documents of the first batch, and of the largest one."""
+"""Documents in the first batch, and in the largest."""
 ROOM = 8 << 20
 """Bytes of stored documents that a batch may hold."""
 FRESH = 5.0
-"""Seconds after which the server is asked again: whoever takes documents slowly is not told of old times."""
+"""Seconds until the server is asked again, so that slow callers do not get outdated documents."""
 
 _ALONE = (c.NULL, c.UNDEFINED, c.REGEX, c.ARRAY)
-"""Types of ids by which ``$in`` finds other documents than ``$eq`` does."""
+"""Types of ids for which ``$in`` and ``$eq`` find different documents."""
 
 
 def together(layout: Layout, ids: Iterable[Value]) -> Iterator[tuple[Value, Layout]]:
-    """Each document with a layout that reads its history: of several documents in a few queries.
+    """Each id with a layout to read its history from; several documents share a few queries.
 
-    The layout is one, and is to be asked about a document before the next one is taken. Raises ``Unreachable``.
+    It is one layout object: read a document before taking the next id. Raises ``Unreachable``.
     """
     if not layout.places:
         yield from ((id, layout) for id in ids)
@@ -61,11 +61,11 @@ def together(layout: Layout, ids: Iterable[Value]) -> Iterator[tuple[Value, Layo
 
 
 _Held: TypeAlias = dict[tuple[str, Value], list[bytes]]
-"""The stored documents by collection and id, in the order of the server."""
+"""The stored documents by collection and id, in the server's order."""
 
 
 class _HeldRows:
-    """A port that answers out of the stored documents that it holds; each other question goes to the server."""
+    """A port that answers from the stored documents that it holds; the server answers everything else."""
 
     def __init__(self, layout: Layout) -> None:
         self._server, self._places = layout.server, layout.places
@@ -77,9 +77,9 @@ class _HeldRows:
         return getattr(self._server, name)
 
     def hold(self, ids: Sequence[Value]) -> bool:
-        """Read the stored documents of these ids in place of those held so far; False where they are too many bytes.
+        """Read the stored documents of these ids, replacing those held so far; False if they are too large.
 
-        A document alone is left to the server, as are those that it does not find so.
+        A single document is left to the server, as are ids for which ``$in`` is not reliable.
         """
         self._held = {}
         asked = [id for id in ids if id.type not in _ALONE]
@@ -90,7 +90,7 @@ class _HeldRows:
         except Unreachable:
             raise
         except Refused:
-            return True  # each document is asked for alone then, and says why it cannot be read
+            return True  # then each document is read alone, and reports why it cannot be read
         if found is None:
             return False
         self._held, self._until = found, time.monotonic() + FRESH
@@ -125,7 +125,7 @@ class _HeldRows:
                 yield id, raw
 
     def _moved(self, ids: Sequence[Value], found: _Held) -> list[Value]:
-        """The documents that changed between the readings of both collections, which would contradict each other."""
+        """The documents that changed between the two reads, so that the collections would contradict each other."""
         place, names = self._places[0], self._names
         now: dict[Value, list[bytes]] = {}
         for id, raw in self._all(place, ids, dict.fromkeys((place.id, *names), 1) if names else None):
@@ -154,7 +154,7 @@ class _HeldRows:
         return self._server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
 
     def _answer(self, ns: str, filter: Terms, sort: Terms | None) -> list[bytes] | None:
-        """What is held that a query finds, in its order; None where the server has to be asked."""
+        """The held documents that a query finds, in its order; None if the server must be asked."""
         place = next((place for place in self._places if place.ns == ns), None)
         if place is None or any(filter.get(name) != said for name, said in place.where.items()):
             return None
@@ -172,13 +172,13 @@ class _HeldRows:
 
 
 def _identity(layout: Layout) -> tuple[str, ...]:
-    """The fields that change with each version of a current document; () where only the whole of it tells."""
+    """The fields that change with each version of a current document; () if all fields must be compared."""
     p = layout.profile
     return () if layout.written_by_others else tuple(filter(None, (p.version, p.token)))
 
 
 def _sorted(rows: list[bytes], place: VersionPlace, sort: Terms) -> list[bytes] | None:
-    """Documents in the order of their versions; None where another order is asked for, or a server has to tell it."""
+    """Documents in the order of their versions; None for another order, or one that only a server can tell."""
     names = list(sort)
     if len(names) != 2 or names[0] != place.id:
         return None

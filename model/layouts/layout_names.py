@@ -1,4 +1,4 @@
-"""The names of the layouts and patterns, apart from their classes: the command line's grammar needs no more of them.
+"""The names of layouts and patterns without their classes, for the grammar of the command line.
 
 :mod:`model.layouts.registry` has the classes in this order.
 """

@@ -1,9 +1,9 @@
-"""``log``: rows that record changes or events of other documents, each naming the document that it is about.
+"""``log``: rows that record changes or events of other documents; each names the document that it is about.
 
-Stored: ``{_id, <id>: of the document, …}`` for each entry, in the order of ``at`` or of the rows' own ``_id``. An entry
-counts as a version of the document that it names: its first one is 1. Index: none is needed; one on the id helps.
+Stored: ``{_id, <id>: of the document, …}`` for each entry, in the order of ``at`` or of the rows' own ``_id``. An
+entry counts as a version of the document that it names, starting with 1. Index: none is needed; one on the id helps.
 
-The swap, step by step: there is none. What was recorded is not changed, so edits, creations and deletes are refused.
+The swap, step by step: there is none. Records are not changed, so edits, creations and deletes are refused.
 
 Crash points: none.
 """
@@ -52,10 +52,10 @@ class Log(Layout):
 
     @property
     def places(self) -> tuple[VersionPlace, ...]:
-        """None: a history is read in an order of its own, page after page."""
+        """Empty: a history is read in its own order, page by page."""
         return ()
 
     @property
     def check(self) -> SingleDocuments:
-        """Each entry by itself: whether it can be read."""
+        """Checks each entry by itself: whether it can be read."""
         return SingleDocuments(self.server, self.profile, FactReader(Own("_id"), self.profile, "_id"))

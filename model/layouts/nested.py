@@ -1,18 +1,18 @@
-"""``nested``: the current version is the document itself, which holds earlier ones whole in an array under a field.
+"""``nested``: the current version is the document itself, which holds complete earlier ones in an array field.
 
-Mongoid::Versioning keeps versions like this; its names are the defaults.
+Mongoid::Versioning stores versions like this; its names are the defaults.
 
 Stored: ``{_id, version, …, versions: [{version, …}, …]}``, oldest first; an element is the whole document as it was,
-without the array and its ``_id`` (Mongoid leaves a null there, which counts as nothing). Index: the one on ``_id``.
-Lists never read the array. An application that keeps only the latest few leaves a gap below them.
+without the array and its ``_id`` (Mongoid leaves a null there, which is ignored). Index: the one on ``_id``. Lists
+never read the array. If an application keeps only the latest few, there is a gap below them.
 
-The swap, one write: filter ``_id``, version and token, by type, and the values that the edit replaces; ``$push`` of the
-version that was read onto the array, and operators that name only the changes. A change that operators cannot express
-replaces the document, array and all; the filter then holds the whole document as it was read.
+The swap, one write: filter ``_id``, version and token, by type, and the values that the edit replaces; ``$push`` of
+the version that was read onto the array, and operators that name only the changes. A change that operators cannot
+express replaces the document with its array; the filter then holds the whole document as it was read.
 
-Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
-document and in the array; it is nowhere and the next version has another: not applied. A document that would outgrow
-16 MB is refused by the server.
+Crash points: before the write nothing has happened, after it everything has. In doubt the token is searched in the
+document and in the array; if it is nowhere and the next version has another one: not applied. The server refuses a
+document that would exceed 16 MB.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from model.values.canonical import Value
 
 
 class Nested(Layout):
-    """Documents that hold their earlier states."""
+    """Documents that contain their earlier states."""
 
     name = "nested"
     about = "the current version at the top of a document, earlier ones in an array inside it"
@@ -71,7 +71,7 @@ class Nested(Layout):
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
-        """An array whose elements are of the document's own kind, with lower versions."""
+        """Proposes an array whose elements are similar to the document, with lower versions."""
         found = [
             made for prev in _arrays(sample) for name in version_fields(sample) if (made := _told(sample, name, prev))
         ]
@@ -79,7 +79,7 @@ class Nested(Layout):
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-        """The proposed fields, else the likeliest version with the array that is named as one."""
+        """The proposed fields, else the likeliest version with an array named as a history."""
         version = next(iter(version_fields(sample)), "")
         named = [name for name in _arrays(sample) if bare(name) in BEFORE]
         made = cls.proposed(server, sample)
@@ -98,7 +98,7 @@ class Nested(Layout):
 
     @property
     def check(self) -> SingleDocuments:
-        """Each document by itself: judged as if its current version stood in a sub-document beside the array."""
+        """Checks each document by itself, as if its current version were a sub-document next to the array."""
         reader = FactReader(replace(self.own, others=self.profile.lock_names), self.profile, "")
         return SingleDocuments(
             self.server, self.profile, FactReader(Own(self.profile.id), self.profile, self.profile.id), _judge(reader)
@@ -107,7 +107,7 @@ class Nested(Layout):
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one guarded update of the document and its array."""
+        """A single guarded update of the document and its array."""
         raw, old = self._check(base)
         p, physical = self.profile, guards.physical_id(raw)
         values = self._writer.own_values(raw, content, stamp, v or numbering.following(base.v, p, stamp.at))
@@ -134,7 +134,7 @@ class Nested(Layout):
         return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)
 
     def explain(self, base: Version) -> str:
-        """The effects of the one update, and its guard."""
+        """What the update does, and its guard."""
         p = self.profile
         token = f" and {p.token} is unchanged" if p.token else ""
         return (
@@ -159,9 +159,9 @@ def _arrays(sample: Sample) -> list[str]:
 
 
 def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
-    """The proposal with these two fields; None where the elements are no earlier states of their document.
+    """The proposal with these two fields; None if the elements are not earlier states of their document.
 
-    Where one document contradicts what looks like them, ``plain`` with what contradicts.
+    If any document contradicts, proposes ``plain`` and says what contradicts.
     """
     inside = [
         Inside(d.get("_id"), [_bare(each, prev) for each in past], _bare(d, prev))
@@ -207,7 +207,7 @@ def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
 
 
 def _bare(state: Document, prev: str) -> Document:
-    """A state without the array and what is its document's own."""
+    """A state without its ``_id`` and the array, to compare it with others."""
     return Document(c.without(state.raw, ["_id", prev]))
 
 
@@ -217,6 +217,6 @@ def _judge(reader: FactReader) -> Any:
         past = legible_field(raw, p.prev)
         parts = [(p.current, Value.document(c.without(raw, [p.prev])))] + ([(p.prev, past)] if past is not None else [])
         drafts = embedded_chain(reader, c.document(parts), id, ground, sound)
-        return [replace(each, repair=None) for each in drafts]  # the repair is that of another layout's array
+        return [replace(each, repair=None) for each in drafts]  # that repair is for an array of another layout
 
     return judged

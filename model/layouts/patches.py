@@ -1,14 +1,14 @@
-"""``patches``: the current version in one collection; in a second, what each change did, as another program wrote it.
+"""``patches``: the current version in one collection; in a second, the changes as another program records them.
 
 Stored: the current document, and a row for each change: RFC 6902, deltas of jsondiffpatch, operations of json0, or
-lists of fields (:mod:`model.patches`). Indexes: theirs.
+lists of fields (:mod:`model.patches`). Indexes: the program's.
 
-Read: patches are applied from the first one up, or from the current document down, as the profile says; each is held
-against the state that it is applied to, and the states behind one that does not fit are unproven.
+Read: patches are applied from the first one upwards, or from the current document downwards, as the profile says.
+Each is checked against the state to which it is applied; states beyond one that does not fit are unproven.
 
-The swap, step by step: where a preset or a profile states how the program writes a row, :class:`.RowWriter` writes
-document and row as that does. Elsewhere there is none: a change that the program did not make itself would have no row,
-and every state told from the rows beside it would be false.
+The swap, step by step: if a preset or profile states how the program writes a row, :class:`.RowWriter` writes
+document and row in that way. Otherwise edits are refused: a change without a row would falsify every state computed
+from the rows.
 
 Crash points: those of the :class:`.RowWriter`.
 """
@@ -31,7 +31,7 @@ from model.writers.written_history import history_by_rows
 
 
 class Patches(Layout):
-    """Current documents whose changes another program writes down."""
+    """Current documents whose changes another program records."""
 
     name = "patches"
     about = "what each change did, written down by another program"
@@ -60,5 +60,5 @@ class Patches(Layout):
 
     @property
     def check(self) -> WrittenHistories:
-        """Each history: whether its patches apply, and lead to the document."""
+        """Checks each history: whether its patches apply, and lead to the document."""
         return WrittenHistories(self.profile, partial(together, self))

@@ -1,13 +1,13 @@
-"""``plain``: no versions are kept; documents are browsed, and edited by swap on the whole content.
+"""``plain``: no versions; documents are browsed, and edited by a swap that compares the whole content.
 
 Stored: one document each, nothing else. Index: the one on ``_id``.
 
 The swap, one write: an update whose filter holds ``_id`` and every field that was read, by type and exactly; its
-operators name only the changes, and set the write token. A change that operators cannot express replaces the document;
-the filter then also fails where somebody added a field.
+operators name only the changes, and set the write token. A change that operators cannot express replaces the
+document; the filter then also fails if somebody added a field.
 
-Crash points: before the write nothing has happened, after it everything has. A reply that is lost is settled by the
-token; one that another edit has replaced since leaves the outcome unknown, as there is no history to look in.
+Crash points: before the write nothing has happened, after it everything has. If the reply is lost, the token tells;
+if another edit has replaced the token since, the outcome is unknown, because there is no history to search.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ class Plain(Layout):
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-        """Every collection can be read so."""
+        """A proposal for any collection: each can be read like this."""
         token = free(TOKEN, sample.documents, c.OBJECT_ID)
         return Proposal(CollectionProfile(sample.ns, token=token), 1.0, "")
 
     @property
     def check(self) -> SingleDocuments:
-        """Each document by itself: whether it can be read."""
+        """Checks each document by itself: whether it can be read."""
         return SingleDocuments(self.server, self.profile, FactReader(self.own, self.profile, self.profile.id))
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one guarded update."""
+        """A single guarded update."""
         raw, _ = self._check(base)
         return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, None))
 
     def guards_any(self, size: int) -> bool:
-        """Whether this server was found to tell all values apart and to count fields, in one command."""
+        """Whether this server is known to distinguish all values and to count fields, in one command."""
         return self._writer.guards_any(size)
 
     def explain(self, base: Version) -> str:
@@ -85,5 +85,5 @@ class Plain(Layout):
         return said
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The newest version alone: there is no place for others."""
+        """Only the newest version: there is no place for others."""
         return ((self.ns, self._writer.stored_alone(id, versions[-1])),)

@@ -1,6 +1,6 @@
-"""The list of the layouts, with their facts for profiles and callers. A further layout is one line here.
+"""The list of layouts, with their facts for profiles and callers. A new layout is one line here.
 
-Recognition asks in this order, and the first that fits is proposed: those with the clearest signs stand first.
+Recognition tries them in this order and proposes the first that fits, so layouts with clear signs come first.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ LAYOUTS: dict[str, type[Layout]] = {
     )
 }
 WRITABLE = {name: each for name, each in LAYOUTS.items() if not each.read_only}
-"""The layouts in which documents can be edited, and to which collections can be moved."""
+"""The layouts whose documents can be edited, and to which collections can be migrated."""
 NAMES = (*LAYOUTS, *PATTERNS)
 
 
 def declared(name: str) -> type[Layout] | Pattern:
-    """The class of a layout, or a pattern; raises ``Refused`` for a name that is neither."""
+    """The class of a layout, or a pattern; raises ``Refused`` for any other name."""
     found = LAYOUTS.get(name) or PATTERNS.get(name)
     if found is None:
         raise Refused(f"There is no layout {name!r}; the layouts are {', '.join(NAMES)}.")
@@ -67,12 +67,12 @@ def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
 
 
 def destinations() -> dict[str, Destination]:
-    """The layouts that a collection can be moved to, by their names."""
+    """The layouts to which a collection can be migrated, by name."""
     return {name: Destination(each.about, each.newest_alone) for name, each in WRITABLE.items()}
 
 
 def fields_of(profile: CollectionProfile) -> dict[str, str]:
-    """Role to field name, only those that this layout uses and that have a name."""
+    """Role to field name, for the roles that this layout uses and the profile names."""
     roles = (*declared(profile.layout).roles, "at", "author", "reason")
     found = {role: name for role in roles if (name := str(getattr(profile, role)))}
     return found | ({"guard": profile.guard.field} if profile.lock_names and profile.guard is not None else {})
@@ -85,7 +85,7 @@ def info_of(
     why: str,
     alternatives: tuple[str, ...] = (),
 ) -> CollectionInfo:
-    """The facts for people about a collection with this profile."""
+    """The facts about a collection with this profile, for display."""
     kind, fields = declared(profile.layout), fields_of(profile)
     archive = profile.archive.partition(".")[2]
     where = (kind.where or kind.about).format_map({"hash": "a field", **fields, "archive": archive or profile.archive})
@@ -124,7 +124,7 @@ def _recipe_said(profile: CollectionProfile) -> str:
 
 
 def counts_of(name: str) -> Counting:
-    """What is counted in a layout or a pattern of this name; "" for a name that nobody knows any more."""
+    """What a layout or pattern counts; "" for an unknown name."""
     return PATTERNS[name].counts if name in PATTERNS else ""
 
 
@@ -134,13 +134,13 @@ def pattern_of(counts: Counting) -> str:
 
 
 def versions_told(layout: str) -> bool:
-    """Whether a layout tells versions of its own documents apart."""
+    """Whether a layout distinguishes versions of its own documents."""
     kind = declared(layout)
     return not (kind.unversioned or kind.about_others or kind.counts)
 
 
 def within(profile: CollectionProfile) -> str:
-    """The sub-document that holds the current version; "" where that is the document itself."""
+    """The sub-document with the current version; "" if the document itself is the current version."""
     role = declared(profile.layout).within
     return str(getattr(profile, role)) if role else ""
 
@@ -151,5 +151,5 @@ def has_archive(layout: str) -> bool:
 
 
 def bind(server: Port, profile: CollectionProfile) -> Layout:
-    """The layout object for a profile; the patterns (sequence, pending, processed) are browsed as plain."""
+    """The layout object for a profile; patterns (sequence, pending, processed) are browsed as plain."""
     return LAYOUTS.get(profile.layout, Plain)(server, profile)

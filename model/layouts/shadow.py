@@ -1,14 +1,14 @@
 """``shadow``: the current version in one collection; snapshots in a second one, which the application writes itself.
 
-Stored: the current document, and a row for each version, with the state at its root or below a field: of all versions,
-the current one too, or of the earlier ones. No feeder copies what is written; the application writes both, and who
-wrote only one of the two would leave its history false. Indexes: the application's.
+Stored: the current document, and a row for each version, with the state at its root or in a field. Rows exist for all
+versions, or for all but the current one. No feed copies what is written: the application writes both, so a writer of
+only one of them would falsify the history. Indexes: the application's.
 
-The swap, step by step: where a preset or a profile states how the application writes a row, :class:`.RowWriter` writes
-document and row as that does. Elsewhere edits are refused; creations and deletes are left to the application.
+The swap, step by step: if a preset or profile states how the application writes a row, :class:`.RowWriter` writes
+document and row in that way. Otherwise edits are refused; creations and deletes are left to the application.
 
-Crash points: those of the :class:`.RowWriter`. An application that died between its two writes leaves a snapshot above
-the document, or a document without a snapshot; both are shown as they are.
+Crash points: those of the :class:`.RowWriter`. An application that died between its two writes leaves a snapshot
+above the document, or a document without a snapshot; both are shown as they are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from model.writers.written_history import history_by_rows
 
 
 class Shadow(Layout):
-    """Current documents with snapshots that an application keeps of them."""
+    """Current documents, with snapshots that an application keeps."""
 
     name = "shadow"
     about = "snapshots of every version, which an application writes itself"
@@ -66,5 +66,5 @@ class Shadow(Layout):
 
     @property
     def check(self) -> WrittenHistories:
-        """Each history: whether rows are missing, and whether the newest one is the document."""
+        """Checks each history: whether rows are missing, and whether the newest row equals the document."""
         return WrittenHistories(self.profile, partial(together, self))

@@ -1,13 +1,13 @@
-"""``stream``: the current version in one collection; an archive that is fed by a change stream or the oplog.
+"""``stream``: the current version in one collection; an archive fed from a change stream or the oplog.
 
-Stored: ``{_id, v, …}``, and in the archive a row for each version, the current one too once the feeder has come by.
-Indexes: ``_id``; the archive's belong to its feeder: ``palimpsest feed`` (``model.feed``), or another program.
+Stored: ``{_id, v, …}``, and in the archive a row for each version, including the current one once the feeder has seen
+it. Indexes: ``_id``; the archive's belong to its feeder: ``palimpsest feed`` (``model.feed``), or another program.
 
 The swap, one write: filter ``_id``, version and token, by type, and the values that the edit replaces; operators name
 only the changes. The archive is never written from here.
 
-Crash points: before the write nothing has happened, after it everything has. In doubt the token is looked for in the
-current document and in the archive; where the feeder is behind and others have written since, the outcome is unknown.
+Crash points: before the write nothing has happened, after it everything has. In doubt the token is searched in the
+current document and in the archive; if the feeder is behind and others have written since, the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DELETED = "lost: deleted before it could be archived"
 
 
 class Stream(Layout):
-    """Current documents with an archive that others feed."""
+    """Current documents, with an archive that others feed."""
 
     name = "stream"
     about = "an archive fed by a change stream"
@@ -76,7 +76,7 @@ class Stream(Layout):
 
     @property
     def standing(self) -> str:
-        """A sentence on how far the archive's feed has come; "" where it keeps no place that we know."""
+        """How far the archive's feed has come, one sentence; "" if it records no place that we know."""
         place = feed_state.place(self.server, self.ns, self.archive.ns)
         if place is None:
             return feed_state.unread(self.server, self.ns, self.archive.ns)
@@ -84,7 +84,7 @@ class Stream(Layout):
         return f"{place.words[0].upper()}{place.words[1:]}{way}."
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The versions of an archive's history; those that the feed has not brought yet, or never could, say so."""
+        """The versions in document and archive, with notes on those that the feed has not delivered."""
         known: dict[tuple[str, int | None], dt.datetime | None] | None = None
         waiting = lost = False
         top: Version | None = None
@@ -95,7 +95,7 @@ class Stream(Layout):
                 version = version.but(detail=f"{version.detail}; {place.words}" if place else version.detail)
             elif not version.current and known is None:
                 known = feed_state.notes(self.server, self.ns, self.archive.ns, id)
-                if top is None:  # no current version: nothing else tells of versions lost at the end
+                if top is None:  # no current version, so only the notes tell of versions lost at the end
                     yield from _lost_above(place_of(version.v), known)
             top = top or version
             if version.state == "missing" and version.v is not None:
@@ -113,7 +113,7 @@ class Stream(Layout):
 
     @property
     def check(self) -> Chains:
-        """The check of an archive; of a deleted document it tells the time, where its feed saw that."""
+        """The check of an archive; adds when a document was deleted, if its feed saw that."""
         return replace(self.archive.check, more=self._ended_when)
 
     def _ended_when(self, draft: DamageDraft) -> str:
@@ -123,13 +123,13 @@ class Stream(Layout):
         return f"deleted {at:%Y-%m-%d %H:%M:%S} UTC as its feed saw" if at is not None else ""
 
     def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
-        """The time at which its feed saw that a document was deleted."""
+        """When the feed saw that a document was deleted; None if it did not."""
         return feed_state.deleted(self.server, self.ns, self.archive.ns, id, v)
 
     # --- writing
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one guarded update."""
+        """A single guarded update."""
         raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
         return self._writer.swap(base, content, self._writer.own_values(raw, content, stamp, v))
@@ -143,14 +143,14 @@ class Stream(Layout):
         )
 
     def purgeable(self, version: Version) -> str:
-        """The reason: the archive belongs to its feeder, so that its rows are removed by nobody here."""
+        """The reason why nothing is purged: the archive belongs to its feeder, so nobody removes its rows from here."""
         return (
             f"The earlier versions are rows of {self.archive.ns}, which belong to its feed and are not removed from "
             "here; delete the document, and remove the rows where the feed is run."
         )
 
     def put_back(self, removed: Sequence[tuple[str, bytes]]) -> Outcome:
-        """As for any document; ``conflict`` where the archive has another life above it, whose numbers are taken."""
+        """Insert a removed document again; ``conflict`` if the archive has later versions, whose numbers are taken."""
         p, ((_, raw),) = self.profile, removed
         id = document_ids.id_of(raw, p.id) or guards.physical_id(raw)
         above = guards.exact(p.archive_id, id) | {p.version: {"$gt": c.get(raw, (p.version,))}}
@@ -163,12 +163,12 @@ class Stream(Layout):
         return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """The archive's rows first, so that no document is seen without its history."""
+        """The archive's rows first, so that a document never appears without its history."""
         return self.archive.as_stored(id, versions)
 
 
 def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) -> Iterator[Version]:
-    """The versions that the feed could not archive above the newest one that it did, newest first."""
+    """The versions above the newest archived one that the feed could not archive, newest first."""
     above = {
         at for what, at in known if what == feed_state.LOST and at is not None and place is not None and at > place
     }
@@ -177,7 +177,7 @@ def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) ->
 
 
 def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> str:
-    """The feed's later note on an archived version; "" without one."""
+    """The feed's later note on an archived version; "" if there is none."""
     words = ["changed in place later, before the next version"] if (feed_state.IN_PLACE, place) in known else []
     if (feed_state.TAKEN_BACK, place) in known:
         words.append(_TAKEN_BACK)

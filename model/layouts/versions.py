@@ -1,19 +1,20 @@
 """``versions``: a document for every version; the one with the highest number is current.
 
-Stored: ``{_id: <own>, docId, v, …}`` for each version. Index: a unique one on id and version, without which nothing is
-written: it is what lets one writer have a number.
+Stored: ``{_id: <own>, docId, v, …}`` for each version. Index: a unique one on id and version, without which nothing
+is written, because it gives each number to one writer.
 
 The swap, step by step:
 
-1. The newest version is read again; another one than the base, or the base changed in place, is a conflict.
-2. The new version is inserted with the next number, and with the write token as its ``_id`` and beside the version.
-3. A duplicate key says that another writer has that number. In doubt the token is looked for; it is not there: the same
-   insert is sent once more, which the index turns away if the first one has arrived, or arrives later.
+1. The newest version is read again; if it is not the base, or the base was changed in place, it is a conflict.
+2. The new version is inserted with the next number; the write token is its ``_id`` and its token field.
+3. A duplicate key means that another writer has that number. In doubt the token is searched; if it is missing, the
+   insert is repeated. The index rejects the repetition if the first one has arrived, or the first if it arrives
+   later.
 
 Crash points: before the insert nothing has happened, after it everything has.
 
-A delete does the same with a tombstone, a version that says so and has no content; a new document with that id follows
-it, under the next number. A purge removes the versions, the newest last.
+A delete inserts a tombstone in this way: a version that says so and has no content. A new document with that id
+follows it with the next number. A purge removes the versions, the newest last.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from model.values.canonical import Value
 
 
 class Versions(Layout):
-    """Documents whose versions stand beside one another."""
+    """Documents with one stored document per version."""
 
     name = "versions"
     about = "a document for every version"
@@ -57,7 +58,7 @@ class Versions(Layout):
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
-        """Documents that share an id and follow one another; the judge tells ``flagged`` and ``deltas`` apart too."""
+        """Proposes documents that share an id and number their versions; perhaps as ``flagged`` or ``deltas``."""
         return find_version_documents.own_documents(server, sample)
 
     @classmethod
@@ -67,13 +68,13 @@ class Versions(Layout):
 
     @property
     def check(self) -> Chains:
-        """The versions of each document, by id."""
+        """Checks the versions of each document, by id."""
         p = self.profile
         reader = FactReader(self.own, p, p.id, claim=self._documents.claim)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents)
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
-        """The one insert."""
+        """A single insert."""
         raw, _ = self._check(base)
         v = v or numbering.following(base.v, self.profile, stamp.at)
         return self._writer.insertion(raw, content, self._writer.own_values(stamp, v), v)

@@ -1,1 +1,1 @@
-"""Evidence for a layout: samples, names, candidates, finders. No layout class is known here."""
+"""Evidence for a layout: samples, names, candidates, finders. This room knows no layout class."""

@@ -1,7 +1,7 @@
-"""Evidence for and against a layout, in rows that add up.
+"""Evidence for and against a layout, as rows that add up.
 
-Each kind of candidate has a table. A row has a name, what it looks at, what it weighs, the confidence that it leaves at
-most, and its clause in "Why". A new sign is a row; nothing else decides how sure a proposal is, or what it says.
+Each kind of candidate has a table. A row has a name, a test, a weight, an upper limit for the confidence, and a
+clause for "Why". To add a sign, add a row; nothing else determines a proposal's confidence and words.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from msgspec import Struct
 T = TypeVar("T")
 
 RULED_OUT = 0.0
-"""What a row leaves that no other row can outweigh."""
+"""The limit of a row that no other row can outweigh."""
 
 
 def no_weight(candidate: Any) -> float:
-    """The weight of a row that only limits, or only says something."""
+    """The weight of a row that only limits, or only adds words."""
     return 0.0
 
 
 def no_limit(candidate: Any) -> float:
-    """The limit of a row that only weighs, or only says something."""
+    """The limit of a row that only weighs, or only adds words."""
     return 1.0
 
 
 def no_words(candidate: Any) -> str:
-    """The clause of a row that "Why" leaves out."""
+    """The clause of a row that adds none to "Why"."""
     return ""
 
 
 class Sign(Struct, Generic[T], frozen=True):
-    """One row of a table: a sign that is looked for in each candidate of a kind."""
+    """One row of a table: a sign to look for in each candidate of a kind."""
 
     name: str
     looks_at: str
@@ -43,12 +43,12 @@ class Sign(Struct, Generic[T], frozen=True):
 
 
 class Ground(Struct, frozen=True):
-    """A sign, as one candidate shows it."""
+    """A sign as found in one candidate."""
 
     name: str
     looks_at: str
     weight: float = 0.0
-    most: float = 1.0  # the confidence that it leaves
+    most: float = 1.0  # upper limit for the confidence
     sentence: str = ""
 
     @property
@@ -58,17 +58,17 @@ class Ground(Struct, frozen=True):
 
 
 class Grounds(Struct, frozen=True):
-    """The rows of one candidate, and what they come to."""
+    """The rows of one candidate, and their result."""
 
     rows: tuple[Ground, ...] = ()
 
     @property
     def confidence(self) -> float:
-        """The sum of the weights, no more than any row leaves."""
+        """The sum of the weights, up to the lowest limit of a row."""
         return min(sum(row.weight for row in self.rows), *(row.most for row in self.rows), 1.0)
 
     def and_then(self, further: Grounds) -> Grounds:
-        """These rows with further ones behind them."""
+        """These rows, followed by further ones."""
         return Grounds(self.rows + further.rows)
 
     @property
@@ -78,7 +78,7 @@ class Grounds(Struct, frozen=True):
 
     @property
     def ruled_out_by(self) -> str:
-        """The name of the row that rules the candidate out; "" where none does."""
+        """The name of the row that rules the candidate out; "" if none does."""
         return "" if self.stands else self.rows[-1].name
 
     @property
@@ -94,7 +94,7 @@ class Grounds(Struct, frozen=True):
 
 
 def weighed(table: Iterable[Sign[T]], candidate: T) -> Grounds:
-    """What the rows of a table find in a candidate, up to the first that rules it out."""
+    """The rows of a table as found in a candidate, up to the first that rules it out."""
     found: list[Ground] = []
     for row in table:
         most = row.leaves(candidate)
@@ -106,15 +106,15 @@ def weighed(table: Iterable[Sign[T]], candidate: T) -> Grounds:
 
 
 def fixed(weight: float) -> Callable[[Any], float]:
-    """The weight of a row that each candidate of a table has."""
+    """A weight that does not depend on the candidate."""
     return lambda candidate: weight
 
 
 def where(condition: Callable[[T], bool], weight: float, otherwise: float = 0.0) -> Callable[[T], float]:
-    """The weight of a sign that is there or not."""
+    """The weight of a sign that is present or absent."""
     return lambda candidate: weight if condition(candidate) else otherwise
 
 
 def unless(condition: Callable[[T], bool], most: float = RULED_OUT) -> Callable[[T], float]:
-    """What a row leaves: all, or ``most`` where the condition holds."""
+    """The limit of a row: none, or ``most`` if the condition holds."""
     return lambda candidate: most if condition(candidate) else 1.0

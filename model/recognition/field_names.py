@@ -1,4 +1,4 @@
-"""Usual names of fields and collections of each role: hints, never proof; a role is found by structure."""
+"""Usual names of fields and collections for each role: hints, never proof; structure decides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 
 def can_play_a_role(name: str) -> bool:
-    """Whether a profile could name this field: at the top, no dots, no dollar, no half characters."""
+    """Whether a profile could name this field: top level, no dots, no dollar, no lone surrogates."""
     if not name or "." in name or name.startswith("$"):
         return False
     return name.isprintable() and name.encode("utf-8", "replace").decode() == name
@@ -15,7 +15,7 @@ def can_play_a_role(name: str) -> bool:
 
 @lru_cache(20_000)
 def bare(name: str) -> str:
-    """A name without case, underscores and hyphens: "_versionNumber" and "version-number" are one."""
+    """A name without case, underscores and hyphens: "_versionNumber" and "version-number" become equal."""
     return re.sub(r"[\W_]+", "", name).lower()
 
 
@@ -47,7 +47,7 @@ PARTS = _set(
     sortorder index idx port status code level percent progress
     """
 )
-"""Names of numbers that count the parts of a thing, measure it or put it in order."""
+"""Names of numbers that count parts, measure or order something."""
 IDS = _set(
     """
     id docid doc document documentid entity entityid object objectid record recordid item itemid key uuid guid
@@ -109,11 +109,11 @@ BEFORE_AND_AFTER = (
     ("fromvalue", "tovalue"), ("olddata", "newdata"), ("originaldoc", "updateddoc"),
     ("olddocument", "currentdocument"), ("op", "value"),
 )  # fmt: skip
-"""Pairs of names under which a change tells what was there and what came instead."""
+"""Pairs of names for the old and the new value in a recorded change."""
 PLACES = _set("p field path property attribute column key fieldname propertyname attributename columnname what name")
-"""Names of the field that says which field of a document was changed."""
+"""Names for the field that says which field of a document was changed."""
 FIELD_PLACES = PLACES - _set("p key what name")
-"""Those of them that say so by themselves."""
+"""Those names in PLACES that are unmistakable by themselves."""
 OPERATIONS = _set(
     """
     op operation operationtype action event eventtype eventname type kind method verb o change changetype command
@@ -121,9 +121,9 @@ OPERATIONS = _set(
     """
 )
 STREAMS = _set("stream aggregate")
-"""Words in the name of the field that tells the streams of an event store apart."""
+"""Words in the name of an event store's stream id."""
 ENDS = _set("create del delete insert remove")
-"""Names under which a record of operations keeps that a document came or went."""
+"""Names under which a record of operations says that a document was created or deleted."""
 PAYLOADS = _set(
     "payload data body doc document fulldocument state value values snapshot d content fields arguments "
     "serializedpayload"
@@ -135,7 +135,7 @@ ABOUT_RECORDS = _set(
     published m streamid streamrevision aggregateid aggregate context commitid commitsequence
     """
 )
-"""Names of what records keep beside a change: what was changed, from where, and why."""
+"""Names of fields that accompany a recorded change: what was changed, from where, and why."""
 NAMED_COUNTERS = _set("counter counters sequence sequences seq seqs autoincrement autoincrements ids")
 LAST = _set(
     """

@@ -1,10 +1,10 @@
-"""The recognition of ``archive``, ``stream`` and ``shadow``: current documents in one collection, versions in a second.
+"""Recognises ``archive``, ``stream`` and ``shadow``: current documents in one collection, versions in a second.
 
-The proof is a look-up: of some current documents, the version itself and its neighbours are asked of the other
-collection. Where the one before is there and the current one is not, it is an archive. Where both are, it is a stream's
-if only a feeder can have written it: one keeps its place beside it, or the rows carry the documents' own write tokens.
-Else an application has: a shadow. Rows that do not look like their document, record changes, or have numbers that do
-not rise, contradict.
+The proof is a look-up: for some current documents, the version itself and its neighbours are searched in the second
+collection. If it has the previous version but not the current one, it is an archive. If it has both, it is a stream,
+provided that only a feeder can have written it: a feeder's place is stored, or the rows have the documents' own write
+tokens. Otherwise an application writes it: a shadow. Rows contradict if they do not resemble their document, record
+changes, or have numbers that do not rise.
 """
 
 from __future__ import annotations
@@ -56,28 +56,28 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 ASKED = 12  # documents with an earlier version, and half as many without
-ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query would be searched for
-ROWS = 2000  # of which just the id and the version are needed
-MOST_BYTES = 8 << 20  # of all that a link is judged by
-CHAINS = 18  # earlier versions that are read whole
+ASKABLE = (*ID_TYPES, c.OBJECT, c.DATE)  # a regex among the ids of a query would act as a search
+ROWS = 2000  # only id and version of these are read
+MOST_BYTES = 8 << 20  # of everything that is read to judge a link
+CHAINS = 18  # earlier versions that are read completely
 KIN = 0.5
-ALIKE = 0.8  # of the fields in rows, those of the documents, for numbers without any sign to be looked into
-MOST = 0.75  # of the versions that it should hold, those that it does
-NAMED = 0.6  # of the ids in its rows, those of current documents; others are of deleted ones
-LIKE = 0.4  # of the values in the rows of some documents, those that these still have
-LEAST = 3  # documents that it holds something of, where neither a name nor an index speaks for it
-BOTH = 0.8  # of the current versions, those that a shadow holds at least
-LIKELIEST = 3  # large collections that are followed up, where neither name speaks for one
-LIKELY = 8  # of all collections: where documents are numbered, the rows of each name documents of every other
-RESIDUES = 0.25  # of the current versions, those that an archive holds at most: what died or running edits left
+ALIKE = 0.8  # the share of document fields in rows, from which numbers are examined without any other sign
+MOST = 0.75  # the least share of the expected versions that it must hold
+NAMED = 0.6  # the least share of ids in its rows that belong to current documents; others were deleted
+LIKE = 0.4  # the least share of values in rows that their documents still have
+LEAST = 3  # documents of which it must hold something, if neither name nor index suggests it
+BOTH = 0.8  # the least share of current versions that a shadow holds
+LIKELIEST = 3  # large collections to follow up, if neither name suggests one
+LIKELY = 8  # the same for all collections: if documents are numbered, every collection's rows seem to name them
+RESIDUES = 0.25  # the largest share of current versions that an archive may hold: left by dead or running edits
 
 
 class ArchiveKind(Struct, frozen=True):
-    """One way in which a second collection holds versions, and the layout of that."""
+    """One way in which a second collection holds versions, and its layout."""
 
     layout: str
     holds_current: bool = False
-    stamped: bool = True  # whether the documents carry a write token and a hash of the layout's own
+    stamped: bool = True  # whether the documents have a write token and a hash of the layout
 
 
 EARLIER = ArchiveKind("archive")
@@ -87,27 +87,27 @@ UNSETTLED = ArchiveKind("")
 
 
 class Link(Struct, frozen=True, eq=False):
-    """The rows of the other collection for some current documents."""
+    """The rows of the second collection for some current documents."""
 
     id: str
     archive: Sample
     archive_id: str
     version: str
-    below: int  # documents of which it holds the version before
+    below: int  # documents whose previous version it holds
     later: int  # documents that must have had one
-    same: int  # documents of which it holds the current version
+    same: int  # documents whose current version it holds
     asked: int
     chains: tuple[SampledChain, ...]
-    equal: tuple[tuple[Document, Document], ...]  # current documents with their rows
-    kin: float  # the share of its rows' fields that the current documents have too
-    known: bool  # the look-up came to its end in the time allowed
-    alike: float  # the share of the rows' content that the current documents have too
-    strange: bool  # its rows under equal ids and versions share nothing with the documents: other things
-    unlike: str  # a document and how its rows differ from it in nearly all fields; "" for none
+    equal: tuple[tuple[Document, Document], ...]  # current documents, each with its row of that version
+    kin: float  # the share of fields in its rows that the current documents have too
+    known: bool  # the look-up finished in time
+    alike: float  # the share of content in its rows that the current documents have too
+    strange: bool  # rows with equal ids and versions have nothing in common with the documents: other things
+    unlike: str  # a document that differs from its rows in nearly all fields; "" if there is none
 
     @property
     def held(self) -> bool:
-        """Whether it holds versions of these documents at all, and not other things that belong to them."""
+        """Whether it really holds versions of these documents, not other things that belong to them."""
         if self.kin < KIN:
             return False
         if self.later:
@@ -116,12 +116,12 @@ class Link(Struct, frozen=True, eq=False):
 
     @property
     def sealed(self) -> bool:
-        """Whether a unique index keeps its rows apart."""
+        """Whether a unique index separates its rows."""
         return self.archive_id in self.archive.unique_with(self.version)
 
     @property
     def both(self) -> float:
-        """The part of the current versions that it holds too."""
+        """The share of current versions that it also holds."""
         return self.same / self.asked if self.asked else 0.0
 
     @property
@@ -138,7 +138,7 @@ def is_past_of(past: str, current: str) -> bool:
 
 
 def is_past(name: str) -> bool:
-    """Whether a collection is named as the history of something."""
+    """Whether a collection is named as a history."""
     return any(word in PAST for word in words(name))
 
 
@@ -147,7 +147,7 @@ def _stems(name: str) -> list[str]:
 
 
 class Pairing(Struct, frozen=True, eq=False, dict=True):
-    """A link with what decides about it: who answers for it, and what its documents and rows say."""
+    """A link with everything that decides about it: who writes it, and what its documents and rows show."""
 
     server: Port
     sample: Sample
@@ -157,25 +157,25 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def records(self) -> bool:
-        """Whether the rows record changes, and are no states."""
+        """Whether the rows record changes instead of states."""
         return records(self.link.archive, frozenset({self.link.archive_id, self.link.version}))
 
     @property
     def numbers_parts(self) -> bool:
-        """Whether the version is named as a part's number, or by nothing, with too few documents to bear it out."""
+        """Whether the version is named like a part's number, or like nothing, with little evidence from documents."""
         version = self.link.version
         return not is_version_name(version) and (self.judged.good < 2 or names_a_part(version))
 
     @property
     def may_be_chance(self) -> bool:
-        """Whether neither an index nor a name with enough documents speaks for it."""
+        """Whether neither an index nor a name with enough documents supports it."""
         link, several = self.link, self.judged.several >= LEAST
         held = self.named and (several or link.below >= LEAST)  # just below the current one, in what is called its past
         return not link.sealed and not held and (link.alike < LIKE or not (self.named or several))
 
     @cached_property
     def names_others(self) -> bool:
-        """Whether the rows name too many documents that are not there."""
+        """Whether the rows name too many documents that do not exist."""
         link = self.link
         asked = link.archive.once(_named, link.archive_id)
         there, _ = matching(self.server, self.sample.ns, {link.id: {"$in": asked}}, projection={link.id: 1})
@@ -183,7 +183,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def rank(self) -> float:
-        """How well it fits, beside other links of the same documents."""
+        """How well it fits, compared with other links of the same documents."""
         return self.link.share + 2 * self.named + self.link.alike
 
     @cached_property
@@ -198,7 +198,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def kind(self) -> tuple[ArchiveKind, str]:
-        """What it is, and what says so: who fed the archive; unsettled where the evidence does not settle it."""
+        """The kind of the second collection, by who writes it, and the evidence; unsettled if that is not enough."""
         link, token = self.link, self.stamps.token if self.stamps.token_seen and self.link.sealed else ""
         if gently(lambda: feed_state.place(self.server, self.sample.ns, link.archive.ns), None) is not None:
             return FED, f"its feeder keeps its place in {link.archive.name}{feed_state.SUFFIX}"
@@ -213,7 +213,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def holds(self) -> str:
-        """The versions that the rows hold, as a clause."""
+        """Which versions the rows hold, as a clause."""
         link, other = self.link, self.link.archive.name
         earlier = (
             f"The collection {other} holds the earlier version of {of(link.below, link.later, 'document')} looked up"
@@ -240,7 +240,7 @@ AGAINST: tuple[Sign[Pairing], ...] = (
     Sign("chance", "the index, the name of the collection, and likeness", leaves=unless(lambda it: it.may_be_chance)),
     Sign("other things", "the documents that the rows sampled name", leaves=unless(lambda it: it.names_others)),
 )  # fmt: skip
-"""What speaks against a link that holds enough versions; a person who states one has answered it."""
+"""What speaks against a link that holds enough versions; ignored if a person states the link."""
 LINKED: tuple[Sign[Pairing], ...] = (
     Sign(
         "look-up", "the version before the current one of some documents",
@@ -256,11 +256,11 @@ LINKED: tuple[Sign[Pairing], ...] = (
     Sign("order", "the rows of each document looked up", says=lambda it: it.judged.said),
     Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )  # fmt: skip
-"""What speaks for a link, and how it is told."""
+"""What speaks for a link, with its clauses."""
 
 
 def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = False) -> Proposal | None:
-    """``archive`` or ``stream`` with its second collection; None where there is none.
+    """``archive`` or ``stream`` with its second collection; None if there is none.
 
     ``wanted``: a person says that there is one, so a name is enough.
     """
@@ -285,9 +285,9 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
 
 
 class _Followed(Struct):
-    """What came of following up the links to one collection."""
+    """The result of following up the links to one collection."""
 
-    stands: tuple[Pairing, Grounds] | None = None  # the first link that nothing speaks against
+    stands: tuple[Pairing, Grounds] | None = None  # the first link without anything against it
     in_time: bool = True
     contradicted: bool = False
 
@@ -295,7 +295,7 @@ class _Followed(Struct):
 def _followed(
     server: Port, sample: Sample, other: Sample, likely: Sequence[tuple[str, str, str]], wanted: bool
 ) -> _Followed:
-    """The links to a collection, looked into one by one up to the first that stands."""
+    """The links to a collection, examined one by one until one stands."""
     seen = _Followed()
     named = is_past_of(other.name, sample.name)
     for id, archive_id, version in _keys(sample, other, named) if named else likely:
@@ -315,10 +315,10 @@ def _followed(
 
 
 def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> tuple[Port, Port]:
-    """What a link is judged by, read in one command: for it and the signs against it, and for its histories.
+    """Reads all that a link's judgement needs in one command: two ports, for the link and signs, and for histories.
 
-    Each answers what these ask of the two collections, and nothing else of them. What it has not, as rows that are too
-    many, it asks of ``server``.
+    Each port answers the questions of its part about the two collections. Queries ``server`` for rows that are not
+    cached, for example because there were too many.
     """
     asked, _ = _asked(sample, id, version)
     near, histories = SmallCollections(server), SmallCollections(server)
@@ -343,7 +343,7 @@ def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: s
 
 
 def _read_together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> list[list[bytes]] | None:
-    """The rows of each pipeline; None where they are too large."""
+    """The rows of each pipeline; None if they are too large."""
     found: list[list[bytes]] = [[] for _ in parts]
     left = MOST_BYTES
     for at, raw in together(server, parts):
@@ -355,7 +355,7 @@ def _read_together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -
 
 
 def _judged(server: Port, sample: Sample, link: Link) -> Judged:
-    """What the numbers of the rows say, document by document: one below another, and none far above the current one."""
+    """What the rows' numbers show for each document: one below another, and none far above the current one."""
     asked, _ = _asked(sample, link.id, link.version)
     dated = _is_dated(asked)
     good = damaged = 0
@@ -372,9 +372,9 @@ def _judged(server: Port, sample: Sample, link: Link) -> Judged:
 
 
 def _judgement(chain: SampledChain, place: int, version: str, dated: bool) -> Judgement:
-    """The judgement of one document's rows, of which those below its own version are its past.
+    """The judgement of one document's rows; those below its own version are its past.
 
-    A row at that version or the next one may be left of an edit that died.
+    A row with its version or the next may have been left by an edit that died.
     """
     level, far = chain.places.count(place), sum(each > place + 1 for each in chain.places)
     if level > 2:
@@ -406,9 +406,9 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
 
 
 def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str, list[tuple[str, str, str]]]:
-    """The links to collections whose names say nothing, where the rows sampled there name documents of this one.
+    """The links to collections with neutral names whose sampled rows name documents of this one.
 
-    All are asked for together. Only those are followed up whose rows suit the documents best, fewer of large ones.
+    All are looked up together. Only those with the best matching rows are followed up, fewer if they are large.
     """
     links = [
         (other, key)
@@ -435,7 +435,7 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
 def _those_named(
     server: Port, sample: Sample, id: str, links: Sequence[tuple[Sample, tuple[str, str, str]]]
 ) -> dict[Value | None, Document]:
-    """The documents that the rows of all links by one id name."""
+    """The documents named by the rows of all links that use one id field."""
     asked = [v for other, key in links if key[0] == id for v in other.once(_named, key[1])]
     wanted = {id: 1} | {key[2]: 1 for _, key in links}
     found, _ = matching(server, sample.ns, {id: {"$in": list(dict.fromkeys(asked))}}, len(asked), wanted)
@@ -450,7 +450,7 @@ def _named(rows: Sample, archive_id: str) -> list[Value]:
 
 
 def _suiting(rows: Sample, documents: Mapping[Value | None, Document], archive_id: str, version: str) -> float:
-    """The share of rows that are not above the version of the document that they name."""
+    """The share of rows that are not above the version of the document they name."""
     told = [
         (place, now)
         for row in rows.documents
@@ -462,14 +462,14 @@ def _suiting(rows: Sample, documents: Mapping[Value | None, Document], archive_i
 
 
 def _ids_in_turn(sample: Sample, version: str) -> Iterator[str]:
-    """The fields of :func:`_ids` in turn: indexes are asked for where ``_id`` is no key."""
+    """The fields of :func:`_ids` in turn; indexes are read only if ``_id`` is not the key."""
     if "_id" in sample.shapes:
         yield "_id"
     yield from (name for name in _ids(sample, version) if name != "_id")
 
 
 def _ids(sample: Sample, version: str) -> list[str]:
-    """Fields that tell the current documents apart, ``_id`` first."""
+    """Fields that identify the current documents, ``_id`` first."""
     if sample.unique_with(version):
         return []
     found = ["_id"] if "_id" in sample.shapes else []
@@ -495,7 +495,7 @@ def _archive_ids(other: Sample, version: str, kinds: Set[int]) -> list[str]:
 
 
 class _Asked(Struct, frozen=True):
-    """A current document of which the other collection is asked."""
+    """A current document to look up in the second collection."""
 
     document: Document
     id: Value
@@ -504,13 +504,13 @@ class _Asked(Struct, frozen=True):
 
 
 class _Met(Struct):
-    """The rows of some documents, by the versions of these."""
+    """The rows of some documents, sorted by the documents' versions."""
 
     below: int = 0
     later: int = 0
     same: int = 0
-    earlier: dict[Value, Document] = field(default_factory=dict)  # by the _id of the row with the version before it
-    equal: dict[Value, Document] = field(default_factory=dict)  # by the _id of the row with that version
+    earlier: dict[Value, Document] = field(default_factory=dict)  # by the _id of the row with the previous version
+    equal: dict[Value, Document] = field(default_factory=dict)  # by the _id of the row with the current version
 
 
 def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str, version: str) -> Link:
@@ -551,7 +551,7 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
 
 
 def _met(asked: Sequence[_Asked], rows: Sequence[Document], archive_id: str, version: str, first: int | None) -> _Met:
-    """The rows of each document below its version and level with it; ``first`` is None where versions are dates."""
+    """Each document's rows below and at its version; ``first`` is None if versions are dates."""
     met = _Met()
     for each in asked:
         mine = [(at, row) for row in rows if row.get(archive_id) == each.id and (at := row.place(version)) is not None]
@@ -574,7 +574,7 @@ def _keep(kept: dict[Value, Document], row: Document | None, document: Document)
 def _alike(
     rows: Sequence[tuple[Document, Document]], twins: Sequence[tuple[Document, Document]], own: set[str]
 ) -> tuple[float, bool]:
-    """The share of the rows' content that their documents have too, and whether rows at the same version have none."""
+    """The share of the rows' content in their documents, and whether rows at the current version share nothing."""
     likeness = [_likeness(row, document, own) for row, document in rows]
     shared, fields = sum(shared for shared, _ in likeness), sum(fields for _, fields in likeness)
     now = any(_likeness(row, document, own)[1] for document, row in twins)
@@ -582,13 +582,13 @@ def _alike(
 
 
 def _near(asked: Sequence[_Asked]) -> Terms:
-    """The condition on versions to be those of the documents, or the ones before."""
+    """The condition on versions to be those of the documents, or the previous ones."""
     places = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
     return {"$in": [whole_number(n) for n in sorted(places)]}
 
 
 def _unlike(row: Document, document: Document, id: str, own: set[str]) -> str:
-    """How a row differs from the document that it names in all that it is made of; "" where it does not."""
+    """A clause that a row has few fields of the document it names; "" if it has enough."""
     ours, theirs = set(document.fields) - own, set(row.fields) - own
     if 2 * len(ours & theirs) >= min(len(ours), len(theirs)) or not ours:
         return ""
@@ -597,7 +597,7 @@ def _unlike(row: Document, document: Document, id: str, own: set[str]) -> str:
 
 
 def _likeness(row: Document, document: Document, own: set[str]) -> tuple[int, int]:
-    """The number of equal fields of two documents, and of all their fields; ids and dates do not count."""
+    """The number of equal fields of two documents, and of all their fields; ids and dates are ignored."""
     shared = fields = 0
     for name in {*row.fields, *document.fields} - own:
         a, b = row.get(name), document.get(name)
@@ -614,7 +614,7 @@ def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
         key, value, place = document.get(id), document.get(version), document.place(version)
         if key is None or value is None or place is None:
             continue
-        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may be too large for versions
+        if key.type in ASKABLE and place < 2**63:  # numbers in text and doubles may exceed any version
             placed.append(_Asked(document, key, value, place))
     first = min((each.place for each in placed), default=0)
     first = min(first, 1)
@@ -630,7 +630,7 @@ def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
 
 
 def picked(server: Port, sample: Sample, others: Sequence[str], kind: ArchiveKind) -> Proposal | None:
-    """The likeliest second collection, by those of ``others`` that are named as one, or else by all that fit in."""
+    """The likeliest second collection, among ``others`` named as one, else among all."""
     db = sample.ns.partition(".")[0]
     near = [name for name in others if is_past_of(name, sample.name)] or list(others[:20])
     made = pair(server, sample, [take(server, f"{db}.{name}", share(len(near))) for name in near], wanted=True)
@@ -641,7 +641,7 @@ def picked(server: Port, sample: Sample, others: Sequence[str], kind: ArchiveKin
 
 
 def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Proposal | None:
-    """A second collection that is not there yet, under its usual name; None where nothing looks like a version."""
+    """A second collection yet to be created, under its usual name; None if nothing looks like a version."""
     version = next(iter(version_fields(sample)), "")
     if not version:
         return None
@@ -651,7 +651,7 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
 
 
 def _told(pairing: Pairing, against: Grounds) -> Proposal:
-    """The proposal, with the grounds on both sides; without a layout where the grounds do not settle which it is."""
+    """The proposal with the grounds for and against it; without a layout if these do not decide between two."""
     link, found, sample = pairing.link, pairing.stamps, pairing.sample
     kind, _ = pairing.kind
     profile = CollectionProfile(
@@ -676,7 +676,7 @@ def _numbering(sample: Sample, version: str) -> str:
 
 
 def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
-    """An empty archive, found by its name and at best an index: nothing has been archived yet."""
+    """An empty archive, found by its name and perhaps an index: nothing has been archived yet."""
     version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
     if not version or not _ids(sample, version):
         return None

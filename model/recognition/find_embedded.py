@@ -1,4 +1,4 @@
-"""The recognition of documents that keep their own history or hash: ``embedded`` and ``hashed``."""
+"""Recognises documents that contain their own history or hash: ``embedded`` and ``hashed``."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS
 
-ELEMENTS = 60  # versions looked at inside one document, the latest ones
-EXCLUDED, NOTED = 40, 6  # paths that a hash may leave out, one by one; and those of them that it may leave out together
-TRIED, TRIED_BYTES = 2, 32 << 10  # documents that say which, and bytes of one
+ELEMENTS = 60  # versions examined in one document, the latest ones
+EXCLUDED, NOTED = 40, 6  # paths that a hash may exclude, tried singly; and how many of them are tried together
+TRIED, TRIED_BYTES = 2, 32 << 10  # documents from which excluded paths are derived, and bytes of one
 
 
 def inner(value: Value | None) -> list[Document]:
-    """The documents in an array; [] where it is none or does not decode."""
+    """The documents in an array; [] if it is not an array or cannot be decoded."""
     if value is None or value.type != c.ARRAY:
         return []
     try:
@@ -77,7 +77,7 @@ def _sub(value: Value | None) -> Document | None:
 
 
 def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
-    """``embedded``: a sub-document, and an array of sub-documents of its shape with lower versions."""
+    """``embedded``: a sub-document, and an array of similar sub-documents with lower versions."""
     shapes = sample.shapes
     parts = {
         name: [_sub(d.get(name)) for d in sample.documents] for name in shapes if shapes[name].share(c.OBJECT) >= 0.6
@@ -96,7 +96,7 @@ def embedded(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 class KeptInside(Struct, frozen=True, eq=False, dict=True):
-    """A sub-document with an array beside it, and the field that may number the versions in both."""
+    """A sub-document and an array, with the field that may number the versions in both."""
 
     current: str
     prev: str
@@ -106,12 +106,12 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def hinted(self) -> bool:
-        """Whether the version is named like one."""
+        """Whether the version field is named like one."""
         return is_version_name(self.version)
 
     @property
     def named(self) -> bool:
-        """Whether both places are named as those of a history."""
+        """Whether both places are named like those of a history."""
         return bare(self.current) in NOW and bare(self.prev) in BEFORE
 
     @cached_property
@@ -121,12 +121,12 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def alike(self) -> float:
-        """The share of fields that the latest earlier version and the current one have in common."""
+        """The share of fields that the latest earlier version has in common with the current one."""
         return sum(each.alike for each in self.with_past) / len(self.with_past)
 
     @cached_property
     def judged(self) -> Judged:
-        """The evidence against the version."""
+        """The evidence from the order of the versions."""
         return judged_inside(self.with_past, self.version, self.prev)
 
     @property
@@ -147,19 +147,19 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def shaped(self) -> str:
-        """What the two places have in common, as a clause."""
+        """What sub-document and array have in common, as a clause."""
         return f"The sub-document {self.current} has the shape of the elements of {self.prev}"
 
     @property
     def found(self) -> str:
-        """The versions in documents that have a past, as a clause."""
+        """The versions in documents with a past, as a clause."""
         several = len(self.with_past)
         have = "have" if several > 1 else "has"
         return f"{self.shaped}, and a {self.version} above theirs in {of(several, several, 'document')} that {have} any"
 
     @property
     def empty(self) -> str:
-        """The state of an array that is empty everywhere, as a clause."""
+        """That the array is empty in every document, as a clause."""
         now, past, v = self.current, self.prev, self.version
         all_of_them = of(len(self.pairs), len(self.pairs), "document")
         return f"The sub-document {now} holds {v}, and {past} is an array that is empty in {all_of_them}"
@@ -212,7 +212,7 @@ INSIDE: tuple[Sign[KeptInside], ...] = (
     ),
     *_END,
 )
-"""Where documents have a past inside."""
+"""Signs for documents with a past inside."""
 EMPTY_INSIDE: tuple[Sign[KeptInside], ...] = (
     _DATE,
     Sign(
@@ -224,18 +224,18 @@ EMPTY_INSIDE: tuple[Sign[KeptInside], ...] = (
     ),
     *_END,
 )
-"""Where none has one yet, only names speak."""
+"""Signs if no document has a past yet: only names count."""
 
 
 class Claim(Struct, frozen=True):
-    """The proposal for two places and a version in them, or ``plain`` with what contradicts these."""
+    """The proposal for a sub-document, an array and a version, or ``plain`` with the contradiction."""
 
     proposal: Proposal
     contradicted: bool = False
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What is claimed goes before what is contradicted, and the surer before others."""
+        """For sorting: proposals before contradictions, then by confidence."""
         return not self.contradicted, self.proposal.confidence
 
 
@@ -251,7 +251,7 @@ def _embedded(sample: Sample, current: str, prev: str, pairs: Sequence[Inside], 
 
 
 def _kept_inside(sample: Sample, it: KeptInside) -> Claim | None:
-    """The claim of a version, which a contradiction needs a name for; None where it is none."""
+    """The claim for a version field; a contradiction is reported only for a telling name. None if there is no claim."""
     grounds = weighed(INSIDE if it.with_past else EMPTY_INSIDE, it)
     if grounds.ruled_out_by == "order" and it.hinted and it.judged.against:
         why = f"{it.shaped}, but {it.judged.against}."
@@ -295,7 +295,7 @@ def _dated(pairs: Sequence[Inside], version: str) -> bool:
 
 
 def hashed(sample: Sample, wanted: bool = False) -> Proposal | None:
-    """``hashed``: a field with the hash of the rest, by any recipe that is known."""
+    """``hashed``: a field with the hash of the rest, by any known recipe."""
     candidates = [name for name, shape in sample.shapes.items() if name != "_id" and shape.sealing >= 0.5]
     for name in sorted(candidates, key=lambda n: (n != HASH, bare(n) not in HASHES)):
         if (made := _hashed(sample, name, wanted)) is not None:
@@ -304,7 +304,7 @@ def hashed(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 class HashField(Struct, frozen=True, eq=False):
-    """A field that looks like a hash, and how far it is that of the content."""
+    """A field that looks like a hash, and how often it is the hash of the content."""
 
     name: str
     documents: Sequence[Document]
@@ -316,11 +316,11 @@ class HashField(Struct, frozen=True, eq=False):
 
     @property
     def twins(self) -> int:
-        """The documents of which it is the ``_id``."""
+        """The number of documents whose ``_id`` it is."""
         return sum(d.get("_id") == d.get(self.name) for d in self.documents)
 
     def case(self, wanted: bool) -> str:
-        """The row that tells what it is; "" where it is no hash of the content, and nobody says so."""
+        """The row that describes it; "" if it is not the content's hash and nobody says that it is."""
         total = len(self.documents)
         if self.reordered:
             return "reordered"
@@ -333,7 +333,7 @@ class HashField(Struct, frozen=True, eq=False):
 
     @property
     def computed(self) -> str:
-        """The recipe by which it was computed, as a clause."""
+        """The recipe that made it, as a clause."""
         name, proof = self.name, self.proof
         known = "" if proof.recipe is None or proof.recipe == HashRecipe() else f" ({proof.recipe.said})"
         said = f"The field {name} is the hash of the content{known} in {of(proof.fits, proof.of, 'document')} computed"
@@ -376,7 +376,7 @@ HASHED: dict[str, Sign[HashField]] = {
         ),
     ),
 }
-"""What a field that looks like a hash may be: the first of these that it is, is told."""
+"""What a field that looks like a hash can be, by the result of :meth:`HashField.case`."""
 
 
 def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
@@ -391,7 +391,7 @@ def _hashed(sample: Sample, name: str, wanted: bool) -> Proposal | None:
 
 
 def _hash_field(sample: Sample, name: str) -> HashField:
-    """A field with the recipe that fits it best, and the fields that are no part of what is hashed."""
+    """A field with the recipe that fits best, and the fields that are excluded from the hash."""
     documents, shapes = some(sample.documents, name), sample.shapes
     tokens = [n for n, s in shapes.items() if s.share(c.OBJECT_ID) and (n == TOKEN or bare(n) in TOKENS)]
     times = [n for n, s in shapes.items() if s.share(c.DATE) and bare(n) in CHANGE_TIMES]
@@ -409,7 +409,7 @@ def _hash_field(sample: Sample, name: str) -> HashField:
 
 
 def _excluding(documents: Sequence[Document], name: str, proof: Proof) -> tuple[Proof, tuple[str, ...]]:
-    """The proof of a hash that leaves some of the content out, and the paths of that; else the proof as it is."""
+    """The proof of a hash that excludes some paths, and these paths; else ``proof`` unchanged."""
     first = [document for document in documents[:TRIED] if len(document.raw) <= TRIED_BYTES]
     paths = list(dict.fromkeys(path for d in first for path in _paths(c.without(d.raw, {"_id", name}))))[:EXCLUDED]
     noted = [path for path in paths if path.startswith("_") or bare(path) in (TIMES | AUTHORS | TOKENS)][:NOTED]
@@ -423,7 +423,7 @@ def _excluding(documents: Sequence[Document], name: str, proof: Proof) -> tuple[
 
 
 def _paths(raw: bytes, prefix: str = "", depth: int = 3) -> Iterator[str]:
-    """The dotted paths of a document's fields, those at the top first."""
+    """The dotted paths of a document's fields, top level first."""
     pairs = [(name, value) for name, value in c.fields(raw) if can_play_a_role(name)]
     yield from (prefix + name for name, _ in pairs)
     for name, value in pairs:

@@ -1,9 +1,8 @@
-"""The recognition of ``log``: rows that plainly record changes, events or states of documents in another collection.
+"""Recognises ``log``: rows that clearly record changes, events or states of documents in another collection.
 
-The proof is threefold: rows look like records and hold little besides; they name documents of another collection by
-their ``_id``; and what they record is about these documents' own fields. Rows of orders, bookings and messages name
-other documents too, and record nothing of them. The events of an event store need no such documents: they are known by
-their streams.
+The proof has three parts: rows look like records and hold little else; they name documents of another collection by
+``_id``; and they record these documents' own fields. Rows of orders, bookings and messages also name other documents,
+but record nothing about them. Events of an event store need no such documents: their streams identify them.
 """
 
 from __future__ import annotations
@@ -51,29 +50,29 @@ from model.server.retry import Port
 from model.values import canonical as c
 from model.values.canonical import Value
 
-MOST = 0.9  # of the rows that must be records, name documents, or have a field
-SOME = 0.5  # of the rows: so many records make no versions of the others
-ASKED = 12  # documents that are looked up
-NAMED = 0.6  # of these, those that must be there: a log outlives what it is about
-KNOWN = 0.6  # of the names that are recorded, those that the documents have
-LOOKED_AT = 8  # documents of which the states are read
-CURRENT = 0.8  # of these, those whose newest state is what they are now
+MOST = 0.9  # the share of rows that must be records, name documents, or have a field
+SOME = 0.5  # with this share of records, the other rows are not versions
+ASKED = 12  # documents to look up
+NAMED = 0.6  # the share of these that must exist: a log outlives its documents
+KNOWN = 0.6  # the share of recorded names that the documents must have
+LOOKED_AT = 8  # documents whose states are read
+CURRENT = 0.8  # the share of these whose newest state must equal the document
 FEW = 4  # states of one document
-LIKELIEST = 3  # large collections of which documents are looked up, where nothing but their fields speaks for them
-FOLLOWED = 8  # collections with documents that rows name, of which the states are read, those most alike first
-BESIDE = 2  # fields of a record that are neither the record nor about it, nor the id of the document
+LIKELIEST = 3  # large collections to look up, if only their fields suggest them
+FOLLOWED = 8  # collections with named documents whose states are read, most similar first
+BESIDE = 2  # fields that may accompany a record, besides those about it and the document's id
 
 
 class RecordedChange(Struct, frozen=True):
-    """What one row records: the fields that hold it, and the names of the document's fields that are in it."""
+    """What one row records: the fields that hold it, and the names of the document's fields in it."""
 
     kept_in: frozenset[str]
-    names: frozenset[str]  # empty where they cannot be told
-    ends: bool = False  # the row says only that a document came or went
+    names: frozenset[str]  # empty if unknown
+    ends: bool = False  # the row says only that a document was created or deleted
 
 
 def record_in(document: Document) -> RecordedChange | None:
-    """The change or event that a row plainly records by its fields' names; None for any other row."""
+    """The change or event that a row clearly records, judged by its field names; None for other rows."""
     return next((made for tell in _RECORDS if (made := tell(document)) is not None), None)
 
 
@@ -87,7 +86,7 @@ def _patch(document: Document) -> RecordedChange | None:
 
 
 def _before_and_after(document: Document) -> RecordedChange | None:
-    """What was there and what came instead, in two fields."""
+    """A record with the old and the new value in two fields."""
     by_name = {bare(name): name for name in reversed(document.fields)}
     for before, after in BEFORE_AND_AFTER:
         if before in by_name and after in by_name and (made := _between(document, by_name[before], by_name[after])):
@@ -96,7 +95,7 @@ def _before_and_after(document: Document) -> RecordedChange | None:
 
 
 def _coming_or_going(document: Document) -> RecordedChange | None:
-    """A word that a document came or went."""
+    """A record that a document was created or deleted."""
     for name, value in document.fields.items():
         if bare(name) in ENDS and value.type in (c.OBJECT, c.BOOLEAN):
             return RecordedChange(frozenset({name}), frozenset(), ends=True)
@@ -104,7 +103,7 @@ def _coming_or_going(document: Document) -> RecordedChange | None:
 
 
 def _operation(document: Document) -> RecordedChange | None:
-    """A word for what happened, and beside it or with it in one field what happened to it."""
+    """A record with a word for what happened, and next to it or in one field with it what changed."""
     kind = next((name for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_kind(value)), None)
     place = next(
         (name for name, value in document.fields.items() if bare(name) in FIELD_PLACES and value.type == c.STRING), None
@@ -122,18 +121,18 @@ def _operation(document: Document) -> RecordedChange | None:
 
 
 _RECORDS = (_patch, _before_and_after, _coming_or_going, _operation)
-"""The ways in which rows record changes, asked in this order."""
+"""The kinds of records, tried in this order."""
 
 
 def _event_in(document: Document) -> Value | None:
-    """The word for what happened, where a document has one, and beside it what happened to it."""
+    """The word for what happened, if a document has one and a payload; else None."""
     payload = any(bare(name) in PAYLOADS for name in document.fields)
     kinds = [value for name, value in document.fields.items() if bare(name) in OPERATIONS and _is_kind(value)]
     return kinds[0] if payload and kinds else None
 
 
 def _all_recorded(sample: Sample) -> list[RecordedChange | None]:
-    """The records of all rows; an empty list of changes is one too, where other rows have changes in it."""
+    """The records of all rows; an empty list of changes counts, if other rows have changes in that field."""
     made = [record_in(d) for d in sample.documents]
     lists = {name for each in made if each is not None for name in each.kept_in}
     for at, (document, each) in enumerate(zip(sample.documents, made, strict=True)):
@@ -144,7 +143,7 @@ def _all_recorded(sample: Sample) -> list[RecordedChange | None]:
 
 
 def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
-    """Whether rows record changes or events, with little besides; ``own`` names the fields that do not count."""
+    """Whether rows record changes or events, with little else; fields named in ``own`` are ignored."""
     made = zip(sample.documents, _all_recorded(sample), strict=True)
     found = [each for d, each in made if each is not None and _alone(d, each, own)]
     changes = sum(not each.ends for each in found)
@@ -154,7 +153,7 @@ def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
 def _alone(
     document: Document, record: RecordedChange, own: frozenset[str] = frozenset(), most: int = BESIDE + 1
 ) -> bool:
-    """Whether a row holds little but the record and what is about it."""
+    """Whether a row holds little but the record and fields about it."""
     about = TIMES | AUTHORS | VERSIONS | OPERATIONS | ABOUT_RECORDS | {n for pair in BEFORE_AND_AFTER for n in pair}
     beside = [
         name
@@ -169,7 +168,7 @@ def _alone(
 
 
 def _changed(value: Value) -> frozenset[str] | None:
-    """The names of the fields in a diff or a patch; None where it is none."""
+    """The names of the fields in a diff or patch; None if it is neither."""
     if value.type == c.OBJECT:
         return frozenset(_names(value))
     if value.type != c.ARRAY:
@@ -188,7 +187,7 @@ def _changed(value: Value) -> frozenset[str] | None:
 
 
 def _lists_changes(value: Value) -> bool:
-    """Whether an array's elements each tell a field, what was there and what came instead, whatever it is called."""
+    """Whether each element of an array names a field with an old and a new value, whatever the array is called."""
     inside = [read(each.data) for each in _items(value) if each.type == c.OBJECT] if value.type == c.ARRAY else []
     told = [{bare(name) for name in each.fields} for each in inside if each is not None]
     return bool(told) and all(
@@ -207,7 +206,7 @@ def _first_of(path: Value) -> set[str]:
 
 
 def _between(document: Document, before: str, after: str) -> RecordedChange | None:
-    """A change that tells what was and what came: two states, or two values and the name of their field."""
+    """A change with old and new: two states, or two values and the name of their field."""
     values = [document.get(name) for name in (before, after)]
     states = [value for value in values if value is not None and value.type == c.OBJECT]
     if states and all(value is None or value.type in (c.OBJECT, c.NULL) for value in values):
@@ -219,7 +218,7 @@ def _between(document: Document, before: str, after: str) -> RecordedChange | No
 
 
 def _is_kind(value: Value | None) -> bool:
-    """Whether a text may say what happened; an address names the type of a thing."""
+    """Whether a text may say what happened; a text with a slash is an address."""
     return value is not None and value.type == c.STRING and b"/" not in value.data
 
 
@@ -256,21 +255,21 @@ class _Target(Struct, frozen=True):
 
     @property
     def called(self) -> str:
-        """The collections, in a sentence."""
+        """The collections' names, for a sentence."""
         return listed([each.name for each in self.samples])
 
 
 def recorded(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
-    """``log`` where rows record changes or events of documents in ``others``, or hold a state in one of their fields.
+    """``log`` if rows record changes or events of documents in ``others``, or hold a state in one of their fields.
 
-    None where they do not.
+    None if they do not.
     """
     inside = [name for name, shape in sample.shapes.items() if name != "_id" and shape.share(c.OBJECT) >= MOST]
     return _changes(server, sample, others) or _states(server, sample, others, inside)
 
 
 def states_at_top(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
-    """``log`` where rows themselves are states of documents in ``others``, which no number tells apart."""
+    """``log`` if rows themselves are states of documents in ``others``, without a number to order them."""
     return _states(server, sample, others, [""])
 
 
@@ -293,7 +292,7 @@ def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal
 
 
 def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequence[str]) -> Proposal | None:
-    """Rows that hold whole states of other documents, the newest of which is current, in one of some fields."""
+    """``log`` if rows hold whole states of other documents in one of some fields, the newest of which is current."""
     for kept_in in places:
         states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
         alike = _alike(usual_names(states), sample, others)
@@ -309,9 +308,9 @@ def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequ
 
 
 def _alike(names: frozenset[str], sample: Sample, others: Sequence[Sample]) -> Iterator[Sample]:
-    """The collections whose documents have nearly these names, the most alike first.
+    """The collections whose documents have nearly these names, most similar first.
 
-    Of large ones, which have to be asked, only the likeliest.
+    Of large ones, which must be queried, only the likeliest.
     """
     shares = {
         other.ns: len(names & other.usual) / len(names | other.usual)
@@ -332,7 +331,7 @@ def _state(document: Document, kept_in: str) -> Document | None:
 
 
 def _holds_little_else(sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
-    """Whether rows hold little but the state of a document with these names and what is about it."""
+    """Whether rows hold little but the state of a document with these names, and fields about it."""
     top = target.path.partition(".")[0]
     return sample.once(_all_alone, frozenset({kept_in, top} if kept_in else {top, *names}))
 
@@ -342,7 +341,7 @@ def _all_alone(sample: Sample, held: frozenset[str]) -> bool:
 
 
 def _are_states(server: Port, sample: Sample, target: _Target, kept_in: str, names: frozenset[str]) -> bool:
-    """Whether the newest row about a document holds what that is now, and an earlier one something else."""
+    """Whether a document's newest row equals the document, and an earlier row differs."""
     at = _time(sample)
     newest = {at: -1, "_id": -1} if at else {"_id": -1}
     current = several = changed = 0
@@ -365,7 +364,7 @@ def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
 
 
 def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float = MOST) -> Iterator[_Target]:
-    """The paths under which rows, at least ``most`` of them, name documents of other collections, and those."""
+    """The paths under which at least a share ``most`` of the rows names documents of other collections, with these."""
     named = sample.once(_named, most)
     there = {
         other.ns: _looked_up(server, other, named) for other in others if other.ns != sample.ns and other.documents
@@ -395,7 +394,7 @@ def _named(sample: Sample, most: float) -> Mapping[str, Sequence[Value]]:
 def _looked_up(
     server: Port, other: Sample, named: Mapping[str, Sequence[Value]]
 ) -> Mapping[str, Mapping[Value, Document]]:
-    """By path, the documents of a collection that values under it name; asked together where the answer is not long."""
+    """The documents named under each path; one query for all, unless the answer is long."""
 
     def by_id(ids: Sequence[Value]) -> tuple[Mapping[Value | None, Document], bool]:
         each = list(dict.fromkeys([*ids, *map(_as_id, ids)]))
@@ -414,13 +413,13 @@ def _looked_up(
 
 
 def _as_id(value: Value) -> Value:
-    """The ObjectId that a text is the digits of; any other value as it is."""
+    """The ObjectId that a text spells; any other value unchanged."""
     text = value.data[4:-1].decode("ascii", "replace") if value.type == c.STRING else ""
     return Value.of(ObjectId(text)) if len(text) == 24 and ObjectId.is_valid(text) else value
 
 
 def _paths(sample: Sample, most: float) -> Iterator[str]:
-    """Fields that may name a document, and those one level below; the rows' own ``_id`` only from inside."""
+    """Fields that may name a document, also one level deeper; the rows' own ``_id`` only by its parts."""
     for name, shape in sample.shapes.items():
         if name != "_id" and shape.share(*ID_TYPES) >= most and shape.share(*ID_TYPES, c.NULL) >= MOST:
             yield name

@@ -1,1 +1,1 @@
-"""Readers, writers, ids, guards and numbering, of which layouts are composed."""
+"""Readers, writers, ids, guards and numbering, from which layouts are composed."""

@@ -1,8 +1,8 @@
-"""Ids that are made of several fields, shown to layouts as one field that no document stores.
+"""Ids that consist of several fields, shown to layouts as one field that no document stores.
 
-A profile may say ``id = ["tenant", "number"]``. Every document that is read then has one field more, whose name is both
-names and whose value is a document of both values; filters, orders, pipelines and indexes that speak of it are put in
-the words of the fields that are stored, and it is taken out of what is written. So no layout has to know of it.
+A profile may say ``id = ["tenant", "number"]``. Every document then gets one more field when it is read: its name
+combines both names, and its value is a document of both values. Filters, orders, pipelines and indexes that name it
+are translated to the stored fields, and it is removed before writing. So layouts need not know about it.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from model.values.canonical import Path, Value
 NOTHING: Terms = {"_id": {"$exists": False}}
 _ALL: Terms = {}
 _FIELDS = {"$size": {"$objectToArray": "$$ROOT"}}
-"""How a guard asks for the number of a document's fields."""
+"""The number of a document's fields, as an expression for guards."""
 
 
 def name_of(parts: Sequence[str]) -> str:
-    """The name of the field that stands for some paths."""
+    """The name of the field that combines some paths."""
     return "+".join(part.replace(".", "/") for part in parts)
 
 
 class CompositeId(Struct, frozen=True, eq=False):
-    """The id of one collection's documents: the paths of its parts, and the name of the field that stands for them."""
+    """The id of one collection's documents: the paths of its parts, and the name of the field that combines them."""
 
     parts: tuple[str, ...]
     types: Callable[[], Sequence[int]] = lambda: ALL_TYPES
-    """The types that filters may name."""
+    """The types that filters may name on this server."""
 
     @property
     def name(self) -> str:
@@ -55,13 +55,13 @@ class CompositeId(Struct, frozen=True, eq=False):
     # --- documents
 
     def of(self, raw: bytes) -> Value | None:
-        """The id in a stored document; None where a part of it is missing."""
+        """The id in a stored document; None if a part is missing."""
         found = [(part, c.get(raw, path)) for part, path in self.paths]
         pairs = [(part, value) for part, value in found if value is not None]
         return Value.document(c.document(pairs)) if len(pairs) == len(self.parts) else None
 
     def shown(self, raw: bytes) -> bytes:
-        """A stored document with the field behind its own; as it is where it has no such id, or does not decode."""
+        """A stored document with the combined field added; unchanged if it lacks a part or cannot be decoded."""
         try:
             id = self.of(raw)
             return raw if id is None else c.document([*c.fields(raw), (self.name, id)])
@@ -69,9 +69,9 @@ class CompositeId(Struct, frozen=True, eq=False):
             return raw
 
     def stored(self, raw: bytes) -> bytes:
-        """A document as it is stored: without the field, whose parts take its place where they are not there.
+        """A document in its stored form: the combined field is removed, and its parts are added if missing.
 
-        Raises ``Refused`` where a part differs from what the field says, or is no field that can be set.
+        Raises ``Refused`` if a part differs from the combined field, or cannot be set.
         """
         id = c.get(raw, (self.name,))
         if id is None:
@@ -97,7 +97,7 @@ class CompositeId(Struct, frozen=True, eq=False):
     # --- terms
 
     def filter(self, terms: Terms | None) -> Terms | None:
-        """A filter in the words of what is stored."""
+        """A filter over the stored fields."""
         if terms is None:
             return None
         clauses: list[Terms] = []
@@ -135,7 +135,7 @@ class CompositeId(Struct, frozen=True, eq=False):
                 case "$type":
                     clauses.append(_ALL if "$eq" in term else self._typed(value))
                 case "$not":
-                    pass  # that it is no array, which it never is
+                    pass  # "is not an array", which always holds
                 case "$gt" | "$lt":
                     clauses.append(self._behind(value, operator == "$lt"))
                 case _:
@@ -143,7 +143,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         return _together(clauses)
 
     def _expression(self, term: Any) -> Any:
-        """An expression over what is stored: the whole document is one field smaller, the field is its parts."""
+        """An expression over the stored fields: the document has one field less, and the id becomes its parts."""
         if isinstance(term, list | tuple):
             return [self._expression(each) for each in term]
         if isinstance(term, str) and term.startswith(f"${self.name}"):
@@ -168,7 +168,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         return clauses
 
     def _values(self, value: Any) -> dict[str, Value] | None:
-        """The values of the parts in an id; None where it is none."""
+        """The values of the parts in an id; None if it is not such an id."""
         id = value if isinstance(value, Value) else Value.of(value)
         found = dict(c.fields(id.data)) if id.type == c.OBJECT else {}
         return {part: found[part] for part in self.parts} if set(found) == set(self.parts) else None
@@ -178,7 +178,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         return {part: {"$exists": True} for part in self.parts} if c.OBJECT in kinds or "object" in kinds else NOTHING
 
     def _behind(self, value: Any, down: bool) -> Terms:
-        """The ids beyond one: by the first part, and among equal ones by the next."""
+        """A filter for the ids beyond one: by the first part, then by the next."""
         before: dict[str, Any] = {}
         found: list[Terms] = []
         for part, each in (self._values(value) or {}).items():
@@ -187,7 +187,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         return {"$or": found or [NOTHING]}
 
     def order(self, sort: Terms | None) -> Terms | None:
-        """An order, or the keys of an index, in the words of what is stored."""
+        """An order, or the keys of an index, over the stored fields."""
         if sort is None or self.name not in sort:
             return sort
         keys: dict[str, Any] = {}
@@ -197,21 +197,21 @@ class CompositeId(Struct, frozen=True, eq=False):
         return keys
 
     def projection(self, fields: Terms | None) -> Terms | None:
-        """A choice of fields in the words of what is stored; a choice of what to leave out keeps the parts."""
+        """A projection over the stored fields; leaving out the id keeps its parts."""
         if fields is None or self.name not in fields:
             return fields
         chosen = {name: way for name, way in fields.items() if name != self.name}
         return chosen | dict.fromkeys(self.parts, 1) if _truth(fields[self.name]) else chosen
 
     def pipeline(self, stages: Sequence[Terms]) -> list[Terms]:
-        """A pipeline whose documents have the field; its first filters are asked before, by what is stored."""
+        """A pipeline whose documents have the combined field; leading filters run before it is added."""
         first = next((at for at, stage in enumerate(stages) if "$match" not in stage), len(stages))
         asked = [{"$match": self.filter(stage["$match"]) or {}} for stage in stages[:first]]
         made = {"$addFields": {self.name: {part: f"${part}" for part in self.parts}}}
         return [*asked, made, *stages[first:]]
 
     def index(self, keys: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys of an index with the field, where its parts stand in it one behind the other, in the same way."""
+        """The keys of an index with the combined field, if the parts are adjacent in it and have one direction."""
         names = list(keys)
         at = names.index(self.parts[0]) if self.parts[0] in names else len(names)
         here = names[at : at + len(self.parts)]
@@ -222,7 +222,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         return dict(pairs)
 
     def duplicate(self, key: DuplicateKey) -> DuplicateKey:
-        """A key that is taken, with the field in place of its parts."""
+        """A duplicate key with the combined field in place of its parts."""
         if not set(self.parts) <= set(key.fields):
             return key
         values = dict(zip(key.fields, key.values, strict=False))
@@ -231,7 +231,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         return replace(key, fields=tuple(fields), values=(own, *(values.get(name, "") for name in fields[1:])))
 
     def write(self, write: Write) -> Write:
-        """A write as it is sent; raises ``Refused`` for one that would change a part of the id."""
+        """A write in the form to send; raises ``Refused`` if it would change a part of the id."""
         body = write.body
         if isinstance(body, bytes):
             body = self.stored(body)
@@ -241,7 +241,7 @@ class CompositeId(Struct, frozen=True, eq=False):
 
 
 def _replaced(stage: Any, stored: Callable[[bytes], bytes]) -> Terms:
-    """A stage that writes a document whole, with that document as it is stored."""
+    """A stage that replaces a document, with the new document in its stored form."""
     whole = stage.get("$replaceWith")
     literal = whole.get("$literal") if isinstance(whole, Mapping) else None
     if isinstance(literal, Value) and literal.type == c.OBJECT:
@@ -251,7 +251,7 @@ def _replaced(stage: Any, stored: Callable[[bytes], bytes]) -> Terms:
 
 
 def _together(clauses: Iterable[Terms]) -> Terms:
-    """Clauses as one filter, side by side where no two of them speak of one name."""
+    """Clauses as one filter: merged, unless two of them use the same name."""
     made: dict[str, Any] = {}
     apart: list[Terms] = []
     for clause in clauses:
@@ -282,11 +282,11 @@ def _truth(value: Any) -> bool:
 
 
 REMEMBERED = 300
-"""The seconds for which a collection's indexes are remembered: every write looks at them, and they change seldom."""
+"""The seconds for which a collection's indexes are cached: every write needs them, and they rarely change."""
 
 
 class CompositeIds(Struct, frozen=True, eq=False):
-    """A server whose collections may have such ids; ``parts`` tells those of one, () where it has none."""
+    """A server with composite ids; ``parts`` returns the parts for a collection, () if it has none."""
 
     server: Server
     parts: Callable[[str], tuple[str, ...]]
@@ -299,30 +299,30 @@ class CompositeIds(Struct, frozen=True, eq=False):
 
     @property
     def read_only(self) -> bool:
-        """As the server's."""
+        """Whether the server is read-only."""
         return self.server.read_only
 
     @property
     def patience(self) -> float:
-        """As the server's."""
+        """The server's patience in seconds."""
         return self.server.patience
 
     def gentle(self) -> CompositeIds:
-        """This port for long reads on production, as the server's own."""
+        """A port for long reads that spares the server."""
         return replace(self, server=self.server.gentle())
 
     def aside(self) -> CompositeIds:
-        """This port for long reads, from other members where the address asks for that."""
+        """A port for long reads, from secondary members if the address asks for them."""
         there = self.server.aside()
         return self if there is self.server else replace(self, server=there)
 
     @property
     def reads_aside(self) -> bool:
-        """As the server's."""
+        """Whether the server reads from secondary members."""
         return self.server.reads_aside
 
     def facts(self) -> ServerFacts:
-        """As the server's."""
+        """The server's facts about itself."""
         return self.server.facts()
 
     def find(
@@ -336,7 +336,7 @@ class CompositeIds(Struct, frozen=True, eq=False):
         max_ms: int | None = None,
         batch: int = 0,
     ) -> Iterator[bytes]:
-        """The matching documents, with the field."""
+        """The matching documents, with the combined field."""
         id = self._id(ns)
         if id is None:
             return self.server.find(ns, filter, sort, projection, skip, limit, max_ms, batch)
@@ -348,7 +348,7 @@ class CompositeIds(Struct, frozen=True, eq=False):
     def aggregate(
         self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
     ) -> Iterator[bytes]:
-        """The results of a pipeline over documents with the field."""
+        """The results of a pipeline over documents with the combined field."""
         id = self._id(ns)
         return self.server.aggregate(ns, pipeline if id is None else id.pipeline(pipeline), max_ms, batch)
 
@@ -358,42 +358,42 @@ class CompositeIds(Struct, frozen=True, eq=False):
         return self.server.count(ns, filter if id is None else id.filter(filter), max_ms)
 
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
-        """As the server's."""
+        """The collections of a database."""
         return self.server.collections(db)
 
     def collection_ids(self, db: str) -> dict[str, str]:
-        """As the server's."""
+        """The ids of a database's collections."""
         return self.server.collection_ids(db)
 
     def indexes(self, ns: str) -> list[dict[str, Any]]:
-        """The indexes, with the field in place of its parts where they stand together."""
+        """The indexes, with the combined field in place of adjacent parts."""
         id, found = self._id(ns), self.server.indexes(ns)
         return found if id is None else [each | {"key": id.index(each.get("key") or {})} for each in found]
 
     def remembered_indexes(self, ns: str, again: bool = False) -> list[dict[str, Any]]:
-        """The indexes as they were at most :data:`REMEMBERED` seconds ago, or asked for ``again``."""
+        """The indexes, at most :data:`REMEMBERED` seconds old; ``again`` asks the server."""
         at, found = self._indexes.get(ns, (-math.inf, []))
         if again or time.monotonic() - at > REMEMBERED:
             at, found = self._indexes[ns] = time.monotonic(), self.indexes(ns)
         return found
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
-        """Create an index over what is stored."""
+        """Create an index over the stored fields."""
         id = self._id(ns)
         self.server.create_index(ns, keys if id is None else id.order(keys) or {}, unique)
 
     def stored(self, ns: str, raw: bytes) -> bytes:
-        """A document of a collection as it is stored."""
+        """A document of a collection in its stored form."""
         id = self._id(ns)
         return raw if id is None else id.stored(raw)
 
     def as_sent(self, write: Write) -> Write:
-        """A write as it leaves; raises ``Refused`` for one that would change a part of an id."""
+        """A write in the form to send; raises ``Refused`` if it would change a part of an id."""
         id = self._id(write.ns)
         return self.server.as_sent(write if id is None else id.write(write))
 
     def send(self, write: Write) -> Reply:
-        """Send a write of a document with the field."""
+        """Send a write of a document with the combined field."""
         id = self._id(write.ns)
         if id is None:
             return self.server.send(write)
@@ -408,17 +408,17 @@ class CompositeIds(Struct, frozen=True, eq=False):
 
 
 def as_sent(port: Port, writes: Iterable[Write]) -> list[Write]:
-    """Writes as they leave through a port, for a preview."""
+    """Writes in the form in which a port sends them, for a preview."""
     return [port.as_sent(each) if isinstance(port, CompositeIds) else each for each in writes]
 
 
 def stored(port: Port, ns: str, raw: bytes) -> bytes:
-    """A document that was read through a port, as it is stored."""
+    """A document that was read through a port, in its stored form."""
     return port.stored(ns, raw) if isinstance(port, CompositeIds) else raw
 
 
 def reading(port: Port, ns: str, parts: tuple[str, ...]) -> Port:
-    """The port that reads one collection with ids of these parts, whatever is known of it."""
+    """A port that reads one collection with ids of these parts, whatever its profile says."""
     if not isinstance(port, CompositeIds):
         return port
     return replace(port, parts=lambda each: parts if each == ns else port.parts(each))

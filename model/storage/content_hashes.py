@@ -1,8 +1,8 @@
-"""The hash that a version carries of its content: made, checked and proven, all by the one recipe of a profile.
+"""The hash of a version's content: made, checked and proven by the one recipe of a profile.
 
-A profile that states no recipe leaves it to the data: a stored hash is right where any recipe known gives it, and a
-new one is made by the recipe that the others prove. Where none is proven no hash is made at all, as one of another
-recipe would be false to whoever reads it.
+If the profile states no recipe, the data decide: a stored hash is right if any known recipe produces it, and a new
+one uses the recipe that the others prove. If no recipe is proven, no hash is made, because a hash by another recipe
+would look wrong to every reader.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
-FEW = 7  # fields of which every order is tried
-JSON_ORDERS = 720  # of these so many, as each is written out anew
+FEW = 7  # contents with at most so many fields are tried in every order
+JSON_ORDERS = 720  # limit for JSON, where each order is serialised anew
 STATE = "state hash_recipe, and hash_fields for what it leaves out, in a profile before anything is written here"
 
 
@@ -31,14 +31,14 @@ STATE = "state hash_recipe, and hash_fields for what it leaves out, in a profile
 
 
 def hashed_part(content: bytes, profile: CollectionProfile) -> bytes:
-    """What of a content the hash covers, by the paths that the profile includes or excludes."""
+    """The part of a content that the hash covers, by the profile's included or excluded paths."""
     if profile.hash_include:
         return only_paths(content, profile.hash_include)
     return without_paths(content, profile.hash_exclude) if profile.hash_exclude else content
 
 
 def without_paths(content: bytes, paths: Collection[str]) -> bytes:
-    """A content without some fields; a path leads through documents, and through each document of an array."""
+    """A content without some fields; a path also leads through each document of an array."""
     if not any("." in path for path in paths):
         return c.without(content, paths)
     kept = []
@@ -50,7 +50,7 @@ def without_paths(content: bytes, paths: Collection[str]) -> bytes:
 
 
 def only_paths(content: bytes, paths: Collection[str]) -> bytes:
-    """A content with just some fields, in stored order; paths as in :func:`without_paths`."""
+    """A content with only some fields, in stored order; a path also leads through each document of an array."""
     if not any("." in path for path in paths):
         return c.only(content, paths)
     kept = []
@@ -80,10 +80,10 @@ def _inside(value: Value, paths: Collection[str], cut: Callable[[bytes, Collecti
 def content_hash(
     content: bytes, profile: CollectionProfile, stored: Value | None = None, id: Value | None = None
 ) -> Value:
-    """The hash that a content gets; ``stored`` is the one that it takes the place of, ``id`` the document's ``_id``.
+    """The hash of a content; ``stored`` is the hash that it replaces, ``id`` the document's ``_id``.
 
-    Without a recipe it is the published pattern's, with the algorithm that ``stored`` looks like. Raises ``Refused``
-    where no recipe is proven, and where several are that differ over this content.
+    Without a recipe: the published pattern's, with the algorithm that ``stored`` looks like. Raises ``Refused`` if no
+    recipe is proven, or if several fit and differ on this content.
     """
     if profile.hash_doubt:
         raise Refused(profile.hash_doubt)
@@ -98,7 +98,7 @@ def content_hash(
 
 
 def hashes_any(profile: CollectionProfile, stored: Value | None) -> bool:
-    """Whether :func:`content_hash` surely refuses no content, so that none has to be hashed to find out."""
+    """Whether :func:`content_hash` accepts every content, so that none has to be hashed to find out."""
     recipe = profile.hash_recipe
     told = stored is None or stored.type in (c.STRING, c.BINARY)
     sure = not profile.hash_doubt and not profile.hash_rivals
@@ -118,10 +118,10 @@ def next_hash(
 def recipe_after(
     profile: CollectionProfile, base: bytes, stored: Value | None, id: Value | None = None
 ) -> CollectionProfile:
-    """The profile with the recipe of the hash that follows a version's with the content ``base``.
+    """The profile with the recipe that made the hash ``stored`` of the content ``base``.
 
-    Raises ``Refused`` where the base's hash is made by another recipe, or by none that is known although the profile
-    states none.
+    Raises ``Refused`` if another recipe than the profile's made it, or, without a recipe in the profile, no known
+    one.
     """
     if stored is None or profile.hash_doubt:
         return profile
@@ -141,13 +141,13 @@ def recipe_after(
 
 
 def hash_damage(raw: bytes, content: bytes, profile: CollectionProfile) -> str:
-    """ "hash differs" where a stored hash is not the content's; "" where it is, and where nobody can tell."""
+    """ "hash differs" if a stored hash does not match the content; "" if it does, or if nobody can tell."""
     stored = c.get(raw, (profile.hash,)) if profile.hash else None
     return "" if stored is None else hash_trouble(Sealed(content, stored, c.get(raw, ("_id",))), profile)
 
 
 def not_a_hash(name: str, stored: Value) -> str:
-    """Why a value of the hash's field cannot be replaced by a hash, one sentence."""
+    """Why a value in the hash field cannot be replaced by a hash, one sentence."""
     return f"{name} holds a value of type {stored.kind} and no hash; name the field with the hash in a profile."
 
 
@@ -155,7 +155,7 @@ def not_a_hash(name: str, stored: Value) -> str:
 
 
 class Sealed(Struct, frozen=True):
-    """A content with the hash that is stored for it, and its document's ``_id``."""
+    """A content with its stored hash and its document's ``_id``."""
 
     content: bytes
     stored: Value
@@ -163,7 +163,7 @@ class Sealed(Struct, frozen=True):
 
 
 def hash_trouble(seal: Sealed, profile: CollectionProfile) -> str:
-    """What is wrong with a stored hash, in a few words; "" where it is right, and where nobody can tell."""
+    """What is wrong with a stored hash, in a few words; "" if it is right, or if nobody can tell."""
     if profile.hash_doubt:
         return ""
     if seal.stored.type not in (c.STRING, c.BINARY):
@@ -172,7 +172,7 @@ def hash_trouble(seal: Sealed, profile: CollectionProfile) -> str:
 
 
 def fits(seal: Sealed, profile: CollectionProfile) -> bool:
-    """Whether a stored hash is that of its content: by the profile's recipe, or by any known one where it has none."""
+    """Whether a stored hash matches its content: by the profile's recipe, or without one by any known recipe."""
     part = hashed_part(seal.content, profile)
     if profile.hash_recipe is not None:
         return any(_gives(each, part, seal) for each in (profile.hash_recipe, *profile.hash_rivals))
@@ -190,9 +190,10 @@ def _gives(recipe: HashRecipe, part: bytes, seal: Sealed) -> bool:
 
 
 def in_another_order(seal: Sealed, profile: CollectionProfile) -> tuple[str, ...]:
-    """The order of its fields in which a content has the hash that is stored; () where none of a few fields is found.
+    """The order of fields in which a content matches its stored hash; () if no order does, or there are too many
+    fields.
 
-    Servers store new fields in an order of their own, so that a hash may be right and its content stored otherwise.
+    Servers store new fields in an order of their own, so a hash can be right for another order than the stored one.
     """
     recipe = profile.hash_recipe or shape_of(seal.stored)
     pairs = c.fields(hashed_part(seal.content, profile))
@@ -211,7 +212,7 @@ def in_another_order(seal: Sealed, profile: CollectionProfile) -> tuple[str, ...
 def _arranged(
     begun: Any, parts: Sequence[bytes], left: tuple[int, ...], shown: Callable[[bytes], Value], seal: Sealed
 ) -> tuple[int, ...] | None:
-    """The order in which the parts give the hash; what was hashed so far is never hashed again."""
+    """The order of parts that gives the hash; the hash of a common prefix is computed only once."""
     if not left:
         whole = begun.copy()
         whole.update(b"\0")
@@ -229,7 +230,7 @@ def _arranged(
 
 
 class Proof(Struct, frozen=True):
-    """Which recipe gives some stored hashes, and of how many; ``rivals`` give the same of all that it gives."""
+    """The recipe that gives most of some stored hashes, and how many; ``rivals`` give all of these as well."""
 
     recipe: HashRecipe | None
     rivals: tuple[HashRecipe, ...]
@@ -238,7 +239,7 @@ class Proof(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the recipe is proven: at most one in five contradicts it, or one alone, and more fit than do not."""
+        """Whether the recipe is proven: it fits most hashes, and at most one in five, or one alone, contradicts it."""
         return self.fits > self.of - self.fits and _few(self.of - self.fits, self.of)
 
 
@@ -249,7 +250,7 @@ def _few(odd: int, of: int) -> bool:
 def prove(seals: Sequence[Sealed], profile: CollectionProfile) -> Proof:
     """The recipe that gives most of the hashes, over the fields that the profile includes or does not exclude.
 
-    The published pattern's goes before others that give as many.
+    The published pattern's recipe wins a tie.
     """
     parts = [(hashed_part(seal.content, profile), seal) for seal in seals]
     given: dict[HashRecipe, set[int]] = {}
@@ -270,9 +271,9 @@ def prove(seals: Sequence[Sealed], profile: CollectionProfile) -> Proof:
 
 
 def settled(profile: CollectionProfile, seals: Sequence[Sealed]) -> CollectionProfile:
-    """The profile with the recipe that some hashes prove, or with the doubt that forbids to make any.
+    """The profile with the recipe that some hashes prove, or with a doubt that forbids new hashes.
 
-    A recipe that the profile states stands, unless the hashes contradict it.
+    A recipe in the profile stays unless the hashes contradict it.
     """
     if not seals or profile.hash_doubt:
         return profile
@@ -292,7 +293,7 @@ def settled(profile: CollectionProfile, seals: Sequence[Sealed]) -> CollectionPr
 
 
 def _contradiction(profile: CollectionProfile, recipe: HashRecipe, seals: Sequence[Sealed]) -> str:
-    """Why a recipe that is stated cannot be right, one sentence; "" where it may be."""
+    """Why a stated recipe cannot be right, one sentence; "" if it can."""
     wrong = [seal for seal in seals if not fits(seal, profile) and not _unordered(seal, profile)]
     if _few(len(wrong), len(seals)):
         return ""
@@ -315,7 +316,7 @@ def doubt_of(name: str, proof: Proof) -> str:
 
 
 def _unordered(seal: Sealed, profile: CollectionProfile) -> bool:
-    """Whether the order of fields may explain a hash that differs: it does, or they are too many to tell."""
+    """Whether field order may explain a hash that differs: another order fits, or there are too many to try."""
     if in_another_order(seal, profile):
         return True
     names = [name for name, _ in c.fields(hashed_part(seal.content, profile))]

@@ -1,4 +1,4 @@
-"""Collections with one document for the current version of each: reading it, listing it, knowing it again."""
+"""Collections with one document for each current version: reading it, listing it, identifying it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from model.values.canonical import Value
 
 
 class CurrentDocuments:
-    """The current versions of a collection: the documents themselves, or a sub-document ``inside`` of each.
+    """The current versions of a collection: whole documents, or a sub-document ``inside`` of each.
 
-    ``own`` names the layout's own fields where the current version stands. A layout that keeps no other
-    versions reads its collection by this alone.
+    ``own`` names the layout's own fields in the current version. A layout that stores only current versions reads its
+    collection with this class alone.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class CurrentDocuments:
         self._lazily = LazyVersions(profile, profile.id, own, self._read)
         self.row = RowReader(profile.id if inside else own.id, own.version, (own.at, own.token), inside).row
         self.known_abilities: Abilities | None = None
-        """What this server's expressions can tell apart, once somebody has asked."""
+        """What this server's expressions can distinguish; None until asked for."""
 
     # --- one stored document
 
@@ -57,7 +57,7 @@ class CurrentDocuments:
         return found
 
     def part(self, raw: bytes) -> bytes:
-        """The current version in a stored document; an empty one where it has none."""
+        """The current version in a stored document; empty if there is none."""
         if not self.inside:
             return raw
         found = legible_field(raw, self.inside)
@@ -76,7 +76,7 @@ class CurrentDocuments:
         return (contents and self._lazily.current(raw, self.part(raw))) or self._read(raw, contents)
 
     def _read(self, raw: bytes, contents: bool = True) -> Version:
-        """The current version, read as a whole."""
+        """The current version, decoded at once."""
         part = self.part(raw)
         version = self.version_of(part, "document", contents, current=True)
         if not self.inside:
@@ -89,7 +89,7 @@ class CurrentDocuments:
         return version.but(**found)
 
     def version_of(self, part: bytes, stored: Stored, contents: bool = True, current: bool = False) -> Version:
-        """A version out of the bytes that hold its fields."""
+        """A version from the bytes that hold its fields."""
         times = (self.own.token,)
         return made_version(part, self.own, self.profile, stored, current, contents, times, counted=self.numbered)
 
@@ -98,11 +98,11 @@ class CurrentDocuments:
         return c.get(self.part(raw), (self.own.token,)) if self.own.token else None
 
     def bears(self, raw: bytes, token: ObjectId) -> bool:
-        """Whether a stored document's current version carries this token."""
+        """Whether a stored document's current version has this token."""
         return self.token(raw) == Value.of(token)
 
     def identity(self, version: Version) -> bytes:
-        """Version and token, by which a swap is guarded; the whole document where it carries no token."""
+        """The bytes that guard a swap: version and token, or the whole document if it has no token."""
         raw, own = version.raw or c.EMPTY, self.own
         if not own.token:
             return raw
@@ -110,7 +110,7 @@ class CurrentDocuments:
         return c.document(kept.items()) if own.token in kept else raw
 
     def abilities_over(self, raw: bytes) -> Abilities:
-        """The abilities of this server's expressions, found out once over a document that exists."""
+        """What this server's expressions can distinguish, tested once on an existing document."""
         if self.known_abilities is None:
             self.known_abilities = guards.abilities(self.server, self.ns, guards.physical_id(raw))
         return self.known_abilities
@@ -132,19 +132,19 @@ class CurrentDocuments:
     def rows(
         self, filter: Terms | None, query: PageQuery, fields: Terms | None, sort: Terms | None = None
     ) -> Iterator[Row]:
-        """The rows of a query, with filter, fields and order as the server gets them."""
+        """The rows of a query; filter, fields and order go to the server unchanged."""
         order = sort or query.sort or {self.profile.id: 1}
         found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
         return map(self.row, found)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match; None where counting takes longer."""
+        """The number of matching documents; None if counting takes too long."""
         return self.server.count(self.ns, filter, max_ms)
 
     def counted(
         self, filter: Terms | None, once: Callable[[Terms], Iterable[object]] | None, max_ms: int
     ) -> int | None:
-        """How many documents match, and with ``once``, which gives those, how many did; None where that takes long."""
+        """The number of documents that match, plus those that ``once`` lists; None if that takes too long."""
         total = self.count(filter, max_ms=max_ms)
         if total is None or not filter or once is None:
             return total
@@ -169,7 +169,7 @@ class CurrentDocuments:
         yield self.made(self.raw(id), bool(contents))
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """One mark for each document; contents are read only where there is a hash to check."""
+        """One mark per document; contents are read only if there is a hash to check."""
         if not self.own.hash:
             for id in ids:
                 yield outlined(id, [Version(None, None, None, "document", "present", True, None, None)])

@@ -1,7 +1,7 @@
-"""Writes of the one document that holds a current version, each guarded by the state that was read.
+"""Writes to the one document that holds a current version, each guarded by the state that was read.
 
-Operators name only the changes. A change that operators cannot express replaces the document, and is guarded by the
-whole of it as it was read.
+Update operators name only the changes. A change that operators cannot express replaces the whole document, and the
+guard then compares the whole document.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from model.values.leaves import addressable
 
 
 class Guarding(Protocol):
-    """The guard that makes a write fail where the document is not the version that was read any more."""
+    """The guard that makes a write fail if the document is no longer the version that was read."""
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """The clauses of the filter, ``_id`` left out.
+        """The clauses of the filter, without ``_id``.
 
-        ``beside`` is the size of the write itself in bytes, which shares the room of one command with its guard.
+        ``beside`` is the size of the write in bytes; guard and write have to fit into one command.
         """
 
 
 class VersionGuard:
-    """The guard that version, token and another program's lock field are as they were read, by type."""
+    """The guard that version, token and another program's lock field are as they were read, type included."""
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current = current
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """A clause for version and token each, and one that a sub-document with the current version is one."""
+        """A clause each for version and token, and one that the current version's sub-document is a document."""
         assert base.raw is not None
         here, part = self._current, self._current.part(base.raw)
         clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
@@ -58,13 +58,13 @@ class VersionGuard:
 
 
 class HashGuard:
-    """The guard that hash, token and every field that the hash covers are as they were read."""
+    """The guard that hash, token and every field covered by the hash are as they were read."""
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current, self._version = current, VersionGuard(current)
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """The clauses; hash and token alone stand for a content that no filter can express."""
+        """The clauses; only hash and token for a content that no filter can express."""
         raw, profile = base.raw, self._current.profile
         assert raw is not None
         clauses = self._version.clauses(base)
@@ -77,7 +77,7 @@ class HashGuard:
         able = partial(self._current.abilities_over, raw)
         odd = [name for name, _ in c.fields(hashed) if not addressable(name)]
         if odd and not able().fields:
-            hashed = raw  # only a comparison of the whole document reaches such names
+            hashed = raw  # only a comparison of the whole document covers such names
         try:
             return guards.whole(hashed, able, beside=beside).filter | clauses
         except Unreachable:
@@ -87,7 +87,7 @@ class HashGuard:
 
 
 def _without_parts(content: bytes, excluded: Sequence[str]) -> tuple[bytes, dict[str, Any]]:
-    """A content without fields that are excluded wholly or in part, and the clauses for what is left of the latter."""
+    """A content without excluded fields, and clauses for the rest of fields that are excluded only in part."""
     cut = c.without(content, [path.split(".")[0] for path in excluded] + list(excluded))
     clauses: dict[str, Any] = {}
     for name, value in c.fields(content):
@@ -100,7 +100,7 @@ def _part(path: str, value: Value, excluded: Sequence[str]) -> dict[str, Any]:
     inner = c.fields(value.data) if value.type == c.OBJECT else []
     within = any(each.startswith(f"{path}.") for each in excluded)
     if not (within and inner and all(addressable(name) for name, _ in inner)):
-        return guards.nested(path, value)  # an element of an array that is excluded in part has no path of its own
+        return guards.nested(path, value)  # an element of a partly excluded array has no path of its own
     clauses: dict[str, Any] = {}
     for name, part in inner:
         if f"{path}.{name}" not in excluded:
@@ -115,11 +115,11 @@ class WholeGuard:
         self._current = current
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """The filter of :meth:`whole`."""
+        """The filter of :meth:`whole`, and the clauses for another program's lock."""
         return self.whole(base, beside).filter | self._current.foreign.clauses(base.raw or c.EMPTY)
 
     def whole(self, base: Version, beside: int) -> guards.Guard:
-        """The guard, with notes on the differences that this server misses."""
+        """The guard, with notes on differences that this server cannot detect."""
         assert base.raw is not None
         return guards.whole(base.raw, partial(self._current.abilities_over, base.raw), beside=beside)
 
@@ -128,16 +128,16 @@ class WholeGuard:
 
 
 class Landing(Struct, frozen=True):
-    """The question to a history whether a write landed, once the current document does not tell; None: unknown."""
+    """Asks a history whether a write landed, if the current document cannot tell; None: unknown."""
 
     before: Callable[[Value, ObjectId, Version | None, bytes | None], bool | None] = lambda *_: None
-    """By id, token, base, and the current document as it is now (None: gone)."""
+    """By id, token, base, and the current document as it is now (None: deleted)."""
     follows: Callable[[bytes, Version], bool] = lambda *_: False
-    """Whether a stored document surely is a later version of the base, and no other document under its id."""
+    """Whether a stored document is certainly a later version of the base, and not a new document with its id."""
 
 
 class CurrentWriter:
-    """The writes of one collection of current versions, and the question whether one of them landed."""
+    """The writes of one collection of current versions, and the check whether a write landed."""
 
     def __init__(
         self, server: Port, current: CurrentDocuments, guard: Guarding, landing: Landing | None = None
@@ -150,7 +150,7 @@ class CurrentWriter:
     # --- numbers
 
     def missing_index(self, remembered: bool = False) -> str | None:
-        """None: the index on ``_id`` is always there."""
+        """None: the index on ``_id`` always exists."""
         return None
 
     def create_index(self) -> None:
@@ -158,22 +158,24 @@ class CurrentWriter:
         raise Refused(f"{self._ns} needs no further index.")
 
     def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
-        """None: the document's ``_id`` tells whether its place is taken."""
+        """None: the document's ``_id`` shows whether its place is taken."""
         return None
 
     def hindrance(self, base: Version) -> str:
-        """Nothing: the document takes its own place, so its next version has no hindrance."""
+        """ "": the next version takes the document's own place, so nothing can be in its way."""
         return ""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
-        """The number of the version that follows ``base``, drawn from a counter where there is one; None without."""
+        """The number of the version that follows ``base``, drawn from the profile's counter, if any; None without
+        numbers.
+        """
         if not self.current.numbered:
             return None
         proposed = numbering.following(base.v, self._profile, stamp.at)
         return numbering.draw(self._server, self._profile, id, proposed)
 
     def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
-        """The number that the next version would get now, and the write that draws it, where one is drawn."""
+        """The number that the next version would get now, and the write that draws it from a counter."""
         if not self.current.numbered:
             return None, []
         v, write = numbering.drawing(
@@ -182,7 +184,7 @@ class CurrentWriter:
         return v, [write] if write is not None else []
 
     def first_number(self, id: Value, stamp: Stamp) -> Value | None:
-        """The number of a new document; None where there are none."""
+        """The number of a new document; None without numbers."""
         if not self.current.numbered:
             return None
         return numbering.draw(self._server, self._profile, id, numbering.first(self._profile, stamp.at))
@@ -190,11 +192,11 @@ class CurrentWriter:
     # --- a version to come
 
     def prepared(self, id: Value, base: Version) -> Outcome | None:
-        """None: the write's own filter tells whether the base is still current."""
+        """None: the write's own filter detects whether the base is still current."""
         return None
 
     def own_values(self, base: bytes | None, content: bytes, stamp: Stamp, v: Value | None) -> dict[str, Value | None]:
-        """The values of the layout's own fields when it writes ``content`` over the current version ``base``."""
+        """The values of the layout's own fields for writing ``content`` over the current version ``base``."""
         own = self.current.own
         values: dict[str, Value | None] = {}
         if own.version and v is not None:
@@ -207,10 +209,10 @@ class CurrentWriter:
     def swap(
         self, base: Version, content: bytes, values: Mapping[str, Value | None], replaced: bool = True
     ) -> SwapSteps:
-        """The one write that makes ``content`` current, with these own values.
+        """The single write that makes ``content`` current, with these own values.
 
-        ``replaced``: the filter also holds the values that operators replace, as somebody may change them in place.
-        Raises ``Refused`` where no write can express or guard the edit.
+        ``replaced``: the filter also compares the values that operators replace, in case somebody changes them in
+        place. Raises ``Refused`` if no write can express or guard the edit.
         """
         assert base.raw is not None
         assert base.content is not None
@@ -224,7 +226,7 @@ class CurrentWriter:
         edit = update_operators.operators(base.content, content)
         if edit is not None:
             body = edit.body(values)
-            # Paths and clauses grow at most with the square of what they are made of, so that of little none is large.
+            # The size of paths and clauses grows at most quadratically, so small documents cannot exceed the limit.
             beside = len(bson_of(body)) if len(base.raw) + len(content) > guards.SMALL else 0
             where |= self._guard.clauses(base, beside) | (edit.guard() if replaced else {})
             return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), made)
@@ -233,9 +235,10 @@ class CurrentWriter:
         return SwapSteps(Write(self._ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)
 
     def whole_guard(self, base: Version, beside: int) -> dict[str, Any]:
-        """The guard of a write that replaces or deletes the document: every field as it was read, and none added.
+        """The guard of a write that replaces or deletes the document: every field is as it was read, and none was
+        added.
 
-        Where no filter can express that, it is version and token alone; without these it raises ``Refused``.
+        If no filter can express that, version and token alone; raises ``Refused`` if there are none.
         """
         assert base.raw is not None
         able = self.current.abilities_over(base.raw)
@@ -249,12 +252,12 @@ class CurrentWriter:
         return clauses | (self._guard.clauses(base) if versioned else {})
 
     def guards_any(self, size: int) -> bool:
-        """Whether this server was found to guard the replacement and the removal of any document of so many bytes."""
+        """Whether this server can guard the replacement and the removal of every document of this size."""
         able = self.current.known_abilities
         return able is not None and able.counts and able.fields and size <= guards.SMALL
 
     def refuse_dots(self, raw: bytes, content: bytes) -> None:
-        """Raise ``Refused`` for names with a dot on servers that may damage such documents."""
+        """Raise ``Refused`` for names with a dot, on servers that may damage such documents."""
         if b"." not in raw and b"." not in content:
             return
         dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
@@ -276,12 +279,12 @@ class CurrentWriter:
         return raw
 
     def new_ids(self, id: Value, stamp: Stamp) -> list[tuple[str, Value]]:
-        """``_id``, and the document's id where that is another field."""
+        """``_id``, and the document's id if that is another field."""
         name = self._profile.id
         return [("_id", id)] if name == "_id" else [("_id", Value.of(stamp.token)), (name, id)]
 
     def stored_alone(self, id: Value, version: Version) -> bytes:
-        """The stored document of a version that is moved here from another layout; equal bytes each time."""
+        """The stored document of a version moved here from another layout; the bytes are equal each time."""
         own = self.current.own
         content = stored_form.content_of(version, own.names)
         pairs = [("_id", id)] if own.id == "_id" else [("_id", stored_form.lasting_key(id)), (own.id, id)]
@@ -297,11 +300,11 @@ class CurrentWriter:
         return self.current.exists(id)
 
     def ended(self, id: Value) -> Version | None:
-        """None: a document that is deleted leaves no version here."""
+        """None: a deleted document leaves no version here."""
         return None
 
     def undeletable(self, base: Version) -> str:
-        """Why this server cannot guard the delete of a document without versions, one sentence; "" where it can."""
+        """Why this server cannot guard the delete of a document without versions, one sentence; "" if it can."""
         if self.current.numbered or base.raw is None:
             return ""
         try:
@@ -317,20 +320,21 @@ class CurrentWriter:
     def asks(
         self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """The question of a write in doubt, whether it landed; None where no token could tell."""
+        """The question whether a write in doubt landed; None if no token could tell."""
         if not self._profile.token:
             return None
-        # Where the base is there as it was read, the first try did not land. Where a second one has not met it, it was
-        # away and put back in between, to the byte, as an undone delete does: then the first may still arrive.
+        # A base that is as it was read proves that the first try has not landed. If the second try did not match it
+        # either, the document was deleted and put back byte for byte in between, as by an undone delete: then the
+        # first may still arrive.
         answers = iter((False,))
         return lambda: self._landed(id, stamp.token, base, next(answers, None))
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether the current document carries the token, or the history knows of it; None where nobody can tell."""
+        """Whether the current document has the token, or the history contains it; None if nobody can tell."""
         return self._landed(id, token, base, False) if self._profile.token else None
 
     def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
-        """The answer of :meth:`landed`; it is ``unchanged`` where the base is there as it was read."""
+        """The answer of :meth:`landed`; ``unchanged`` is returned if the base is as it was read."""
         try:
             raw = self.current.raw(id)
         except NotFound:
@@ -356,11 +360,11 @@ class CurrentWriter:
         return self.send_deletion(self.deletion(base), id, base, stamp)
 
     def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
-        """The delete, where all versions are in the one document; ``kept`` can hold nothing else."""
+        """The delete: one document holds all versions, so ``kept`` cannot list others."""
         return self.delete(id, base, stamp)
 
     def send_deletion(self, deletion: Write, id: Value, base: Version, stamp: Stamp) -> Outcome:
-        """Send :meth:`deletion`, and say how it ended."""
+        """Send :meth:`deletion` and return its outcome."""
         end = run(self._server, deletion, lambda: self.gone(id, base))
         return self.outcomes.deleted(end, id, base, stamp)
 
@@ -374,15 +378,15 @@ class CurrentWriter:
         return self.removal(id, base)
 
     def stands(self, raw: bytes) -> bool | None:
-        """Whether a document is there, or a later state of it; None where another one may have its id."""
+        """Whether a document, or a later state of it, exists; None if its id may belong to another one."""
         id = document_ids.id_of(raw, self._profile.id) or guards.physical_id(raw)
         gone = self.gone(id, self.current.made(raw))
         return None if gone is None else not gone
 
     def gone(self, id: Value, base: Version) -> bool | None:
-        """Whether a delete in doubt has removed the base; None where another document is there and nobody can tell.
+        """Whether a delete in doubt has removed the base; None if another document has its id and nobody can tell.
 
-        A delete wants the document gone, whoever removed it. One that is there may be a new one.
+        A delete has succeeded if the document is gone, whoever removed it. A document with its id may be a new one.
         """
         here = self.current
         try:

@@ -1,4 +1,4 @@
-"""Deltas folded into states: later fields replace earlier ones in place, new ones follow, null is a value."""
+"""Folds deltas into states: later fields replace earlier ones in place, new ones are appended, null is a value."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from model.values.canonical import Path, Value
 
 
 class Delta(Struct, frozen=True):
-    """The changes of one version: fields with their values, and paths that it removed before these were set.
+    """The changes of one version: paths that it removes, then fields that it sets.
 
-    ``ends``: it is a tombstone, which leaves nothing of the state.
+    ``ends``: it is a tombstone and removes the whole state.
     """
 
     fields: tuple[tuple[str, Value], ...]
@@ -23,10 +23,10 @@ class Delta(Struct, frozen=True):
 
 
 class Fold:
-    """A state that deltas are applied to, and taken from again in the opposite order."""
+    """A state to which deltas are applied; they can be taken back in reverse order."""
 
     def __init__(self) -> None:
-        self._state: dict[str, bytes] = {}  # each field as it stands in a document
+        self._state: dict[str, bytes] = {}  # each field as bytes of a document
         self._undo: list[dict[str, bytes] | list[tuple[str, bytes | None]]] = []
 
     def content(self) -> bytes:
@@ -40,7 +40,7 @@ class Fold:
             self._state = {}
             return
         if delta.removed:
-            self._undo.append(dict(self._state))  # a removed field leaves its place, which no value tells
+            self._undo.append(dict(self._state))  # a removed field leaves a gap at its place
             for path in delta.removed:
                 self._remove(path)
         else:
@@ -61,7 +61,7 @@ class Fold:
                 self._state[name] = former
 
     def _remove(self, path: str) -> None:
-        """Take a field out: the one of this very name, else the one that the dots lead to."""
+        """Remove a field: one with exactly this name, else the one that the dotted path leads to."""
         if self._state.pop(path, None) is not None:
             return
         head, _, rest = path.partition(".")
@@ -88,10 +88,10 @@ def _steps(value: Value, rest: str) -> list[str | int]:
 
 
 def rebuilt(rows: Iterable[bytes], own: Collection[str], base: bytes = c.EMPTY) -> bytes:
-    """The state after some stored versions that remove nothing, oldest first, whose ``own`` fields are no content.
+    """The state after some stored versions that remove nothing, oldest first; ``own`` fields are not content.
 
-    ``base`` is the state before them. Equal to :func:`folded`, and many times as fast. Raises ``Unreadable`` where the
-    fields of one cannot be told.
+    ``base`` is the state before them. Equals :func:`folded` and is many times faster. Raises ``Unreadable`` if a
+    version's fields cannot be read.
     """
     skipped = frozenset(map(c.name_bytes, own))
     state = _fields_set(base, ())
@@ -101,10 +101,11 @@ def rebuilt(rows: Iterable[bytes], own: Collection[str], base: bytes = c.EMPTY) 
 
 
 def newest_states(rows: Iterable[bytes], own: Collection[str], base: bytes = c.EMPTY) -> Iterator[bytes]:
-    """The state after each of such versions, oldest first: the newest state comes first, and the others on request.
+    """The state after each version, newest first, each made on request; versions come oldest first and remove
+    nothing.
 
-    ``base`` is the state before them. Equal to what a :class:`Fold` gives. Raises ``Unreadable`` before the first of
-    them.
+    ``base`` is the state before them. Equals the states of a :class:`Fold`. Raises ``Unreadable`` before the first
+    state.
     """
     skipped = frozenset(map(c.name_bytes, own))
     state = _fields_set(base, ())
@@ -123,7 +124,7 @@ def newest_states(rows: Iterable[bytes], own: Collection[str], base: bytes = c.E
 
 
 def _fields_set(raw: bytes, skipped: Collection[bytes]) -> dict[bytes, bytes]:
-    """The fields that a stored version sets, each as it stands in a document; of two with one name the last counts."""
+    """The fields that a stored version sets, each as bytes of a document; of duplicate names the last counts."""
     return {name: raw[at - len(name) - 2 : end] for name, _, at, end in c.elements(raw) if name not in skipped}
 
 
@@ -136,10 +137,10 @@ def folded(deltas: Iterable[Delta]) -> bytes:
 
 
 def delta_between(old: bytes, new: bytes, removes: bool) -> Delta | None:
-    """The smallest delta that makes ``new`` of ``old``, byte for byte; None where there is none.
+    """The smallest delta from ``old`` to ``new``, byte for byte; None if there is none.
 
-    Without ``removes`` a delta cannot express that a field is gone, or has moved. A field that moves is removed and set
-    again, as are all behind it.
+    Without ``removes`` a delta cannot express that a field was removed or moved. A moved field, and all behind it,
+    are removed and set again.
     """
     was, now = dict(c.fields(old)), c.fields(new)
     names = [name for name, _ in now]
@@ -167,7 +168,7 @@ def _gives(old: bytes, delta: Delta, new: bytes) -> bool:
 
 
 def removed_by(value: Value | None) -> Sequence[str]:
-    """The paths that a version's list of removed paths names; anything but a list of texts names none."""
+    """The paths in a version's list of removed paths; none if the value is not a list of texts."""
     if value is None:
         return ()
     parts = c.items(value) if value.type == c.ARRAY else [value]

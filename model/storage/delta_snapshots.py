@@ -1,7 +1,7 @@
-"""DeltaSnapshots of a long history of deltas: states at some of its versions, from which those near them are folded.
+"""Snapshots of a long history of deltas: states at some versions, from which states of nearby versions are folded.
 
-They hold for the stored versions that they were made from, all of them, byte for byte. Whoever has read these again
-knows by a digest that they are still the same; a snapshot of which less is known would tell a state that is none.
+Snapshots are valid only for exactly the stored versions that they were made from. Before each use a digest proves
+that the versions just read are still these; a snapshot of other versions would give a state that never existed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from msgspec import Struct
 from model.storage.delta_folding import newest_states, rebuilt
 from model.values import canonical as c
 
-LONG = 2000  # versions from which on snapshots are worth it
-STEP = 500  # versions between two of them
-HELD = 32_000_000  # bytes of all of them, about
+LONG = 2000  # snapshots pay off from this many versions
+STEP = 500  # versions between two snapshots
+HELD = 32_000_000  # approximate bytes of all snapshots
 
 
 class DeltaSnapshots(Struct, frozen=True):
-    """The states after every so many versions of one document, none of which is in doubt or removes anything."""
+    """The states after every ``step`` versions of one document; no version is in doubt or removes a field."""
 
     digest: bytes
     own: Collection[str]
@@ -29,7 +29,7 @@ class DeltaSnapshots(Struct, frozen=True):
 
     @classmethod
     def of(cls, stored: Sequence[bytes], own: Collection[str]) -> DeltaSnapshots:
-        """Those of a history whose stored versions are given the highest number first; raises ``Unreadable``."""
+        """Snapshots of a history, its stored versions given with the highest number first; raises ``Unreadable``."""
         step, states, held = STEP, [c.EMPTY], 0
         at = 0
         while at + step <= len(stored):
@@ -42,16 +42,16 @@ class DeltaSnapshots(Struct, frozen=True):
         return cls(_digest(stored), own, step, states)
 
     def are_of(self, stored: Sequence[bytes]) -> bool:
-        """Whether these are the stored versions that the snapshots were made from."""
+        """Whether the snapshots were made from exactly these stored versions."""
         return _digest(stored) == self.digest
 
     def state(self, stored: Sequence[bytes], number: int) -> bytes:
-        """The state after so many versions."""
+        """The state after ``number`` versions."""
         nearest = min(number // self.step, len(self.states) - 1)
         return rebuilt(_rows(stored, nearest * self.step, number), self.own, self.states[nearest])
 
     def newest_states(self, stored: Sequence[bytes]) -> Iterator[bytes]:
-        """The state after each version, the newest first, each folded when it is asked for."""
+        """The state after each version, newest first, each folded on request."""
         until = len(stored)
         for nearest in range(len(self.states) - 1, -1, -1):
             yield from newest_states(_rows(stored, nearest * self.step, until), self.own, self.states[nearest])
@@ -59,13 +59,13 @@ class DeltaSnapshots(Struct, frozen=True):
 
 
 def _rows(stored: Sequence[bytes], since: int, until: int) -> Sequence[bytes]:
-    """Versions by their places from the oldest on, oldest first."""
+    """The versions at these positions, counted from the oldest; oldest first."""
     count = len(stored)
     return stored[count - until : count - since][::-1]
 
 
 def _digest(stored: Sequence[bytes]) -> bytes:
     digest = hashlib.sha256(usedforsecurity=False)
-    for raw in stored:  # each begins with its own length
+    for raw in stored:  # each starts with its own length, so the digest is unambiguous
         digest.update(raw)
     return digest.digest()

@@ -1,4 +1,4 @@
-"""Deltas read as the states that they lead to: folded from the first version on, listed, and told apart."""
+"""Deltas read as states: each is folded from the first version on."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class DeltaStates:
         p = documents.profile
         self._number = FieldReader(p.version)
         self._judged = [c.name_bytes(name) + b"\x00" for name in (p.deleted, p.hash) if name]
-        """Names of fields beside which a version is not what its number and its other fields say."""
+        """Names of fields that make a version special: with one of them, number and other fields do not tell all."""
         self._removes = c.name_bytes(p.removed) + b"\x00" if p.removed else b""
-        self._snapshots: DeltaSnapshots | None = None  # of the long history that was read last
+        self._snapshots: DeltaSnapshots | None = None  # of the long history read last
 
     def exists(self, *ids: Value) -> bool:
         """Whether there is a version of a document with exactly one of these ids."""
         return self.documents.exists(*ids)
 
     def identity(self, version: Version) -> bytes:
-        """The number of the newest version: the next one can be inserted behind it whatever is changed in place."""
+        """The number of the newest version: the next one can be inserted after it, even if it changes in place."""
         return self.documents.identity(version)
 
     def overtaken(self, id: Value, base: Version) -> bool:
-        """Whether the newest version is not the base any more, or leads to another state."""
+        """Whether the newest version is no longer the base, or has another state."""
         try:
             now = self._newest(id)
         except NotFound:
@@ -70,17 +70,17 @@ class DeltaStates:
         return now.content != base.content or not self.documents.is_same(now.raw, base.raw)
 
     def whole(self, version: Version) -> bytes:
-        """A state for lists: the layout's own fields of the stored version, and the content."""
+        """A state for lists: the layout's own fields of the stored version, plus the content."""
         return compose(version.raw or c.EMPTY, self.own.names, version.content or c.EMPTY, {})
 
     # --- versions
 
     def _states(self, stored: Iterable[bytes]) -> list[_State]:
-        """The versions oldest first, each with its changes; contents are not folded yet."""
+        """The versions oldest first, each with its changes, not folded yet."""
         found = list(newest_first(map(self.documents.made, stored)))
         states: list[_State] = []
         before, whole, proven = 0, "", True
-        marks: list[int | None] = []  # the next numbers that the versions under the number before are marked with
+        marks: list[int | None] = []  # the next numbers with which the versions of the previous number are marked
         for version in reversed(self._ended(found)):
             number = number_of(version.v)
             place = place_of(version.v)
@@ -106,10 +106,10 @@ class DeltaStates:
         return states
 
     def _ended(self, newest_first: list[Version]) -> list[Version]:
-        """The versions, where a tombstone is one only if the version after it does not give the marker another value.
+        """The versions with true tombstones only: if the next version resets the marker, it was no tombstone.
 
-        An application that sets a flag of its own to true and to false again means the state that goes on below. A
-        second tombstone takes nothing back: what was created between them is missing.
+        An application may set a flag of its own to true and back to false; its state then continues. A second
+        tombstone resets nothing: here the version that created the document again is missing.
         """
         name = self.profile.deleted
         told: list[Version] = []
@@ -129,13 +129,13 @@ class DeltaStates:
             return Delta(())
 
     def _changes(self, raw: bytes) -> Delta:
-        """The changes of a stored version that is no tombstone; raises ``Unreadable``."""
+        """The changes of a stored version that is not a tombstone; raises ``Unreadable``."""
         name = self.profile.removed
         fields = tuple(c.fields(self.own.content(raw)))
         return Delta(fields, tuple(removed_by(c.get(raw, (name,)))) if name else ())
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The states by number, and those that are missing."""
+        """The states by number, with entries for missing ones."""
         stored = list(self.documents.of(id, whole=True))
         if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
@@ -144,7 +144,7 @@ class DeltaStates:
             yield version if contents else version.without_content()
 
     def _undoubted(self, stored: Sequence[bytes]) -> Iterator[Version] | None:
-        """The versions with their states, each made when it is asked for; None where they have to be judged."""
+        """The versions with their states, each made on request; None if a version needs closer examination."""
         try:
             if (snapshots := self._snapshots_of(stored)) is not None:
                 states = snapshots.newest_states(stored)
@@ -168,7 +168,7 @@ class DeltaStates:
             fold.take_back()
 
     def _with_state(self, version: Version, content: bytes, current: bool) -> Version:
-        """The version with the state it leads to, in place of its changes."""
+        """The version with the state that it leads to, in place of its changes."""
         p = self.profile
         sealed = c.get(version.raw or c.EMPTY, (p.hash,)) if p.hash and version.content is not None else None
         damage = version.detail if not version.detail.startswith("hash") else ""
@@ -188,7 +188,7 @@ class DeltaStates:
         )
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """The newest state, or that of one version."""
+        """The newest state, or the state of one version."""
         if v is None:
             newest = self._newest(id)
             if newest.deleted:
@@ -203,7 +203,7 @@ class DeltaStates:
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
 
     def _of(self, id: Value) -> list[bytes]:
-        """The stored versions of a document, the highest number first; raises ``NotFound`` where there is none."""
+        """The stored versions of a document, highest number first; raises ``NotFound`` if there are none."""
         stored = list(self.documents.of(id, whole=True))
         if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
@@ -215,17 +215,17 @@ class DeltaStates:
         return self._rebuilt(stored, None) or next(self._folded(self._states(stored)))
 
     def _rebuilt(self, stored: Sequence[bytes], v: Value | None) -> Version | None:
-        """The state of one version, of the newest where ``v`` is None, as :meth:`_told` tells it."""
+        """The state of version ``v``, or of the newest if ``v`` is None, by way of :meth:`_told`."""
         if (told := self._told(stored, v)) is None:
             return None
         raw, content = told
         return self._with_state(self.documents.made(raw), content, raw is stored[0])
 
     def _told(self, stored: Sequence[bytes], v: Value | None) -> tuple[bytes, bytes] | None:
-        """The stored version and the state that it leads to, without a look at any other state.
+        """A stored version and its state, computed without looking at other states.
 
-        None where anything in the history makes it doubtful, so that all of it has to be judged; none of these is a
-        tombstone, or has a hash.
+        None if anything in the history is doubtful (a tombstone or hash, for example), so that all of it must be
+        examined.
         """
         try:
             snapshots = self._snapshots_of(stored)
@@ -243,7 +243,7 @@ class DeltaStates:
         return stored[place], content
 
     def _snapshots_of(self, stored: Sequence[bytes]) -> DeltaSnapshots | None:
-        """The snapshots of a long history in which nothing is in doubt or removed; raises ``Unreadable``."""
+        """The snapshots of a long history without doubts and removed fields; raises ``Unreadable``."""
         if len(stored) < LONG:
             return None
         known = self._snapshots
@@ -254,13 +254,13 @@ class DeltaStates:
         return known
 
     def _remove_fields(self, rows: Iterable[bytes]) -> bool:
-        """Whether any of some stored versions may list fields that it removes."""
+        """Whether any of some stored versions may list removed fields."""
         return bool(self._removes) and any(self._removes in raw for raw in rows)
 
     def _newest_number(self, stored: Sequence[bytes]) -> int:
-        """The number of the newest of some versions that go down to 1 one by one and say no more than their fields.
+        """The newest number of versions that count down to 1 without gaps and hold nothing special; 0 otherwise.
 
-        0 where they do not. Raises ``Unreadable``.
+        Raises ``Unreadable``.
         """
         number = len(stored)
         for raw in stored:
@@ -273,7 +273,7 @@ class DeltaStates:
         return len(stored)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The numbers of each document's versions; behind a gap they are unproven."""
+        """The numbers of each document's versions; those after a gap are unproven."""
         for outline in outlines(
             self.server, self.profile, self.own, ids, "delta", checked=False, claim=self.documents.claim
         ):
@@ -288,7 +288,7 @@ class DeltaStates:
     # --- lists
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The newest state of each document that matches: states are rebuilt and looked at here, as no server can."""
+        """The newest state of each matching document. States are built and filtered here, as no server can."""
         together = max(1, min(query.skip + query.limit, TOGETHER))
         found = self._looked_through(query.filter, query.any_version, together)
         states = (raw for raw in found if raw is not None)
@@ -299,7 +299,7 @@ class DeltaStates:
                 yield self.documents.row(folded_page.projected(raw, query.projection, self.own))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents there are, rebuilt one by one where there is a filter; None where that takes too long."""
+        """The number of documents, built one by one if there is a filter; None if that takes too long."""
         if not filter:
             return self.documents.count(max_ms=max_ms)
         until = time.monotonic() + max_ms / 1000
@@ -313,7 +313,7 @@ class DeltaStates:
     def _looked_through(
         self, filter: Terms | None, any_version: bool, together: int = TOGETHER
     ) -> Iterator[bytes | None]:
-        """Every document's newest state, None where that, or any of its states, does not match."""
+        """The newest state of every document; None if it (with ``any_version``: every state) does not match."""
         matches = folded_page.matcher(filter)
         for stored in self._stored(together):
             if not any_version and (told := self._told(stored, None)) is not None:
@@ -332,7 +332,7 @@ class DeltaStates:
             yield newest if found else None
 
     def _stored(self, together: int) -> Iterator[list[bytes]]:
-        """The stored versions of each document, the highest number first, by the order of the ids."""
+        """The stored versions of each document, highest number first, in the order of the ids."""
         heads = self.documents.heads.heads(None, wanted=together)
         ids = (id for key in heads if (id := c.get(key, (self.profile.id,))) is not None)
         while chunk := list(islice(ids, together)):

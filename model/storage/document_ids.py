@@ -1,4 +1,4 @@
-"""The stored id for a text that a person types."""
+"""Finds the stored id that a typed text stands for."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from model.values.canonical import Value
 from model.values.decimals import decimal_value
 
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
-_SHOWN = 120  # characters of an id that a sentence repeats
+_SHOWN = 120  # characters of an id to repeat in a sentence
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 _LIKELIEST = (c.OBJECT_ID, c.BINARY, c.OBJECT, c.INT32, c.INT64)
-"""Types of ids that people hardly keep as texts."""
+"""Types of ids that people rarely store as text."""
 
 
 def candidates(typed: str) -> list[Value]:
-    """The ids that a text may stand for: the text itself, and each value that people write like that."""
+    """The ids that a text may stand for: the text itself, and every value that is written like it."""
     found: list[Value] = []
     if typed.encode("utf-8", "replace").decode() == typed:
         found.append(Value.of(typed))
@@ -56,7 +56,7 @@ def candidates(typed: str) -> list[Value]:
 
 
 def values_of(typed: str) -> list[Value]:
-    """The ids that a text may stand for, without and with the blanks around it."""
+    """The ids that a text may stand for, with and without surrounding blanks."""
     bare = typed.strip()
     values = candidates(bare)
     if bare != typed:
@@ -65,13 +65,13 @@ def values_of(typed: str) -> list[Value]:
 
 
 def likeliest_first(values: Sequence[Value]) -> list[Value]:
-    """Ids that a text may stand for, those first whose text people seldom take for an id itself."""
+    """Ids that a text may stand for; those come first whose text is rarely an id itself."""
     ranks = {kind: rank for rank, kind in enumerate(_LIKELIEST)}
     return sorted(values, key=lambda value: ranks.get(value.type, len(ranks)))
 
 
 def meant(typed: str) -> Value:
-    """The value that a text stands for where none is stored: Extended JSON where it looks like that, else the text."""
+    """The value of a text if no such id is stored: Extended JSON if it looks like it, else the text."""
     if typed[:1] in ("{", '"') or re.fullmatch(r"-?\d+", typed):
         try:
             return text.value_from_text(typed)
@@ -82,10 +82,10 @@ def meant(typed: str) -> Value:
 
 
 def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
-    """The one stored id that a text stands for; raises ``NotFound``, or ``Refused`` where several are meant."""
+    """The one stored id that a text stands for; raises ``NotFound``, or ``Refused`` if several match."""
     bare = typed.strip()
     found = [value for value in values_of(typed) if _is_there(value, exists)]
-    if len(found) > 1:  # else there would be no way to say null beside "null"
+    if len(found) > 1:  # else there would be no way to name null beside "null"
         found = [value for value in found if text.value_text(value) == bare] or found
     if len(found) == 1:
         return found[0]
@@ -97,7 +97,7 @@ def pick(typed: str, ns: str, exists: Callable[[Value], bool]) -> Value:
 
 
 def _is_there(value: Value, exists: Callable[[Value], bool]) -> bool:
-    """Whether an id is stored; a server that takes no decimals in a query stores none."""
+    """Whether an id is stored; False if the server refuses its type in queries, as then it cannot store it."""
     try:
         return exists(value)
     except OF_CIRCUMSTANCE:
@@ -109,7 +109,7 @@ def _is_there(value: Value, exists: Callable[[Value], bool]) -> bool:
 
 
 def id_of(raw: bytes, name: str) -> Value | None:
-    """The id in a stored document."""
+    """The id in a stored document; None if it is missing or unreadable."""
     try:
         return c.get(raw, (name,))
     except Unreadable:

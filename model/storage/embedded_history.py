@@ -1,4 +1,4 @@
-"""Documents that hold their own history in an array: reading it, and finding a write in it."""
+"""Documents that contain their own history in an array: reading it, and finding a write in it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from model.values.canonical import Value
 
 
 class EmbeddedHistory:
-    """The current version of each document joined with the array of earlier ones inside it.
+    """The current version of each document, followed by the array of earlier versions inside it.
 
-    ``older`` gives versions of a document that were moved out of it, newest first, below a number.
+    ``older`` returns versions below a number that were moved out of the document, newest first.
     """
 
     def __init__(
@@ -41,25 +41,25 @@ class EmbeddedHistory:
         return self.current.exists(*ids)
 
     def identity(self, version: Version) -> bytes:
-        """The bytes that tell whether a document still is the version that was read."""
+        """The bytes by which a version is recognised as unchanged."""
         return self.current.identity(version)
 
     # --- lists
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The documents whose current version matches, without their arrays; names are those of the current version."""
+        """The documents whose current version matches, without their arrays; names refer to the current version."""
         where = self._where(query.filter, query.any_version)
         return self.current.rows(where, query, self._fields(query.projection), self._inner(query.sort))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match; None where counting takes longer."""
+        """The number of matching documents; None if counting takes too long."""
         return self.server.count(self.ns, self._where(filter, any_version), max_ms)
 
     def _fields(self, projection: Terms | None) -> Terms:
         p, here = self.profile, self.current
         if not here.inside:
             fields = dict(with_own(projection, replace(here.own, others=())) or {})
-            # Without the version the projection names fields to leave out, or none.
+            # A projection without the version excludes fields, or is empty.
             return fields if p.version in fields else {**fields, p.prev: 0}
         wanted = with_own(self._inner(projection), Own(p.id), p.current) if projection else None
         if wanted is not None and any(truthy(value) for name, value in wanted.items() if name != "_id"):
@@ -68,7 +68,7 @@ class EmbeddedHistory:
         return {**(wanted or {}), p.prev: 0}
 
     def _inner(self, terms: Terms | None) -> dict[str, Any] | None:
-        """Terms with each name as its path in the stored document."""
+        """Terms with each name replaced by its path in the stored document."""
         p, here = self.profile, self.current
         if not here.inside:
             return dict(terms) if terms else None
@@ -81,14 +81,14 @@ class EmbeddedHistory:
             return inner
         ways: list[Terms] = [inner]
         for of_document, of_version in parted(filter, (self.profile.id, "_id")):
-            if of_version:  # else the condition is on the current version
+            if of_version:  # else the condition is about the current version
                 ways.append({"$and": [*of_document, {self.profile.prev: {"$elemMatch": together(of_version)}}]})
         return {"$or": ways} if len(ways) > 1 else inner
 
     # --- versions
 
     def previous(self, raw: bytes) -> list[Value]:
-        """The elements of a stored document's array, as they are stored."""
+        """The elements of a stored document's array, as stored."""
         found = legible_field(raw, self.profile.prev)
         try:
             return c.items(found) if found is not None and found.type == c.ARRAY else []
@@ -103,7 +103,7 @@ class EmbeddedHistory:
             yield version if contents else version.without_content()
 
     def _all(self, id: Value, versions: Iterator[Version]) -> Iterator[Version]:
-        """Versions newest first, and behind them those below that were moved out of the document."""
+        """Versions newest first, followed by lower ones that were moved out of the document."""
         lowest: int | None = None
         for version in versions:
             number = number_of(version.v)
@@ -130,7 +130,7 @@ class EmbeddedHistory:
             yield part
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """The current version, or one out of the array."""
+        """The current version, or one from the array."""
         if v is not None and (earlier := self._earlier(id, v)) is not None:
             return self.current.version_of(earlier, "prev")
         raw = self.current.raw(id)
@@ -147,7 +147,7 @@ class EmbeddedHistory:
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
 
     def _earlier(self, id: Value, v: Value) -> bytes | None:
-        """The one element of the array with this number, where the current version has another; None else."""
+        """The array's only element with this number; None if there are several, or the current version has it."""
         p, version = self.profile, self.current.path(self.profile.version)
         element = {"$elemMatch": {p.version: {"$eq": v}}}
         keys = {p.id: 1, version: 1, p.prev: element}
@@ -155,7 +155,7 @@ class EmbeddedHistory:
             found = list(self.server.find(self.ns, {p.id: {"$eq": id}}, projection=keys, limit=2))
         except (Unreachable, NotAllowed):
             raise
-        except Refused:  # a server that knows no such projection
+        except Refused:  # a server that does not support this projection
             return None
         if len(found) != 1 or c.get(found[0], (p.id,)) != id:
             return None
@@ -166,7 +166,7 @@ class EmbeddedHistory:
         return parts[0]
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The numbers inside the documents; contents are read only where a hash can be checked."""
+        """The numbers inside the documents; contents are read only if there is a hash to check."""
         if not ids:
             return
         p = self.profile
@@ -210,14 +210,14 @@ class EmbeddedHistory:
     # --- did a write land?
 
     def follows(self, raw: bytes, base: Version) -> bool:
-        """Whether a stored document surely is a later version of the base: it has the base's token in its array."""
+        """Whether a stored document is certainly a later version of the base: its array contains the base's token."""
         token, name = self.current.token(base.raw or c.EMPTY), self.profile.token
         return token is not None and any(
             c.get(value.data, (name,)) == token for value in self.previous(raw) if value.type == c.OBJECT
         )
 
     def landed_before(self, id: Value, token: ObjectId, base: Version | None, now: bytes | None) -> bool | None:
-        """Whether the array knows of a write, once the current version does not: the answer of a :class:`.Landing`."""
+        """Whether the array contains a write that the current version does not; answers :class:`.Landing`."""
         if now is None:
             return None
         p = self.profile
@@ -226,7 +226,7 @@ class EmbeddedHistory:
             return True
         was = self.current.token(base.raw) if base is not None and base.raw is not None else None
         if base is not None and was not in (None, self.current.token(now)) and not self.follows(now, base):
-            return None  # another life of this id, or a history that was cut
+            return None  # the id was used again, or the history was truncated
         number = number_of(base.v) if base is not None else None
         if number is None:
             return False

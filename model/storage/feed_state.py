@@ -1,9 +1,8 @@
-"""The state that a feeder keeps beside an archive, in ``<archive>_feed``, read for histories.
+"""The state of a feed, stored beside its archive in ``<archive>_feed``; read for histories.
 
-``{_id: <ns>, token, at, saved, way, whole, _w}`` is the place up to which it has come. ``{_id: {ns, id, v, what}, at,
-detail}`` notes a version that could not be archived when its event came (if it is in the archive all the same, a later
-run has proven it), or, with the event's token, that the document was deleted after that version.
-``model.feed.ledger`` writes both.
+``{_id: <ns>, token, at, saved, way, whole, _w}`` is how far the feed has come. ``{_id: {ns, id, v, what}, at,
+detail}`` is a note: either that a version could not be archived when its event came (a later run may have archived
+it), or, with the event's token, that the document was deleted after that version. ``model.feed.ledger`` writes both.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ _BEYOND = Value(c.MAX_KEY, b"")
 
 
 class Place(Struct, frozen=True):
-    """The place that a feed has come to."""
+    """How far a feed has come."""
 
     token: bytes | None = None  # None: by polling, or before the first event
-    at: dt.datetime | None = None  # of the last event dealt with; by polling, of the last look
+    at: dt.datetime | None = None  # of the last event handled; by polling, of the last poll
     saved: dt.datetime | None = None
     way: str = "stream"  # or polling
-    whole: bool = False  # caught up since the last gap: the archive lacks no version since then
+    whole: bool = False  # no gap since it last caught up: the archive has every version since then
 
     @property
     def words(self) -> str:
-        """The place in a few words."""
+        """How far it has come, in a few words."""
         if self.at is None:
             return "its feed has seen no change so far"
         return f"its feed has come to {self.at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def place_in(raw: bytes) -> Place:
-    """The place in a stored document."""
+    """The feed's place in a stored document."""
     token, way = c.get(raw, ("token",)), c.get(raw, ("way",))
     return Place(
         token.data if token is not None and token.type == c.OBJECT else None,
@@ -59,13 +58,13 @@ def place_in(raw: bytes) -> Place:
 
 
 def place(server: Port, ns: str, archive: str) -> Place | None:
-    """The place that the feed of a collection has come to; None where none is kept, or none may be read."""
+    """How far the feed of a collection has come; None if nothing is stored, or it may not be read."""
     found = _row(server, archive, Value.of(ns))
     return None if found is None else place_in(found)
 
 
 def unread(server: Port, ns: str, archive: str) -> str:
-    """Why this user may not read how far the feed has come, one sentence; "" where it may."""
+    """Why this user may not read how far the feed has come, one sentence; "" if allowed."""
     try:
         next(iter(server.find(archive + SUFFIX, guards.by_id(Value.of(ns)), limit=1)), None)
     except NotAllowed as refusal:
@@ -81,27 +80,27 @@ def _row(server: Port, archive: str, key: Value) -> bytes | None:
 
 
 def note_key(ns: str, id: Value, v: Value, what: str) -> Value:
-    """The ``_id`` of the note on a version."""
+    """The ``_id`` of a note on a version."""
     return Value.document(c.document([("ns", Value.of(ns)), ("id", id), ("v", v), ("what", Value.of(what))]))
 
 
 def deleted(server: Port, ns: str, archive: str, id: Value, v: Value) -> dt.datetime | None:
-    """The time at which a document was deleted after this version, if its feed saw that; else None."""
+    """When a document was deleted after this version; None if its feed did not see that."""
     key = note_key(ns, id, v, DELETED)
     found = _row(server, archive, key)
     return _date(c.get(found, ("at",))) if found is not None else None
 
 
 def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int | None], dt.datetime | None]:
-    """The notes on a document's versions: kind and version number, with the time noted, or of the event."""
+    """The notes on a document's versions: kind and version number, with the time of the note or event."""
     of = {"_id.ns": ns, "_id.id": {"$eq": id}}
     named = [("ns", Value.of(ns)), ("id", id)]
     whole = {"$gte": Value.document(c.document(named)), "$lt": Value.document(c.document([*named, ("v", _BEYOND)]))}
     try:
-        raws = list(server.find(archive + SUFFIX, {"_id": whole, **of}, limit=_NOTES))  # by the index, of thousands
+        raws = list(server.find(archive + SUFFIX, {"_id": whole, **of}, limit=_NOTES))  # uses the index
     except NotAllowed:
         return {}
-    except Refused:  # this server does not compare documents
+    except Refused:  # this server cannot compare documents
         raws = list(server.find(archive + SUFFIX, of, limit=_NOTES))
     found: dict[tuple[str, int | None], dt.datetime | None] = {}
     for raw in raws:

@@ -1,8 +1,8 @@
-"""A few fields of many documents, found at once in those that are built like one before.
+"""Reads a few fields of many documents quickly, by comparing each with one read before.
 
-Documents of one collection mostly have the same fields in front, of the same types and lengths. Where these bytes are
-equal, what follows them stands at the same place, so nothing is walked twice; a document that is built otherwise is
-walked as ever. Both ways find the same, whatever the documents hold.
+Documents of one collection mostly begin with the same fields, of the same types and lengths. If these bytes are
+equal, the wanted fields are at the same offsets and no walk is needed. Any other document is walked as usual. Both
+ways return the same fields for every document.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 Span: TypeAlias = tuple[int, int, int]
-"""The type of a value, and where its payload begins and ends."""
+"""The type of a value, and start and end of its payload."""
 Spans: TypeAlias = tuple[Span | None, ...]
 
 _Built: TypeAlias = tuple[Callable[[bytes], object], object, Spans, int]
-"""Takes some bytes out of a document, what these must be, where the fields are then, and the end of the last one."""
+"""A way to be built: a getter for some bytes, their expected value, the places of the fields, the end of the last."""
 
 LENGTHS = {c.STRING: 4, c.OBJECT: 4, c.ARRAY: 4, c.CODE: 4, c.SYMBOL: 4, c.BINARY: 4}
-"""Types that begin with their length, and how many bytes that takes."""
+"""Types that start with their length, and the bytes of that length."""
 FREE = (c.REGEX, c.DB_POINTER, c.SCOPED_CODE)
-"""Types whose length their first bytes do not tell; they are rare, and documents with them are walked."""
+"""Rare types whose length is not at their start; documents with them are walked."""
 NUMBER_AT = {c.INT32: struct.Struct("<i").unpack_from, c.INT64: struct.Struct("<q").unpack_from}
-"""Whole numbers, read where they stand."""
+"""Reads whole numbers at an offset."""
 KEPT = 256
-"""Ways to be built that are remembered; one that has more is walked."""
+"""The number of known ways to be built; documents that are built in further ways are walked."""
 DEEP = 24
-"""Fields in front of the last wanted one from which on walking costs less than comparing."""
+"""With so many fields before the last wanted one, walking is cheaper than comparing."""
 
 
 class FieldReader:
-    """Where some fields at the top of whole documents are; the first of a name counts.
+    """Finds some top-level fields of whole documents; the first of a name counts.
 
-    What it remembers are frozen values, each put in its place at once, so several threads may read by one.
+    Its memory consists of frozen values that are each replaced in one step, so threads can share a reader.
     """
 
     def __init__(self, *names: str) -> None:
@@ -48,7 +48,7 @@ class FieldReader:
         self._by_length: dict[int, _Built] = {}
 
     def spans(self, raw: bytes) -> Spans:
-        """The place of each field, None where it is not there. Raises ``Unreadable`` where the bytes are no BSON."""
+        """The place of each field, None if it is missing. Raises ``Unreadable`` if the bytes are not BSON."""
         built = self._last
         if built is not None and built[0](raw) == built[1] and built[3] < len(raw):
             return built[2]
@@ -59,7 +59,7 @@ class FieldReader:
         return self._walked(raw)
 
     def values(self, raw: bytes) -> list[Value | None]:
-        """The fields themselves; raises ``Unreadable`` where the bytes are no BSON."""
+        """The fields' values, None if missing; raises ``Unreadable`` if the bytes are not BSON."""
         return [None if at is None else Value(at[0], raw[at[1] : at[2]]) for at in self.spans(raw)]
 
     def has(self, raw: bytes, value: Value) -> bool:
@@ -68,7 +68,7 @@ class FieldReader:
         return at is not None and raw[at[1] : at[2]] == value.data and at[0] == value.type
 
     def legible(self, raw: bytes) -> list[Value | None]:
-        """The fields, of a document that is damaged as far as it can be read."""
+        """The fields' values; of a damaged document those that can still be read."""
         try:
             return self.values(raw)
         except Unreadable:
@@ -86,7 +86,7 @@ class FieldReader:
         for name, kind, start, end in c.elements(raw):
             if simple:
                 simple = kind not in FREE and len(ahead) < DEEP
-                told = start + LENGTHS.get(kind, 0)  # a text of another length is another way to be built
+                told = start + LENGTHS.get(kind, 0)  # other lengths move what follows
                 ahead.append(slice(begun, told))
                 begun = end
             if name in wanted:
@@ -94,7 +94,7 @@ class FieldReader:
                 if len(found) == len(wanted):
                     break
         else:
-            simple = False  # a field that is missing may come in the next document, behind all that is alike
+            simple = False  # the next document may have the missing field anywhere behind
         spans = tuple(None if name is None else found.get(name) for name in self._names)
         if simple:
             taken = itemgetter(*ahead)

@@ -1,4 +1,4 @@
-"""Filters rewritten for the place of a stored version: under other names, or in parts of one document."""
+"""Rewrites filters for a version's place in storage: other names, or parts of one document."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from model.values.canonical import Value
 
 LOGICAL = ("$and", "$or", "$nor")
 ALTERNATIVES = 100
-"""Ways to meet one filter, as which it is sent."""
+"""The most alternatives into which one filter is split."""
 
 
 def renamed(terms: Terms | None, name_of: Callable[[str], str]) -> dict[str, Any]:
-    """Terms with every field, inside ``$and``, ``$or`` and ``$nor`` too, under the name that ``name_of`` gives it."""
+    """Terms with every field renamed by ``name_of``, also inside ``$and``, ``$or`` and ``$nor``."""
     moved: dict[str, Any] = {}
     for name, value in (terms or {}).items():
         if name in LOGICAL and not (isinstance(value, Value) and value.type != c.ARRAY):
@@ -27,7 +27,7 @@ def renamed(terms: Terms | None, name_of: Callable[[str], str]) -> dict[str, Any
 
 
 def parted(terms: Terms, names: Collection[str]) -> list[tuple[list[Terms], list[Terms]]]:
-    """A filter as alternatives: of each the clauses on fields of these names alone, and the others."""
+    """A filter as alternatives: for each, the clauses that only concern these names, and the others."""
     found: list[tuple[list[Terms], list[Terms]]] = [([], [])]
     for name, value in _all_of(terms):
         whole: list[Terms] = [{name: value}]
@@ -37,7 +37,7 @@ def parted(terms: Terms, names: Collection[str]) -> list[tuple[list[Terms], list
             ways = [([], whole)]
         elif name == "$or":
             ways = [way for part in _parts(value) for way in parted(_terms_of(part) or {}, names)]
-        else:  # $nor of one: one of its clauses does not hold
+        else:  # $nor with one part: one of its clauses is false
             ways = [way for each in _all_of(_terms_of(_parts(value)[0]) or {}) for way in _without(*each, names)]
         found = [(these + some, others + more) for these, others in found for some, more in ways]
         if len(found) > ALTERNATIVES:
@@ -46,7 +46,7 @@ def parted(terms: Terms, names: Collection[str]) -> list[tuple[list[Terms], list
 
 
 def _without(name: str, value: Any, names: Collection[str]) -> list[tuple[list[Terms], list[Terms]]]:
-    """The alternatives in which a clause does not hold."""
+    """The alternatives in which a clause is false."""
     if name == "$nor":
         return parted({"$or": value}, names)
     if name == "$or":
@@ -55,7 +55,7 @@ def _without(name: str, value: Any, names: Collection[str]) -> list[tuple[list[T
 
 
 def together(clauses: Sequence[Terms]) -> Terms:
-    """Clauses that all have to hold, as one filter."""
+    """Clauses that must all hold, as one filter."""
     names = [name for clause in clauses for name in clause]
     if len(names) > len(set(names)):
         return {"$and": list(clauses)}
@@ -83,7 +83,7 @@ def _only(name: str, value: Any, names: Collection[str]) -> bool:
 
 
 def _some(name: str, value: Any, names: Collection[str]) -> bool:
-    """Whether a clause concerns fields of these names."""
+    """Whether a clause concerns fields with these names."""
     if name not in LOGICAL:
         return name.partition(".")[0] in names
     return any(_some(*each, names) for part in _parts(value) for each in (_terms_of(part) or {}).items())
@@ -103,4 +103,4 @@ def _terms_of(part: Any) -> Terms | None:
 
 def _renamed_part(part: Any, name_of: Callable[[str], str]) -> Any:
     terms = _terms_of(part)
-    return part if terms is None else renamed(terms, name_of)  # the server refuses a value that is no document
+    return part if terms is None else renamed(terms, name_of)  # not a document: the server will refuse it

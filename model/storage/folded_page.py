@@ -1,6 +1,6 @@
-"""Filters, orders and projections over states that no server holds, because they are folded here.
+"""Filters, orders and projections for states that are folded here, so that no server can apply them.
 
-They mean what they mean to a server, over the bytes of a listed state with the layout's own fields.
+They mean what they mean on a server, applied to a listed state with the layout's own fields.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from model.values.canonical import Value
 
 
 def matcher(filter: Terms | None) -> Callable[[bytes], bool]:
-    """Whether a state meets a filter; raises ``Refused`` where it cannot be evaluated here."""
+    """A test whether a state meets a filter; raises ``Refused`` if the filter cannot be evaluated here."""
     return predicate(bson_of(filter or {}), "This filter cannot be used on deltas, which are put together here")
 
 
 def ordered(states: Iterable[bytes], sort: Terms | None, id_name: str) -> Iterator[bytes]:
-    """States in an order of fields; they come in the order of their ids already."""
+    """States in the requested order; they arrive ordered by id."""
     terms = [(name, _direction(value)) for name, value in (sort or {}).items()]
     if not terms or terms == [(id_name, 1)]:
         yield from states
@@ -40,7 +40,7 @@ def _direction(value: Any) -> int:
 
 
 def projected(raw: bytes, projection: Terms | None, own: Own) -> bytes:
-    """A state with the top-level fields asked for, and those that a row needs."""
+    """A state with the requested top-level fields, and those that a row needs."""
     terms = with_own(projection, own)
     if not terms:
         return raw

@@ -1,9 +1,9 @@
-"""The lock field of another program: an edit holds it to what was read, and moves it as that program would.
+"""The lock field of another program: an edit compares it with what was read, and moves it as that program would.
 
-A program that locks optimistically sends its next save only to a document whose lock field is still what it has read.
-An edit from here that left the field alone would be overwritten by such a save, without a word. So every write of a
-current document names the field in its filter and moves it in the same write: one higher, or a new UUID. The program's
-save then fails as it does against the program itself.
+A program with optimistic locking saves only if the lock field is still what it has read. If an edit from here left
+the field alone, the program's next save would silently overwrite the edit. So every write of a current document names
+the field in its filter and changes it in the same write: plus one, or a new UUID. The program's save then fails as it
+would after its own save.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from model.values.canonical import Value
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 _HEX = re.compile(r"[0-9a-f]{16,128}\Z|[0-9A-F]{16,128}\Z")
 _UUIDS = (3, 4)
-"""The subtypes of Binary that hold a UUID."""
+"""The subtypes of Binary for UUIDs."""
 _LARGEST = 2**63 - 1
 
 
 class ForeignGuard:
-    """The lock field of the documents of one collection; without one, it asks for nothing and moves nothing."""
+    """The lock field of one collection's documents; without one, it adds no clause and no change."""
 
     def __init__(self, profile: CollectionProfile) -> None:
         self._ns, lock = profile.ns, profile.guard
@@ -42,7 +42,7 @@ class ForeignGuard:
     # --- why nothing may be written
 
     def closed(self) -> str:
-        """Why no document may be written at all, one sentence; "" where documents may."""
+        """Why no document may be written at all, one sentence; "" if documents may be written."""
         if self._how != "closed":
             return ""
         return (
@@ -51,7 +51,7 @@ class ForeignGuard:
         )
 
     def unstated(self) -> str:
-        """What a person has to state before anything is written, one sentence; "" where nothing is open."""
+        """What a person has to state before anything is written, one sentence; "" if nothing is missing."""
         if not self._name or self._how:
             return ""
         return (
@@ -61,7 +61,7 @@ class ForeignGuard:
         )
 
     def objection(self, raw: bytes) -> str:
-        """Why this stored document may not be written over, one sentence; "" where it may."""
+        """Why this stored document may not be overwritten, one sentence; "" if it may."""
         if reason := self.closed() or self.unstated():
             return reason
         value = c.get(raw, (self._name,)) if self._name else None
@@ -74,16 +74,16 @@ class ForeignGuard:
         )
 
     def uncounted(self) -> str:
-        """Why nothing may be counted in documents of this collection, one sentence; "" where it may.
+        """Why nothing may be counted in documents of this collection, one sentence; "" if it may.
 
-        Counts go past one another without a look at what was read, and so does a lock that goes up by one.
+        Concurrent counts do not compare what was read. A lock that increases by one allows that, a UUID does not.
         """
         if self._how == "uuid":
             return f"Counting in {self._ns} would have to renew {self._name}, the lock of another program; count there."
         return self.closed() or self.unstated()
 
     def explain(self, raw: bytes) -> str:
-        """What a write does to the field, one sentence; "" where it is left alone."""
+        """What a write does to the field, one sentence; "" if it stays as it is."""
         after = self.moved(raw).get(self._name)
         if after is None:
             return ""
@@ -96,17 +96,17 @@ class ForeignGuard:
     # --- what goes into a write
 
     def clauses(self, raw: bytes) -> dict[str, object]:
-        """The clause that the field is what was read, or still missing."""
+        """The clause that the field is as it was read, or still missing."""
         return guards.exact(self._name, c.get(raw, (self._name,))) if self._name and self._how else {}
 
     def moved(self, raw: bytes) -> dict[str, Value]:
-        """The field with its next value; nothing where the document lacks it, as then no program looks at it."""
+        """The field with its next value; empty if the document lacks it, because then no program checks it."""
         value = c.get(raw, (self._name,)) if self._name and self._how else None
         after = _next(value, self._how) if value is not None else None
         return {} if after is None else {self._name: after}
 
     def first(self, server: Port) -> dict[str, Value]:
-        """The field of a new document, of the type that it has in another one; raises ``Refused``."""
+        """The field for a new document, with the type found in another document; raises ``Refused``."""
         if reason := self.closed() or self.unstated():
             raise Refused(reason)
         if not self._name:
@@ -120,22 +120,22 @@ class ForeignGuard:
 
 
 def moves(value: Value, how: str) -> bool:
-    """Whether a value is one that moves in this way: a number that can go up by one, a UUID that can be made anew."""
+    """Whether a value can be moved like this: a number that can be increased, a UUID that can be replaced."""
     return how not in ("inc", "uuid") or value.type == c.NULL or _next(value, how) is not None
 
 
 def raised_with(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The operators of a count that raise a lock field too; as they were where there is no name."""
+    """The operators of a count that also raise a lock field; unchanged if ``name`` is ""."""
     return {**body, "$inc": {**body.get("$inc", {}), name: 1}} if name else dict(body)
 
 
 def _next(value: Value, how: str) -> Value | None:
-    """What the field holds after a write; None where its value is not of the kind that moves so."""
+    """The field's value after a write; None if its value cannot be moved like this."""
     return raised(value) if how == "inc" else _renewed(value)
 
 
 def raised(value: Value) -> Value | None:
-    """A lock that goes up by one, after a write; None where it is no number that can."""
+    """A lock that counts, increased by one; None if it is not a number, or has reached its limit."""
     number = number_of(value)
     if number is None or number >= _LARGEST:
         return None

@@ -1,4 +1,4 @@
-"""The numbers that are missing in a history, and the words for a history's health."""
+"""Missing numbers in a history, and descriptions of a history's health."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ Mark: TypeAlias = tuple[Stored, State, bool]
 LOSS = "retention or loss"
 UNUSED = "drawn from the counter and never used"
 SECONDS = 10**9
-"""Numbers from here on are times since 1970, in seconds or shorter, as no version is counted up to here."""
+"""Numbers from here on are taken for times since 1970 (in seconds or finer): nobody counts versions that far."""
 ONE_BY_ONE = 10_000
-"""Missing numbers are listed one by one up to here; a longer gap is one entry that says how long it is."""
+"""Up to so many missing numbers are listed one by one; a longer gap is one entry that gives its length."""
 
 
 def loss(profile: CollectionProfile) -> str:
-    """The reason why a number may be missing; of a counter's numbers some may never have been used."""
+    """Why a number may be missing; a counter may also have handed out numbers that were never used."""
     return f"{LOSS}, or {UNUSED}" if profile.numbering.startswith("counter:") else LOSS
 
 
 def after(above: int, announced: Iterable[int | None], below: int) -> int:
-    """The first number that may be missing between two versions; ``below`` itself where there is no gap.
+    """The first number that may be missing between two versions; ``below`` if there is no gap.
 
-    ``announced`` is the next number that the lower version, or each of those stored under its number, is marked with:
-    numbers before that were handed out and used by nobody. A mark that cannot be right is ignored.
+    ``announced`` holds the next number with which the lower version, or each version of its number, is marked: the
+    numbers before it were handed out and never used. An impossible mark is ignored.
     """
     return max((number for number in announced if number is not None and above < number <= below), default=above + 1)
 
 
 def are_times(above: int, below: int) -> bool:
-    """Whether two neighbours, or with ``above`` 0 the first version, are times: then none is missing between them.
+    """Whether two neighbours are times, so that none is missing between them; ``above`` 0 stands for no version.
 
-    A scan, which sees most versions of a collection, still tells of a single one that is far too high.
+    A scan sees most versions of a collection and still reports a single number that is far too high.
     """
     return below >= SECONDS and (above >= SECONDS or above == 0)
 
 
 def missing(number: int, detail: str = LOSS) -> Version:
-    """The entry of a missing version."""
+    """The entry for a missing version."""
     return Version(whole_number(number), None, None, "none", "missing", False, None, None, detail)
 
 
 def absent(above: int, below: int, why: str = LOSS) -> Iterator[Version]:
-    """The versions between two numbers, newest first, both of them left out."""
+    """The missing versions between two numbers, newest first, without these two."""
     count = below - above - 1
     if count > ONE_BY_ONE:
         yield missing(below - 1, f"{count:,} versions, v{above + 1} to v{below - 1}: {why}")
@@ -62,9 +62,10 @@ def absent(above: int, below: int, why: str = LOSS) -> Iterator[Version]:
 
 
 def with_gaps(versions: Iterable[Version], why: str = LOSS, claim: str = "") -> Iterator[Version]:
-    """The versions, newest first, with an entry for each number that is not there, down to 1.
+    """The versions, newest first, with an entry for each missing number down to 1.
 
-    ``claim`` names the field of a stored version with the number of the next one: nobody used the numbers between.
+    ``claim`` names the field with which a version is marked with the next one's number: numbers between were never
+    used.
     """
     lowest: int | None = None
     for number, group in groupby(versions, lambda version: number_of(version.v)):
@@ -80,22 +81,22 @@ def with_gaps(versions: Iterable[Version], why: str = LOSS, claim: str = "") -> 
 
 
 def announced(version: Version, claim: str) -> int | None:
-    """The number that the version after this one was to have, where it is marked with it."""
+    """The number with which this version marks its successor; None if it has no mark."""
     return number_of(legible_field(version.raw, claim)) if version.raw is not None and claim else None
 
 
 def newest_first(versions: Iterable[Version]) -> Iterator[Version]:
-    """Versions that a server sorted by type and value, in the order of their numbers.
+    """Versions in the order of their numbers, from versions that a server sorted by type and value.
 
-    A server sorts every text above every number; the few of a wrong type are put where they count.
+    A server sorts every text above every number; the few versions of a wrong type are moved to their place.
     """
-    waiting: list[tuple[int, int, Version]] = []  # a heap, the highest number first, of equal ones the first to come
+    waiting: list[tuple[int, int, Version]] = []  # a heap, highest number first, equal numbers in order of arrival
     odd: list[Version] = []
     for come, version in enumerate(versions):
         number = number_of(version.v)
         if number is None:
             if version.v is not None and not version.detail.startswith("version is"):
-                yield version  # a date
+                yield version  # it is a date
             else:
                 odd.append(version)
         elif version.detail.startswith("version is"):
@@ -113,15 +114,15 @@ def newest_first(versions: Iterable[Version]) -> Iterator[Version]:
 
 
 def marks_of(versions: Sequence[Version]) -> tuple[Mark, ...]:
-    """The marks of a history from old to new; a gap too long to list counts once."""
+    """The marks of a history, old to new; a gap too long to list is one mark."""
     return tuple((version.stored, version.state, version.current) for version in reversed(versions))
 
 
 class _Ailment(Struct, frozen=True):
-    """One kind of damage in a history in miniature, as its health counts it."""
+    """One kind of damage, as the health of a history counts it."""
 
-    begins: str  # the detail of a version that has it
-    says: Callable[[int], str]  # how many versions have it
+    begins: str  # how the detail of a damaged version begins
+    says: Callable[[int], str]  # the words for this number of versions
 
 
 _AILMENTS = (
@@ -129,7 +130,7 @@ _AILMENTS = (
     _Ailment("version is", lambda n: f"{n} of a wrong type"),
     _Ailment("stored twice", lambda n: f"{n} stored twice"),
 )
-"""Damage that leaves a version legible; a damaged version with another detail cannot be read."""
+"""Damage that leaves a version readable; with any other detail a damaged version cannot be read."""
 
 Severity: TypeAlias = Literal["sound", "warn", "error"]
 
@@ -153,7 +154,7 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
 
 
 def _damage(versions: Sequence[Version], gone: int, phantoms: Sequence[int]) -> tuple[list[str], Severity]:
-    """What is wrong with versions, counted by kind, and how bad it is."""
+    """What is wrong with versions, counted by kind, and how severe it is."""
     details = [v.detail for v in versions if v.state == "damaged" and number_of(v.v) not in phantoms]
     unproven = sum(version.state == "unproven" for version in versions)
     words = [f"{gone:,} missing"] if gone else []
@@ -172,12 +173,12 @@ def _at_least_warn(severity: Severity) -> Severity:
 
 
 def _is_unreadable(detail: str) -> bool:
-    """Whether a damaged version with this detail cannot be read at all."""
+    """Whether a damaged version with this detail cannot be read."""
     return not any(detail.startswith(each.begins) for each in _AILMENTS)
 
 
 def _ailing(details: Sequence[str]) -> list[str]:
-    """The damage that leaves versions legible, counted by kind."""
+    """The damage that leaves versions readable, counted by kind."""
     counts = [(each, sum(detail.startswith(each.begins) for detail in details)) for each in _AILMENTS]
     return [each.says(count) for each, count in counts if count]
 
@@ -186,14 +187,14 @@ _DELETED = "Deleted"
 
 
 def _head(versions: Sequence[Version]) -> str:
-    """What stands instead of a current document; "" where there is one, or no version at all."""
+    """What to say if there is no current document; "" if there is one, or no version at all."""
     if versions and versions[0].deleted:
         return _DELETED
     return "" if not versions or any(version.current for version in versions) else "No current document"
 
 
 def _is_noted(version: Version) -> bool:
-    """Whether something is to be said of an earlier version that is there."""
+    """Whether an earlier version that is present has a note."""
     return bool(version.detail) and version.state == "present" and not version.current and not version.deleted
 
 

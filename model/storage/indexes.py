@@ -1,4 +1,4 @@
-"""The unique indexes of a collection: those that layouts rest on, and those that may turn a write away."""
+"""The unique indexes of a collection: those that layouts depend on, and others that may reject a write."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 LOOK_MS = 1500
-"""The time for one look whether a value is in use; a server that takes longer decides at the write itself."""
-_ODD = (c.REGEX, c.UNDEFINED)  # no filter finds these by being equal
+"""Milliseconds for one check whether a value is in use; on a slower server the write itself will tell."""
+_ODD = (c.REGEX, c.UNDEFINED)  # an equality filter does not find these
 
 
 def is_unique(server: Port, ns: str, names: Sequence[str], remembered: bool = False) -> bool:
-    """Whether an index, or ``_id`` itself, keeps two documents from having equal values in these fields.
+    """Whether an index, or ``_id`` itself, makes these fields unique.
 
-    With ``remembered`` one that was there some minutes ago is taken to be there; one that was not is looked for again.
+    ``remembered`` trusts an index seen some minutes ago; if none was seen, the server is asked again.
     """
     if remembered and _is_unique(_remembered(server, ns), names):
         return True
@@ -46,13 +46,13 @@ def _is_unique(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool
 
 
 def _remembered(server: Port, ns: str, again: bool = False) -> list[dict[str, Any]]:
-    """The index descriptions as a port remembers them, where it does, or as they are asked for ``again``."""
+    """The index descriptions that a port remembers, if it does; ``again`` asks the server."""
     known: Callable[..., list[dict[str, Any]]] | None = getattr(server, "remembered_indexes", None)
     return known(ns, again) if known is not None else server.indexes(ns)
 
 
 def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:
-    """Create a unique index over these fields; raises ``Refused`` naming duplicates that stand in its way."""
+    """Create a unique index on these fields; raises ``Refused`` that names duplicates in its way."""
     group = {name.replace("$", "_"): f"${name}" for name in names}
     pipeline: list[dict[str, Any]] = [
         {"$group": {"_id": group, "n": {"$sum": 1}}},
@@ -77,7 +77,7 @@ def create_unique(server: Port, ns: str, names: Sequence[str]) -> None:
 
 
 class UniqueIndex(Struct, frozen=True):
-    """A unique index that its collection has beside ``_id``."""
+    """A unique index other than the one on ``_id``."""
 
     name: str
     paths: tuple[str, ...]
@@ -85,22 +85,22 @@ class UniqueIndex(Struct, frozen=True):
     partial: Mapping[str, Any] | None
 
     def covers(self, raw: bytes) -> bool:
-        """Whether a document has an entry in it; raises ``CommandError`` where its condition is not understood."""
+        """Whether the index contains a document; raises ``CommandError`` if its condition is not understood."""
         if self.partial is not None and not compile_filter(bson_of(self.partial)).matches(raw):
             return False
         return not self.sparse or any(value is not None for path in self.paths for value in _reached(raw, path))
 
     def keys(self, raw: bytes) -> tuple[frozenset[order.Key], ...]:
-        """The keys of a document for each field, as the server compares values."""
+        """The document's keys for each field, comparable as on the server."""
         return tuple(frozenset(map(order.key_of, _reached(raw, path))) for path in self.paths)
 
     def told(self, raw: bytes) -> DuplicateKey:
-        """The key of a document, for people."""
+        """The document's key, for people."""
         values = (c.get(raw, tuple(path.split("."))) for path in self.paths)
         return DuplicateKey(self.name, self.paths, tuple(map(shown, values)))
 
     def holder(self, server: Port, ns: str, raw: bytes) -> bytes | None:
-        """The stored document that makes this index turn away this new or changed one; None where none does."""
+        """The stored document because of which this index rejects a new or changed one; None if there is none."""
         terms: dict[str, Any] = {}
         for path in self.paths:
             found = {order.key_of(each): each for each in _reached(raw, path)}
@@ -112,7 +112,7 @@ class UniqueIndex(Struct, frozen=True):
 
 
 def _reached(raw: bytes, path: str) -> list[order.Element | None]:
-    """The values that an index has entries for: those at a path, arrays by their elements, None for a missing one."""
+    """The values that an index stores for a path: array elements one by one, None for a missing value."""
     out: list[order.Element | None] = []
     for found in order.reach(raw, order.path_of(path)):
         out += order.items(found[1]) if found is not None and found[0] == c.ARRAY else [found]
@@ -120,9 +120,9 @@ def _reached(raw: bytes, path: str) -> list[order.Element | None]:
 
 
 def others(server: Port, ns: str, deciding: Sequence[str] = (), again: bool = False) -> Iterator[UniqueIndex]:
-    """The unique indexes of a collection, without those on ``_id`` and on just the fields that decide its writes.
+    """The unique indexes of a collection, except those on ``_id`` and on exactly the ``deciding`` fields.
 
-    They may be some minutes old; whoever refuses a write because of one looks ``again``.
+    They may be some minutes old; whoever refuses a write because of one reads them ``again`` first.
     """
     for index in _remembered(server, ns, again):
         keys = dict(index.get("key") or {})
@@ -134,7 +134,7 @@ def others(server: Port, ns: str, deciding: Sequence[str] = (), again: bool = Fa
 
 
 def covered(index: UniqueIndex, raw: bytes) -> bool:
-    """Whether a document has an entry in an index; False where the index's condition is not understood."""
+    """Whether an index contains a document; False if its condition is not understood."""
     try:
         return index.covers(raw)
     except (Unreadable, CommandError, RecursionError):
@@ -149,10 +149,10 @@ def in_the_way(
     deciding: Sequence[str] = (),
     again: bool = False,
 ) -> tuple[UniqueIndex, bytes] | None:
-    """The first unique index that would turn a document away, and the document that has its place there.
+    """The first unique index that would reject a document, and the document that holds the key.
 
-    ``before`` is the document's earlier state, where it takes its own place. None is no promise: a server compares by
-    collation, and somebody may take the place yet.
+    ``before`` is the document's earlier state, if it replaces itself. None guarantees nothing: a server compares by
+    collation, and another writer may take the key meanwhile.
     """
     try:
         for index in others(server, ns, deciding, again):
@@ -177,9 +177,9 @@ def held(
     deciding: Sequence[str],
     several: bool,
 ) -> str:
-    """Why a unique index beside the layout's own will turn a document away, one sentence; "" where none will.
+    """Why a unique index other than the layout's own will reject a document, one sentence; "" if none will.
 
-    ``several``: each version is a document of its own, so that a version of the same document may be in the way.
+    ``several``: each version is a document, so another version of this document may hold the key.
     """
     found = in_the_way(server, profile.ns, made, before, deciding)
     if found is None:

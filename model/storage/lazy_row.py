@@ -1,4 +1,4 @@
-"""Rows of a list whose fields are read when somebody looks at them: most of a page is scrolled past."""
+"""Rows of a list whose fields are read on first use, because people scroll past most of a page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 SMALL = 16 * 1024
-"""Bytes of a document up to which reading it takes no time that anybody would notice."""
+"""Bytes; reading a document up to this size takes no noticeable time."""
 
 
 class RowReader:
-    """Makes rows of stored documents; the current version is the document itself, or its sub-document ``inside``.
+    """Makes rows from stored documents; the current version is the document or its sub-document ``inside``.
 
-    ``times`` are the fields of the current version that tell when it was written, the first that does.
+    ``times`` are fields of the current version; the first that holds a time tells when it was written.
     """
 
     def __init__(self, id: str, version: str, times: Sequence[str], inside: str = "") -> None:
@@ -30,20 +30,20 @@ class RowReader:
         self._own = FieldReader(version, *times)
 
     def row(self, raw: bytes) -> Row:
-        """A stored document, or a part of it, as a line of the list."""
+        """A stored document, or a part of one, as a row of the list."""
         row, size = object.__new__(LazyRow), len(raw)
         fields = row.__dict__
         fields["raw"], fields["bytes"], fields["reader"] = raw, size, self
-        if size > SMALL:  # not later, where a window may wait for it
+        if size > SMALL:  # read now: later a window would wait for it
             _ = row.id, row.version, row.at, row.readable
         return row
 
     def id(self, raw: bytes) -> Value:
-        """The id of a stored document; Null where it has none."""
+        """The id of a stored document; Null if it has none."""
         return self._outer.legible(raw)[0] or Value.of(None)
 
     def own(self, raw: bytes) -> list[Value | None]:
-        """The version of the current version, and what tells when it was written."""
+        """The number of the current version, and the fields that may tell when it was written."""
         if not self._inside:
             return self._own.legible(raw)
         inner = self._outer.legible(raw)[1]
@@ -51,9 +51,9 @@ class RowReader:
 
 
 class LazyRow(Row):
-    """A row that reads its fields out of the stored document once they are asked for.
+    """A row that reads its fields from the stored document on first use.
 
-    A row that is made of it by ``dataclasses.replace`` is an ordinary one. Equal to a row with equal fields.
+    ``dataclasses.replace`` makes an ordinary row of it. It equals any row with equal fields.
     """
 
     reader: RowReader

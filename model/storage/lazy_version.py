@@ -1,4 +1,4 @@
-"""Versions that are read when somebody looks at them: of a long history few are shown."""
+"""Versions that are read on first use, because few versions of a long history are shown."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 Rest: TypeAlias = tuple[Iterator[bytes], bool]
-"""The rows that are left of a history, and whether any version came before them."""
+"""The remaining rows of a history, and whether any version came before them."""
 
 KEPT = 16 << 20
-"""Bytes of stored versions that may wait in one history to be looked at, where contents are not asked for."""
+"""Bytes of stored versions that one history may keep unread, if contents are not requested."""
 
 
 VERDICTS = 10_000
-"""Verdicts that are remembered."""
+"""The number of remembered verdicts."""
 
 SHORT = 200
-"""Bytes of the values that a remembered verdict is about, at most."""
+"""The most bytes of values for which a verdict is remembered."""
 
 
 class _Read:
-    """A field of a version that is read together with all others."""
+    """A field of a version; the first use of one reads them all."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -53,10 +53,9 @@ class _Content:
 
 
 class LazyVersion(Version):
-    """A version in one line with its neighbours, of which the rest is read once it is asked for.
+    """A version without a gap to its neighbours; the rest of it is read on first use.
 
-    A version that is made of it by :meth:`but` or ``dataclasses.replace`` is an ordinary one. Equal to one with equal
-    fields.
+    :meth:`but` and ``dataclasses.replace`` make an ordinary version of it. It equals any version with equal fields.
     """
 
     document: bytes
@@ -68,7 +67,7 @@ class LazyVersion(Version):
     content = cast("Any", _Content())
     current = is_missing = False
     is_extra = False
-    """Whether more bytes wait already than may be kept as they are stored, to be read later."""
+    """Whether the history already keeps as many unread bytes as it may."""
 
     def __new__(cls, *values: Any, **fields: Any) -> Version:  # type: ignore[misc]
         return Version(*values, **fields)
@@ -87,7 +86,7 @@ class LazyVersion(Version):
         return read.but(**{**own, **changes})
 
     def slimmed(self) -> Version:
-        """This version, which from now on hides its content, where it may wait to be read; else another without it."""
+        """This version with its content hidden, if it may stay unread; else a copy without content."""
         fields = self.__dict__
         if self.is_extra or "read" in fields:
             return self.without_content()
@@ -96,11 +95,11 @@ class LazyVersion(Version):
 
     @cached_property
     def read(self) -> Version:
-        """The version as it is read at once."""
+        """The version, read completely."""
         return self.among.make(self.document)
 
     def meets(self, condition: Condition) -> bool | None:
-        """Whether its content meets a condition, which is judged once for all versions alike in what it looks at."""
+        """Whether its content meets a condition; versions that agree in its fields share a verdict."""
         if condition.fields is None or "read" in self.__dict__ or "content" in self.__dict__:
             return super().meets(condition)
         judge = self.among.judge
@@ -110,9 +109,10 @@ class LazyVersion(Version):
         return super().meets(condition) if verdict is None else verdict
 
     def compared_with(self, older: Version | None, count: Count) -> Version:
-        """This version, which from now on hides its content and tells how many fields differ from ``older``.
+        """This version with its content hidden, and a number of fields that differ from ``older``, counted on first
+        use.
 
-        One that is extra is read, and another one tells it.
+        If it may not stay unread, an ordinary version is returned.
         """
         if self.is_extra:
             return replace(self).compared_with(older, count)
@@ -123,7 +123,7 @@ class LazyVersion(Version):
 
     @cached_property
     def changed(self) -> int | None:
-        """How many fields differ from the version before it; None where nobody asked for that, or it is unknown."""
+        """How many fields differ from the previous version; None if not requested or unknown."""
         older, count = self.__dict__.pop("compared", (None, None))
         if older is None or count is None:
             return None
@@ -132,7 +132,7 @@ class LazyVersion(Version):
 
 
 class Judge:
-    """The verdicts of a condition, by the fields that it looks at; ``own`` fields of a layout are none of a content."""
+    """The verdicts of a condition, by the values of its fields; a layout's ``own`` fields are not content."""
 
     def __init__(self, condition: Condition, own: Own) -> None:
         self.condition, self._own = condition, own
@@ -140,10 +140,10 @@ class Judge:
         self._verdicts: dict[tuple[tuple[int, bytes] | None, ...], bool] = {}
 
     def verdict(self, document: bytes) -> bool | None:
-        """Whether the content of a stored version meets it; None where that takes reading it as a whole."""
+        """Whether a stored version's content meets the condition; None if the whole version must be read to tell."""
         try:
             if c.walker is None or not c.walker.survives(document):
-                c.decode(document)  # it has a content only where all of it can be read
+                c.decode(document)  # only a version that decodes completely has a content
             spans = self._fields.spans(document)
         except Unreadable:
             return None
@@ -159,12 +159,12 @@ class Judge:
 
 
 class LazyVersions:
-    """Lists the versions of a document without reading them, as long as their numbers alone tell all about their order.
+    """Lists versions without reading them, as long as their numbers alone prove the order.
 
-    ``make`` reads one. Numbers go down by one then, and no version is large, or may be a tombstone.
+    That holds if numbers go down by one and no version is large or may be a tombstone. ``make`` reads a version.
     """
 
-    judge: Judge | None = None  # of the condition that was asked for last
+    judge: Judge | None = None  # of the condition requested last
 
     def __init__(self, profile: CollectionProfile, id: str, own: Own, make: Callable[[bytes], Version]) -> None:
         self.make, self.own = make, own
@@ -176,14 +176,15 @@ class LazyVersions:
     def stretch(
         self, rows: Iterator[bytes], id: Value, contents: bool, below: int | None = None
     ) -> Generator[LazyVersion, None, Rest]:
-        """The versions of exactly one document, newest first; returns the rows that are left, and whether any came.
+        """The versions of exactly one document, newest first; returns the remaining rows, and whether any version
+        came.
 
-        The last version is left too, as what follows it decides whether something is missing or stored twice. Without
-        ``below``, the number of a version above them, the first one is current.
+        The last version remains too: what follows it decides whether one is missing or stored twice. ``below`` is the
+        number of a version above; without it, the first version is the current one.
         """
         spans, mark, kind, data = self._fields.spans, self._mark, id.type, id.data
         expected, last, came, room = None if below is None else below - 1, b"", False, KEPT
-        known: Spans | None = None  # where both fields are in a row; the same object in rows that are built alike
+        known: Spans | None = None  # the places of both fields in the last row; similar rows share the object
         start = end = number_at = 0
         number_in: Callable[[bytes, int], tuple[int]] | None = None
         of_kind = True
@@ -216,7 +217,7 @@ class LazyVersions:
         return iter([last] if last else []), came
 
     def current(self, raw: bytes, part: bytes) -> LazyVersion | None:
-        """The current version of a document that has it in ``part``, where both are sound and small; else None."""
+        """The current version in ``part`` of a document; None unless it is sound and small."""
         if len(raw) > SMALL or c.walker is None or not c.walker.survives(raw):
             return None
         top, content = self.own.parted(part)
@@ -226,7 +227,7 @@ class LazyVersions:
         return made
 
     def content(self, raw: bytes) -> bytes | None:
-        """The content of a stored version, where it can be read and carries no hash to be compared with; else None."""
+        """The content of a stored version; None if it cannot be read, or has a hash to compare."""
         if self._seal and raw.find(self._seal) >= 0:  # faster than `in`
             return None
         try:

@@ -1,8 +1,8 @@
-"""The newest versions, in the order of a list, where every version is a document of its own.
+"""Lists the newest versions, for layouts where every version is a document of its own.
 
-The newest version of a document is the one with the highest number, and it is picked before any filter looks at it. A
-list walks the ids through the index on id and version and leaps over long histories, or streams the keys of
-versions that match the filter and keeps those that are the newest; it never loads all versions.
+The newest version of a document is the one with the highest number; it is chosen before any filter is applied. A list
+walks the ids in the index on id and version and leaps over long histories, or it streams the keys of matching
+versions and keeps those that are the newest. It never loads all versions.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 MOST = 2000
-"""Keys of one query."""
+"""The most keys of one query."""
 
 FAR = 100
-"""Versions of one document from which on entering the index anew behind them is cheaper than passing them over."""
+"""With so many versions of one document, a new query that starts behind them is cheaper than reading past them."""
 
 LEAP = 3
-"""Keys that are read after each such leap."""
+"""Keys to read after each such leap."""
 
 TOGETHER = 200
-"""Documents of a list that are read in one query, at most."""
+"""The most documents to read in one query for a list."""
 
 KEPT = 10_000
 """Documents whose newest version is remembered while a list is made."""
@@ -41,7 +41,7 @@ BRACKETS = (
     (c.MIN_KEY,), (c.NULL, c.UNDEFINED), (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128), (c.STRING, c.SYMBOL), (c.OBJECT,),
     (c.ARRAY,), (c.BINARY,), (c.OBJECT_ID,), (c.BOOLEAN,), (c.DATE,), (c.TIMESTAMP,), (c.REGEX,), (c.MAX_KEY,),
 )  # fmt: skip
-"""Types in the order in which a server sorts them; ``$gt`` compares within one of them only."""
+"""Types in a server's sort order; ``$gt`` compares only within one bracket."""
 
 ALL_TYPES = tuple(kind for types in BRACKETS for kind in types)
 RARE = (c.UNDEFINED, c.SYMBOL, c.MIN_KEY, c.MAX_KEY, c.DECIMAL128)
@@ -49,35 +49,35 @@ RARE = (c.UNDEFINED, c.SYMBOL, c.MIN_KEY, c.MAX_KEY, c.DECIMAL128)
 
 
 class _Pace(Struct):
-    """How many keys the next query asks for, by the number of versions of the documents that were passed."""
+    """How many keys the next query requests, by the number of versions of earlier documents."""
 
     wanted: int
-    length: float = 1.0  # versions of a document, as far as known
-    alike: bool = False  # whether every document that was passed had as many
+    length: float = 1.0  # versions per document, as far as known
+    alike: bool = False  # whether all earlier documents had equally many
     limit: int = 0
     _found: int = 0
-    _ended: int = 0  # documents of this query that were passed as a whole
+    _ended: int = 0  # documents that this query has read completely
     _versions: int = 0  # their versions
-    _longest: int = 0  # of them
+    _longest: int = 0  # the most versions among them
 
     def __post_init__(self) -> None:
         self._ask(MOST)
 
     def ended(self, versions: int) -> None:
-        """A document was passed, with so many versions; 0 where the rest of them was leapt over."""
+        """Note a document that was passed, with its number of versions; 0 if some were leapt over."""
         self._found += 1
         self._ended += versions > 0
         self._versions += versions
         self._longest = max(self._longest, versions)
 
     def cut(self, versions: int) -> None:
-        """A query has ended behind so many versions of a document that may have more."""
+        """Note that a query ended after so many versions of a document that may have more."""
         if self._ended:
             self.length = self._versions / self._ended
             self.alike = self.length == self._longest
         else:
             self.length = max(self.length, versions)
-        most = MOST if self._ended else FAR + LEAP  # until the first one ends it is open how long they are
+        most = MOST if self._ended else FAR + LEAP  # lengths are unknown until the first document has ended
         self._ended = self._versions = self._longest = 0
         self._ask(most)
 
@@ -87,7 +87,7 @@ class _Pace(Struct):
 
 
 class _Run(Struct):
-    """The documents that the server finds equal, with the highest version of each: 1 and 1.0 come mixed."""
+    """Documents whose ids the server finds equal, such as 1 and 1.0, with the highest version of each."""
 
     heads: dict[Value, bytes] = field(default_factory=dict)
     told: set[Value] = field(default_factory=set)
@@ -95,22 +95,22 @@ class _Run(Struct):
 
     @property
     def last(self) -> Value | None:
-        """One of their ids; None where there is none yet."""
+        """An id from this batch, or None if it is empty."""
         return next(reversed(self.heads), None)
 
     @property
     def leapable(self) -> bool:
-        """Whether a query can begin behind them."""
+        """Whether a query can start behind them."""
         return bool(self.heads) and all(leapable(id) and not _has_twins(id) for id in self.heads)
 
     def take(self, id: Value, key: bytes, down: bool) -> bytes:
-        """Take a further key of a document, where there is one; no key."""
+        """Record the highest key of a document, if ``key`` holds one; returns no key."""
         if key and id not in self.told and not (down and id in self.heads):
             self.heads[id] = key
         return b""
 
     def untold(self) -> Iterator[tuple[Value, bytes]]:
-        """The documents that were not listed yet; they are from now on."""
+        """The documents not listed yet; marks them as listed."""
         for id, key in self.heads.items():
             if id not in self.told:
                 self.told.add(id)
@@ -118,17 +118,17 @@ class _Run(Struct):
 
 
 class NewestQuery:
-    """The newest versions of one collection; ``newest`` reads one of them whatever the types of its numbers."""
+    """The newest versions of one collection; ``newest`` reads one of them, whatever types its numbers have."""
 
     def __init__(self, server: Port, profile: CollectionProfile, newest: Callable[[Value], bytes]) -> None:
         self.server, self.profile, self.newest = server, profile, newest
         self._ids, self._numbers = FieldReader(profile.id), FieldReader(profile.version)
         self._types = TypeNumbers()
-        self._seen = _Pace(1)  # versions of a document, as the last list found them
+        self._seen = _Pace(1)  # versions per document, as the last list found them
 
     @property
     def _keys(self) -> dict[str, int]:
-        """The fields that are read of each version: its key, and the marker by which a tombstone is known."""
+        """The fields to read of each version: its key, and the marker of a tombstone."""
         p = self.profile
         return {name: 1 for name in (p.id, p.version, p.deleted) if name}
 
@@ -160,7 +160,7 @@ class NewestQuery:
                 yield raw
 
     def _head(self, id: Value) -> Value | None:
-        """The physical id of a document's newest version; reads one key through the index where all is well."""
+        """The physical id of a document's newest version; normally reads one key in the index."""
         p = self.profile
         filter, order = {p.id: {"$eq": id}}, {p.id: 1, p.version: -1}
         for raw in self.server.find(self.profile.ns, filter, order, {p.id: 1, p.version: 1}, limit=1):
@@ -173,17 +173,17 @@ class NewestQuery:
             return None
 
     def heads(self, filter: Terms | None, down: bool = False, wanted: int = TOGETHER) -> Iterator[bytes]:
-        """The key of the highest version of each document that matches, by id; about ``wanted`` are asked for at once.
+        """The key of the highest matching version of each document, by id; asks for about ``wanted`` at once.
 
-        So many keys are read in one query as these documents should have, in an order in which the index on id and
-        version has them: upwards the highest version of a document is its last one. Long histories are leapt over.
+        A query reads as many keys as these documents probably have, in the order of the index on id and version:
+        ascending, the last version of a document is its highest. Long histories are leapt over.
         """
         p, keys = self.profile, self._keys
         order = {p.id: -1, p.version: -1} if down else {p.id: 1, p.version: 1}
         behind: Terms | None = None
         skip = 0
         run, before, pace = _Run(), _Run(), _Pace(wanted, self._seen.length, self._seen.alike)
-        last, further = Value(0, b""), b""  # the id in the key before, and the key behind that of its document
+        last, further = Value(0, b""), b""  # the id of the previous key, and its document's highest key so far
         while True:
             rows, where = 0, _both(filter, behind)
             for raw in self.server.find(p.ns, where, sort=order, projection=keys, skip=skip, limit=pace.limit):
@@ -222,7 +222,7 @@ class NewestQuery:
                 skip += rows
 
     def _highest(self, filter: Terms | None, id: Value) -> bytes | None:
-        """The key of the highest version of one document that matches."""
+        """The key of the highest matching version of one document."""
         p = self.profile
         where = _both(filter, {p.id: {"$eq": id, "$type": -1 if id.type == c.MIN_KEY else id.type}})
         order = {p.id: -1, p.version: -1}
@@ -231,7 +231,7 @@ class NewestQuery:
         return None
 
     def _behind(self, run: _Run, down: bool) -> Terms:
-        """The filter for the documents behind those of a run, and for those that are equal but of another type."""
+        """The filter for documents behind a run, and for equal ids of another type."""
         name, last = self.profile.id, run.last
         assert last is not None
         behind = beyond(name, last, down, self._known_types)
@@ -247,7 +247,7 @@ class NewestQuery:
         at = self._numbers.spans(key)[0]
         if at is not None and at[0] in (c.INT32, c.INT64, c.DATE):
             return key
-        return self.newest(id)  # a text sorts above every number
+        return self.newest(id)  # the server sorts a text above every number
 
 
 def _both(filter: Terms | None, behind: Terms | None) -> Terms | None:
@@ -260,7 +260,7 @@ def _down(sort: Terms) -> bool:
 
 
 _UNLIKE = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.DATE)
-"""Types of which a server finds no two values equal that differ."""
+"""Types whose values a server finds equal only if they are identical."""
 _TYPED = (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128)
 
 
@@ -270,33 +270,33 @@ def _are_equal(id: Value, other: Value) -> bool:
 
 
 def _has_twins(id: Value) -> bool:
-    """Whether a server may find another id of this id's type equal to it: 0.0 and -0.0, 1.0 and 1.00, {a: 1}."""
+    """Whether a server may find another id of the same type equal to this one: 0.0 and -0.0, 1.0 and 1.00, {a: 1}."""
     if id.is_container:
         return any(_has_twins(each) or each.type in _TYPED for each in c.items(id))
     return id.type == c.DECIMAL128 or (id.type == c.DOUBLE and id.python() == 0)
 
 
 def leapable(id: Value) -> bool:
-    """Whether :func:`beyond` can express the ids behind an id. No filter finds ids greater than NaN."""
+    """Whether :func:`beyond` can express the ids behind this one. No filter finds ids greater than NaN."""
     if id.type in (c.DOUBLE, c.DECIMAL128) and value_key(id)[1] == 0:
         return False
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 
 class TypeNumbers:
-    """The types that a server's filters may name: one that cannot store a type may refuse its number.
+    """The types that a server's filters may name: a server may refuse the number of a type that it cannot store.
 
-    It is asked once, and only where such a filter is needed; a version or a product's name proves nothing.
+    The server is asked once, and only if such a filter is needed; its version or product name proves nothing.
     """
 
     def __init__(self) -> None:
         self._known: Sequence[int] | None = None
 
     def known(self, server: Port, ns: str) -> Sequence[int]:
-        """The types, asked by queries of one document; raises their errors but those of an unknown type."""
+        """The types, tested by queries for one document; raises their errors, except those about an unknown type."""
         if self._known is None:
             rest = (kind for kind in ALL_TYPES if kind not in RARE)
-            every = (*RARE, *rest)  # there are servers that look at no number behind one that fits
+            every = (*RARE, *rest)  # rare ones first: some servers check no number after one that matches
             whole = takes_types(server, ns, every)
             self._known = every if whole else [kind for kind in every if takes_types(server, ns, [kind])]
         return self._known
@@ -307,10 +307,9 @@ def _number(kind: int) -> int:
 
 
 def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]], end: str = "") -> Terms:
-    """The filter for ids that a server sorts behind an id: those of its types beyond it, and the types that follow.
+    """The filter for ids that a server sorts behind an id: later ones of its type, and all ids of later types.
 
-    Of these it names the ones that the server knows. ``end`` is the operator to compare with, where it is not to be
-    the strict one.
+    Only types that the server knows are named. ``end`` is the operator for the comparison, by default the strict one.
     """
     at = next(i for i, each in enumerate(BRACKETS) if last.type in each)
     rest = [kind for each in (BRACKETS[:at] if down else BRACKETS[at + 1 :]) for kind in each]
@@ -321,10 +320,10 @@ def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]
 
 
 class PageQuery(Struct, frozen=True):
-    """Current documents in the order asked for; the filter looks at the newest version of each.
+    """Current documents in the requested order; the filter tests the newest version of each.
 
-    With ``any_version`` a document is listed where any of its versions matches. With ``deleted``, and no filter and no
-    order, those come last of which only the history is left. One row beyond the page tells whether there are more.
+    ``any_version`` lists a document if any of its versions matches. ``deleted``, without filter and order, adds
+    documents at the end of which only the history is left. One row beyond the page shows whether there are more.
     """
 
     filter: Terms | None = None
@@ -337,7 +336,7 @@ class PageQuery(Struct, frozen=True):
 
 
 def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:
-    """The fields to list as a person asked for, and always those that a row needs."""
+    """The fields that a person asked for, plus those that a row always needs."""
     if not projection:
         return None
     names = (*own.names, *more)
@@ -348,5 +347,5 @@ def with_own(projection: Terms | None, own: Own, *more: str) -> Terms | None:
 
 
 def truthy(value: Any) -> bool:
-    """Whether a projection asks for a field by this value."""
+    """Whether a projection includes a field, by this value."""
     return bool(value.python() if isinstance(value, Value) else value)

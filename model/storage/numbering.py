@@ -1,15 +1,15 @@
-"""The source of the next version's number, by a profile's ``numbering``; :func:`promise` tells the promises of each.
+"""How the next version gets its number, by a profile's ``numbering``; :func:`promise` states the guarantees.
 
-``next``: the number read, plus one; the unique index or the guard lets only one writer have it.
-``loop``: as ``next``; an edit that names no base is made again on the newest version where somebody was faster.
-``time``: the clock in milliseconds, and always later than the version read; clocks that disagree make long jumps.
-``counter:db.collection``: a document ``{_id: <id>, seq: n}`` for each document hands out numbers; a writer that dies or
-loses leaves a gap.
+``next``: the number read, plus one; the unique index or the guard lets only one writer have it. ``loop``: as
+``next``, but an edit that names no base is repeated on the newest version if somebody was faster. ``time``: the clock
+in milliseconds, and always later than the version read; clocks that disagree make long jumps.
+``counter:db.collection``: a document ``{_id: <id>, seq: n}`` per document hands out numbers; a writer that fails
+leaves a gap.
 
-Where a version is a document of its own, clock and counter do not keep writers apart: two that began from one version
-would get two numbers, both inserts would go through, and the higher would hide the lower. There the version that is
-followed is marked first with the number of the one to come (:func:`claimed`): whoever marks it decides, all others who
-began there insert under the same number, and the unique index lets one of them in.
+If each version is a document, clock and counter do not separate writers: two that started from one version would get
+two numbers, both inserts would succeed, and the higher would hide the lower. So the version read is first marked with
+the number of the next one (:func:`claimed`). Whoever sets the mark decides; all others who started there insert with
+the same number, and the unique index accepts one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MILLISECOND = dt.timedelta(milliseconds=1)
 
 
 def promise(profile: CollectionProfile, own_documents: bool) -> str:
-    """A few sentences on how versions of a collection get their numbers, with the promises and limits of that."""
+    """A few sentences on how a collection's versions get their numbers, and what that guarantees."""
     said = WAYS[profile.numbering.partition(":")[0]]
     if own_documents and not decides(profile, None):
         said += MARKED.format(claim=f"{profile.token}_next") if profile.token else UNMARKED
@@ -52,7 +52,7 @@ def first(profile: CollectionProfile, now: dt.datetime) -> Value:
 
 
 def following(base: Value | None, profile: CollectionProfile, now: dt.datetime) -> Value:
-    """The version after ``base``, before any counter is asked; raises ``Refused`` where ``base`` is no version."""
+    """The number after ``base``, before a counter is asked; raises ``Refused`` if ``base`` is not a version number."""
     if base is None or version_damage(base):
         what = "has none" if base is None else f"is a {base.kind}"
         raise Refused(f"A version is a whole number or a date, and this document's {what}; mend that first.")
@@ -71,21 +71,22 @@ def following(base: Value | None, profile: CollectionProfile, now: dt.datetime) 
 
 
 def decides(profile: CollectionProfile, base: Value | None) -> bool:
-    """Whether the number itself keeps writers apart: it follows from the base alone."""
+    """Whether the number alone separates writers, because it follows from the base."""
     return profile.numbering in ("next", "loop") and (base is None or base.type != c.DATE)
 
 
 def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str, number: Callable[[], Value]) -> Value:
-    """The number of the version that follows ``base``: the one it is marked with, else ``number``, and so marked.
+    """The number of the version after ``base``: the one with which it is marked, else ``number``, which becomes the
+    mark.
 
-    A mark is set where there is none and never changed, so that one which lands late does no harm either.
+    An existing mark is never changed, so a mark that arrives late does no harm.
     """
     physical = physical_id(base)
     where = unchanged(base, names)
     for _ in range(TRIES):
         raw = next(iter(server.find(ns, where, limit=1)), None)
         if raw is None:
-            return number()  # it is gone, or another: the writer will see that
+            return number()  # it is gone or changed: the write itself will detect that
         if (there := c.get(raw, (claim,))) is not None:
             return there
         drawn = number()
@@ -98,7 +99,7 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
 
 
 def marking(ns: str, physical: Value, where: Terms, claim: str, number: Value) -> Write:
-    """The write that marks a version with the number of the next one, if it is not marked."""
+    """The write that marks a version with the next one's number, unless it has a mark."""
     body = {"$set": {claim: number}}
     return Write(
         ns, "update", by_id(physical) | dict(where) | exact(claim, None), body, "the number of the next version"
@@ -106,7 +107,7 @@ def marking(ns: str, physical: Value, where: Terms, claim: str, number: Value) -
 
 
 def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -> tuple[Value, Write | None]:
-    """The number that the profile's counter would hand out now, and the write that draws it; None without a counter."""
+    """The number that the profile's counter would give now, and the write that draws it; None without a counter."""
     ns = profile.numbering.removeprefix("counter:")
     wanted = number_of(proposed)
     if ns == profile.numbering or proposed.type == c.DATE or wanted is None:
@@ -124,9 +125,10 @@ def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value
 
 
 def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -> Value:
-    """The number that the profile's counter hands out, never below ``proposed``; that itself without a counter.
+    """The next number of the profile's counter, at least ``proposed``; ``proposed`` itself without a counter.
 
-    Each number goes to one writer: the counter moves by a guarded write, and one in doubt is left unused.
+    Each number goes to one writer: the counter moves by a guarded write. A number whose write is in doubt is never
+    used.
     """
     for _ in range(TRIES):
         drawn, write = drawing(server, profile, id, proposed)
@@ -143,7 +145,7 @@ def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -
 
 
 class VersionPlace(NamedTuple):
-    """A collection with stored versions, the path that names the document in each, and what else tells them."""
+    """A collection of stored versions, the path of the document's id in each, and what else identifies them."""
 
     ns: str
     id: str

@@ -1,4 +1,4 @@
-"""The ways in which versions get their numbers, told to people."""
+"""Descriptions of the ways to number versions, for people."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ WAYS = {
     "time": "The clock of whoever writes, in milliseconds, and always later than the version read. It tells when, and "
     "not how many: a version that is lost does not show. A clock that is ahead draws all later versions ahead with it.",
 }
-"""What each way of numbering promises and what it cannot, for people."""
+"""What each way of numbering guarantees and what it cannot, for people."""

@@ -1,4 +1,4 @@
-"""The outcome of a write, for its sender: applied, refused, conflict or unknown, each in one sentence."""
+"""The outcome of a write, for its sender: applied, refused, conflict or unknown, each as one sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.values.canonical import Value
 
 
 class Outcomes:
-    """The outcomes of one collection's writes; where a write met another state, the document is read to say which."""
+    """The outcomes of one collection's writes; after a conflict the document is read to describe it."""
 
     def __init__(
         self,
@@ -29,16 +29,16 @@ class Outcomes:
         bears: Callable[[bytes, ObjectId], bool],
         made: Callable[[bytes], Version] | None = None,
     ) -> None:
-        """``read`` gives the current version, ``bears`` tells whether a stored document carries a token.
+        """``read`` returns the current version; ``bears`` says whether a stored document has a token.
 
-        ``made`` gives the current version of a stored document, where that is all it takes.
+        ``made`` converts a stored document to its current version, if nothing else is needed for that.
         """
         self._ns, self._read, self._bears, self._made = ns, read, bears, made
 
     # --- a swap
 
     def swapped(self, end: End, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None) -> Outcome:
-        """The outcome of the write that decides a swap from ``base`` to ``content``, the new version ``v``."""
+        """The outcome of the write that decides a swap from ``base`` to ``content`` as version ``v``."""
         if end.kind == "applied":
             did = "Created" if base.deleted else "Saved"
             said = f"{did} as {version_name(v)}." if v is not None else f"{did}."
@@ -52,12 +52,13 @@ class Outcomes:
             if met.kind == "conflict":
                 return met
             if not end.retried and end.reply is not None and end.reply.duplicate:
-                # The unique index said no, not a guard: who has the number cannot be read yet, or no more.
+                # The unique index refused, not a guard: the version with this number is not readable yet, or not any
+                # more.
                 said = f"Somebody else has written {version_name(v)} of {id_name(id)}; nothing was written."
                 return Outcome("conflict", self._ns, id, said)
             if not end.retried:
                 return met
-            # A document deleted before the second try is put back by now, to the byte: the first try may still arrive.
+            # Deleted before the second try and put back since, byte for byte: the first try may still arrive.
             end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the edit may arrive.")
         if end.kind == "unknown":
             detail = _joined(EDIT_IN_DOUBT, end.sentence)
@@ -65,7 +66,7 @@ class Outcomes:
         return Outcome("refused", self._ns, id, end.sentence)
 
     def _left(self, end: End) -> Version | None:
-        """The version as the answer to the write brought it; None where it did not."""
+        """The version in the reply to the write; None if the reply has none."""
         stored = end.reply.stored if end.reply is not None else None
         if self._made is None or stored is None:
             return None
@@ -75,7 +76,7 @@ class Outcomes:
             return None
 
     def _read_back(self, id: Value, stamp: Stamp, v: Value | None) -> Version | None:
-        """The version just written, as the server stored it; None where it cannot be read or is overtaken already."""
+        """The version just written, as the server stored it; None if it cannot be read or is already replaced."""
         try:
             now = self._read(id)
         except Refused:
@@ -85,7 +86,7 @@ class Outcomes:
         return now if self._bears(now.raw, stamp.token) or (v is not None and now.v == v) else None
 
     def conflict(self, id: Value, base: Version) -> Outcome:
-        """The outcome of a swap that met another state than ``base``, or a server that cannot evaluate the guard."""
+        """The outcome of a swap that found another state than ``base``, or whose guard the server cannot evaluate."""
         try:
             now = self._read(id)
         except NotFound:
@@ -106,25 +107,25 @@ class Outcomes:
         return Outcome("conflict", self._ns, id, moved)
 
     def hindered(self, id: Value, base: Version, sentence: str) -> Outcome:
-        """The outcome of a swap that another document hinders; a conflict where the base has gone besides."""
+        """The outcome of a swap that another document prevents; a conflict if the base is no longer current either."""
         met = self.conflict(id, base)
         return met if met.kind == "conflict" else self.refused(id, sentence)
 
     def refused(self, id: Value, sentence: str) -> Outcome:
-        """The outcome of a write that was not sent, or that the server turned away."""
+        """The outcome of a write that was not sent, or that the server rejected."""
         return Outcome("refused", self._ns, id, sentence)
 
     # --- a new document
 
     def taken(self, id: Value) -> Outcome:
-        """The outcome of a creation under an id that exists."""
+        """The outcome of creating a document whose id exists."""
         return self.refused(id, f"There is a document {id_name(id)} already; choose another id.")
 
     def created(self, end: End, id: Value, v: Value | None, stamp: Stamp) -> Outcome:
         """The outcome of the insert that decides a creation.
 
-        One that found its id taken only when it was tried again may have been there and be deleted by now, or may still
-        arrive once the other document is deleted: that is unknown.
+        Unknown if only a second try found the id taken: the first may have been applied and deleted since, or may
+        still arrive once the other document is deleted.
         """
         if end.kind == "applied":
             said = f"Created as {version_name(v)}." if v is not None else "Created."
@@ -141,7 +142,7 @@ class Outcomes:
     # --- a delete
 
     def buried(self, end: End, id: Value, base: Version, stamp: Stamp, v: Value | None) -> Outcome:
-        """The outcome of the insert of a tombstone, the version ``v`` after ``base``."""
+        """The outcome of inserting a tombstone as version ``v`` after ``base``."""
         if end.kind == "applied":
             said = (
                 f"{id_name(id)} is deleted as {version_name(v)}. All its versions stay; restore one to bring it back."
@@ -159,7 +160,7 @@ class Outcomes:
             met = self.conflict(id, base)
             if met.kind == "conflict" or not end.retried:
                 return met
-            # Deleted before the second try, and put back by now, to the byte: the first try may still arrive.
+            # Deleted before the second try and put back since, byte for byte: the first try may still arrive.
             end = replace(end, kind="unknown", sentence=f"{id_name(id)} is as it was read, and the delete may arrive.")
         if end.kind == "unknown":
             return self._delete_in_doubt(end, id, stamp)
@@ -177,11 +178,11 @@ def _joined(*sentences: str) -> str:
 def put_back(
     server: Port, profile: CollectionProfile, removed: Sequence[tuple[str, bytes]], unique: tuple[str, ...]
 ) -> Outcome:
-    """Insert again every (ns, stored document) that a delete removed; ``conflict`` where the id is taken by now.
+    """Insert every (ns, stored document) that a delete removed; ``conflict`` if the id is taken.
 
-    In doubt a document that is there with just these bytes counts as ours. Documents that are there are left alone.
-    Where only some of several documents could be put back, that is ``unknown``, and another try goes on. ``unique``
-    names the fields of the index by which, beside ``_id``, a place is taken.
+    Existing documents stay; in doubt, one with exactly these bytes counts as ours. ``unknown`` if only some of
+    several could be put back; another try continues. ``unique`` names the fields, besides ``_id``, whose values must
+    be free.
     """
     key: Value | None = None
     for done, (ns, raw) in enumerate(removed):

@@ -1,4 +1,4 @@
-"""Histories in miniature, where every version is a document of its own: by the keys alone as far as that goes."""
+"""Histories in miniature for layouts with one document per version, from keys alone if possible."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def outlines(
     checked: bool = True,
     claim: str = "",
 ) -> Iterator[Outline]:
-    """The outline of each document; a version that carries a hash is read whole, as only that can be checked.
+    """The outline of each document; a version with a hash is read completely, to check the hash.
 
-    With a ``flag`` the versions that carry it are counted: exactly the newest should. Without ``checked`` hashes are
-    left alone. ``claim`` is the field that tells a version's next number.
+    ``flag`` counts the versions that carry it: only the newest should. ``checked=False`` ignores hashes. ``claim`` is
+    the field for the next version's number.
     """
     if not checked:
         profile = replace(profile, hash="")
@@ -49,7 +49,7 @@ def outlines(
 
 
 def flag_health(versions: Sequence[Version], flagged: Sequence[Value | None]) -> str:
-    """The damage of a document's flags, in a few words; ``versions`` come newest first."""
+    """What is wrong with a document's flags, in a few words; ``versions`` come newest first."""
     if not versions or (len(flagged) == 1 and flagged[0] == versions[0].v):
         return ""
     if not flagged:

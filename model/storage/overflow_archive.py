@@ -1,8 +1,7 @@
-"""Versions of ``embedded`` documents that were too long for one document: rows of a second collection.
+"""Versions of ``embedded`` documents that became too long for one document: rows of a second collection.
 
-A row is like that of an archive: ``_id`` of its own, the document's id, then the version as it stood in the array, in
-its order. It is asked for only where a document lacks versions below those that it holds, so it costs nothing
-elsewhere.
+A row is like one of an archive: its own ``_id``, the document's id, then the version as it stood in the array. It is
+read only if a document lacks versions below those that it holds, so other documents cost nothing extra.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ SUFFIX = "_history"
 
 
 def place(profile: CollectionProfile) -> str:
-    """The ns of the rows: the one that the profile states, else the collection's name with ``_history``."""
+    """The ns of the rows: stated in the profile, else the collection's name plus ``_history``."""
     return profile.archive or f"{profile.ns}{SUFFIX}"
 
 
 def own(profile: CollectionProfile) -> Own:
-    """The fields of a row that are no content."""
+    """The fields of a row that are not content."""
     return Own(profile.archive_id, profile.version, *stamp_names(profile))
 
 
@@ -36,7 +35,7 @@ def is_row(raw: bytes, profile: CollectionProfile) -> bool:
 
 
 def rows(server: Port, profile: CollectionProfile, id: Value, v: Value | None = None) -> Iterator[bytes]:
-    """The rows of a document, of one version on request; none where they may not be read."""
+    """The rows of a document, or of one version; none if they may not be read."""
     wanted = {profile.archive_id: {"$eq": id}} | ({} if v is None else {profile.version: {"$eq": v}})
     try:
         for raw in server.find(place(profile), wanted):
@@ -47,7 +46,7 @@ def rows(server: Port, profile: CollectionProfile, id: Value, v: Value | None = 
 
 
 def numbers(server: Port, profile: CollectionProfile, id: Value) -> set[int]:
-    """The numbers of a document's rows; contents are not read."""
+    """The numbers of a document's rows, without reading contents."""
     shown = {profile.archive_id: 1, profile.version: 1}
     found: set[int] = set()
     try:
@@ -61,7 +60,7 @@ def numbers(server: Port, profile: CollectionProfile, id: Value) -> set[int]:
 
 
 def versions(server: Port, profile: CollectionProfile, id: Value, below: int) -> Iterator[Version]:
-    """The versions that were moved out, newest first, below a number."""
+    """The versions that were moved out and are below a number, newest first."""
     found: dict[int, Version] = {}
     for raw in rows(server, profile, id):
         made = version_of(raw, profile)

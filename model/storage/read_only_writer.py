@@ -1,4 +1,4 @@
-"""How a layout that is only read answers whoever wants to write: each time with the reason, in one sentence."""
+"""The writer of layouts that are only read: it answers every request with the reason, one sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.values.canonical import Value
 
 
 class ReadOnlyWriter:
-    """The writer of a collection in which nothing is written; ``reason`` says why, and what to do instead."""
+    """The writer of a collection that is never written; ``reason`` says why, and what to do instead."""
 
     def __init__(self, ns: str, reason: str, read: Callable[[Value], Version]) -> None:
         self.reason = reason
@@ -24,16 +24,16 @@ class ReadOnlyWriter:
 
     @property
     def outcomes(self) -> Outcomes:
-        """What the sender of a write is told."""
+        """The outcomes that the sender of a write is told."""
         return self._outcomes
 
     @property
     def unique(self) -> tuple[str, ...]:
-        """None: nothing is inserted."""
+        """Empty: nothing is inserted."""
         return ()
 
     def hindrance(self, base: Version) -> str:
-        """The reason: no version can follow any."""
+        """The reason why no version can follow."""
         return self.reason
 
     def refuse(self) -> NoReturn:
@@ -41,63 +41,63 @@ class ReadOnlyWriter:
         raise Refused(self.reason)
 
     def missing_index(self, remembered: bool = False) -> str | None:
-        """None: no index would let anybody write."""
+        """None: no index would make the collection writable."""
         return None
 
     def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
-        """None: whoever writes otherwise looks there."""
+        """None: only those who can write have to look."""
         return None
 
     def create_index(self) -> None:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def first_number(self, id: Value, stamp: Stamp) -> Value | None:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def prepared(self, id: Value, base: Version) -> Outcome | None:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def occupied(self, id: Value) -> bool:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def ended(self, id: Value) -> Version | None:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def undeletable(self, base: Version) -> str:
-        """The reason: nothing is deleted."""
+        """The reason why nothing is deleted."""
         return self.reason
 
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
-        """Nothing is ever removed."""
+        """Empty: nothing is ever removed."""
         return ()
 
     def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def all_stored(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
-        """Nothing is ever removed."""
+        """Empty: nothing is ever removed."""
         return ()
 
     def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
-        """Refused."""
+        """Raise ``Refused``."""
         self.refuse()
 
     def stands(self, raw: bytes) -> bool | None:

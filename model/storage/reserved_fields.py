@@ -1,4 +1,4 @@
-"""The fields of a stored document that a layout keeps for itself, apart from its users' content."""
+"""The fields of a stored document that belong to the layout rather than to the users' content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INT64_MAX = 2**63 - 1
 
 
 class Own(Struct, frozen=True, dict=True):
-    """The top-level names that a layout keeps for itself in one kind of document; "" names nothing."""
+    """The top-level names that belong to the layout in one kind of document; "" names nothing."""
 
     id: str
     version: str = ""
@@ -38,21 +38,21 @@ class Own(Struct, frozen=True, dict=True):
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names that the layout keeps for itself, ``_id`` included."""
+        """All names that belong to the layout, including ``_id``."""
         return frozenset(self.kept)
 
     def holds(self, *names: str) -> bool:
-        """Whether all of some names are among these; "" names nothing."""
+        """Whether all of some names belong to the layout; "" names nothing."""
         return self.names.issuperset(filter(None, names))
 
     @cached_property
     def kept(self) -> tuple[str, ...]:
-        """These names in an order of their own, as a walk over a document takes them."""
+        """The layout's names as a tuple, for a walk over a document."""
         named = (self.id, self.version, self.token, self.hash, self.at, self.author, self.reason)
         return tuple(dict.fromkeys(filter(None, ("_id", *named, *self.others))))
 
     def stamped(self, stamp: Stamp) -> dict[str, Value | None]:
-        """What a write brings along beside number and hash: None takes out what it cannot say."""
+        """The fields that a write sets besides number and hash; None removes a field for which there is no value."""
         told = (
             (self.token, stamp.token),
             (self.at, stamp.at),
@@ -71,22 +71,23 @@ class Own(Struct, frozen=True, dict=True):
 
 
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
-    """The own names by a profile; ``id`` and ``version`` replace its names for these."""
+    """The own names for a profile; ``id`` and ``version`` override the profile's."""
     v = profile.version if version is None else version
     kept = (*filter(None, others), *profile.lock_names, *profile.id_parts)
     return Own(id or profile.id, v, *stamp_names(profile), kept)
 
 
 def stamp_names(profile: CollectionProfile) -> tuple[str, str, str, str, str]:
-    """The names of token, hash, time, author and reason, as far as these stand beside the content."""
+    """The names of token, hash, time, author and reason, without those that belong to the content."""
     signed = ("", "") if profile.seals_author else (profile.author, profile.reason)
     return profile.token, profile.hash, profile.at, *signed
 
 
 def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[str, Value | None]) -> bytes:
-    """The stored document for a content: the layout's own fields where ``base`` has them, with new values.
+    """The stored document for a content: the layout's own fields stay where ``base`` has them, with new values.
 
-    ``values`` replaces own fields, None takes one out; those that ``base`` lacks come last, but ``_id`` first.
+    ``values`` sets own fields; None removes one. Those that ``base`` lacks are appended, except ``_id``, which comes
+    first.
     """
     behind: dict[str | None, list[tuple[str, Value]]] = {}
     seen: set[str] = set()
@@ -114,7 +115,7 @@ def compose(base: bytes, own: Collection[str], content: bytes, values: Mapping[s
 
 
 def number_of(v: Value | None) -> int | None:
-    """The number that a version counts as: "3" and 3.0 count as 3. None where it is none that an Int64 holds."""
+    """The number that a version counts as: "3" and 3.0 count as 3. None if it does not fit Int64."""
     if v is None:
         return None
     if v.type in WHOLE_NUMBERS:
@@ -133,26 +134,26 @@ def _whole(number: float) -> int | None:
 
 
 def place_of(v: Value | None) -> int | None:
-    """The place of a version in the order of versions: its number, or a date's milliseconds."""
+    """A version's position among versions: its number, or a date's milliseconds."""
     if v is not None and v.type == c.DATE:
         return int.from_bytes(v.data, "little", signed=True)
     return number_of(v)
 
 
 def same_version(a: Value, b: Value | None) -> bool:
-    """Whether two versions are the same, as values or as the numbers that they count as."""
+    """Whether two versions are equal, as values or as the numbers that they count as."""
     return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
 
 
 def whole_number(number: int, like: Value | None = None) -> Value:
-    """A version number as BSON: Int64 where ``like`` is one or Int32 is too small."""
+    """A version number as BSON: Int64 if ``like`` is one or Int32 is too small."""
     if abs(number) > INT32_MAX or (like is not None and like.type == c.INT64):
         return Value(c.INT64, number.to_bytes(8, "little", signed=True))
     return Value(c.INT32, number.to_bytes(4, "little", signed=True))
 
 
 def version_damage(v: Value | None) -> str:
-    """The damage of a version's type, in a few words; "" for a sound one."""
+    """What is wrong with a version's type, in a few words; "" if nothing is."""
     if v is None:
         return "has no version"
     if v.type in WHOLE_NUMBERS or v.type == c.DATE:
@@ -164,7 +165,7 @@ def version_damage(v: Value | None) -> str:
 
 
 def time_of(value: Value | None) -> dt.datetime | None:
-    """The time in a Date or an ObjectId, UTC; None for other types and for years that nobody means."""
+    """The time in a Date or an ObjectId, UTC; None for other types and for implausible years."""
     if value is None or value.type not in (c.DATE, c.OBJECT_ID):
         return None
     if value.type == c.OBJECT_ID:
@@ -182,7 +183,7 @@ def date(when: dt.datetime) -> Value:
 
 
 def unreadable(raw: bytes) -> str:
-    """Why a document does not decode or would not survive a round trip, in a few words; "" where it would."""
+    """Why a document cannot be decoded, or would change in a round trip, in a few words; "" if neither."""
     if c.walker is not None and c.walker.survives(raw):
         return ""
     try:
@@ -192,7 +193,8 @@ def unreadable(raw: bytes) -> str:
     try:
         if len(bson.encode(decoded, codec_options=c.FORGIVING)) == len(raw):
             return ""
-        # Some types come back in another length and lose nothing here, where bytes are never decoded to be written.
+        # Some types change their length in a round trip. That loses nothing: decoded bytes are never written back
+        # here.
         return _repeated(Value(c.OBJECT, raw))
     except (bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
         pass
@@ -203,9 +205,9 @@ def unreadable(raw: bytes) -> str:
 
 
 def legible(raw: bytes) -> dict[str, Value]:
-    """The fields of a document by name, the first of each; of one that is damaged those before the damage.
+    """The fields of a document by name, the first of each; of a damaged one those before the damage.
 
-    So a document that is broken somewhere still has its id, by which it can be listed, opened and looked at.
+    So a broken document still has its id, by which it can be listed, opened and examined.
     """
     found: dict[str, Value] = {}
     with suppress(Unreadable):
@@ -215,7 +217,7 @@ def legible(raw: bytes) -> dict[str, Value]:
 
 
 def legible_field(raw: bytes, name: str) -> Value | None:
-    """A top-level field, as far as the document can be read."""
+    """A top-level field; None if it is missing or the document cannot be read that far."""
     try:
         return c.get(raw, (name,)) if name else None
     except Unreadable:
@@ -260,16 +262,16 @@ def made_version(
     v: Value | None = None,
     counted: bool = True,
 ) -> Version:
-    """A stored document as a version, with its time, author, reason and hash, and its damage.
+    """A stored document as a version, with its time, author, reason, hash and damage.
 
-    ``times`` are the names whose ObjectId tells when it was written, where the profile names no field; ``counted``
-    is False where there are no version numbers. Bytes that are no BSON make a damaged version without content.
+    ``times`` are fields whose ObjectId tells when it was written, if the profile names no field for that; ``counted``
+    is False without version numbers. Bytes that are not BSON make a damaged version without content.
     """
     try:
         top, content = own.parted(raw)
         if not own.holds(profile.author, profile.reason, *times):
-            top = dict(reversed(c.fields(raw)))  # the first of duplicate names counts
-            top.pop("", None)  # a name that is not stated is no name
+            top = dict(reversed(c.fields(raw)))  # reversed, because the first of duplicate names counts
+            top.pop("", None)  # "" means that the profile names no such field
         v = v if v is not None else top.get(own.version)
         author, reason = (top.get(name) for name in (profile.author, profile.reason))
         at = time_of(top.get(own.at))
@@ -307,7 +309,7 @@ _BLANK = Version(None, None, None, "none", "missing", False, None, None)
 
 
 def words(value: Value | None) -> str | None:
-    """An author or a reason as people read it; of a document its name. None where there is none."""
+    """An author or a reason as people read it; a document's name for a document. None if there is none."""
     if value is None or value.type in (c.NULL, c.UNDEFINED):
         return None
     if value.type == c.STRING:
@@ -333,12 +335,12 @@ def is_tombstone(raw: bytes, own: Own, profile: CollectionProfile) -> bool:
 
 
 def is_marked(raw: bytes, profile: CollectionProfile) -> bool:
-    """Whether a stored version, or the part of it that was read, has the marker."""
+    """Whether a stored version, or a projection of it, has the marker."""
     name = profile.deleted
     return bool(name) and c.name_bytes(name) + b"\x00" in raw and c.get(raw, (name,)) == MARK
 
 
 def says_deleted(content: bytes, profile: CollectionProfile) -> bool:
-    """Whether a content would be read as a tombstone: it is the marker, with at most an author and a reason beside."""
+    """Whether a content would be read as a tombstone: only the marker, perhaps with author and reason."""
     names = {profile.deleted, profile.author, profile.reason}
     return is_marked(content, profile) and all(name in names for name, _ in c.fields(content))

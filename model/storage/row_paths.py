@@ -1,4 +1,4 @@
-"""Paths into rows that other programs write: names joined by dots; a number picks an element of an array."""
+"""Paths into rows of other programs: names separated by dots; a number selects an array element."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from model.values.canonical import Value
 
 
 def value_at(raw: bytes, path: str) -> Value | None:
-    """What stands at a path; "" is the whole document."""
+    """The value at a path, None if missing; "" is the whole document."""
     here: Value | None = Value.document(raw)
     for step in path.split(".") if path else ():
         if here is None:

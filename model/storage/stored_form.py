@@ -1,7 +1,7 @@
-"""A whole history as the documents that a layout keeps it in, for a move to that layout.
+"""A whole history as the documents in which a layout stores it, for a migration to that layout.
 
-Nothing here depends on the time: equal versions give equal bytes, so that moving them again changes nothing. A version
-document's ``_id`` is made of its time, its document's id and its number.
+Nothing here depends on the current time: equal versions give equal bytes, so migrating again changes nothing. The
+``_id`` of a version's document is derived from its time, its document's id and its number.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ FIRST = Value.of(1)
 
 
 def key(id: Value, version: Version, v: Value) -> Value:
-    """The ``_id`` of a version's document: an ObjectId with its time, else made of the document's id and the number.
+    """The ``_id`` of a version's document: an ObjectId with its time, else derived from the document's id and the
+    number.
 
-    The one version of a document without numbers changes its time with its content, and keeps its ``_id``.
+    The only version of a document without numbers changes its time with its content, so its ``_id`` uses no time.
     """
     said = bytes([id.type, v.type]) + id.data + v.data
     found = _timed(version, said) if version.v == v else None
@@ -35,13 +36,13 @@ def key(id: Value, version: Version, v: Value) -> Value:
 
 
 def _token(id: Value, version: Version, v: Value) -> Value:
-    """The token of a version, made of its content too, so that a change in place does not pass for ours."""
+    """The token of a version. It depends on the content, so that a later change in place is not taken for ours."""
     said = b"token" + bytes([id.type, v.type]) + id.data + v.data + (version.content or c.EMPTY)
     return _timed(version, said) or Value.of(hashlib.sha256(said).digest()[:12])
 
 
 def _timed(version: Version, said: bytes) -> Value | None:
-    """An ObjectId with the version's time; None where that is not known, for a made-up one would be shown."""
+    """An ObjectId with the version's time; None if that is unknown, because an invented time would be displayed."""
     seconds = calendar.timegm(version.at.utctimetuple()) if version.at is not None else -1
     if not 0 <= seconds < 2**32:
         return None
@@ -49,14 +50,14 @@ def _timed(version: Version, said: bytes) -> Value | None:
 
 
 def lasting_key(id: Value) -> Value:
-    """The ``_id`` of a document that stays while its versions change, where the profile keeps the id elsewhere."""
+    """The ``_id`` of a document that remains while its versions change, if the profile's id is another field."""
     return Value.document(c.document([("of", id)]))
 
 
 def stamps(
     profile: CollectionProfile, id: Value, version: Version, v: Value, numbered: bool = True
 ) -> list[tuple[str, Value]]:
-    """Version, token, time, author, reason and hash of a version, as far as they are named and known."""
+    """Version, token, time, author, reason and hash of a version, as far as named and known."""
     found = [(profile.version, v)] if numbered and profile.version else []
     if profile.token:
         found.append((profile.token, _token(id, version, v)))
@@ -71,9 +72,9 @@ def stamps(
 
 
 def content_of(version: Version, own: Collection[str]) -> bytes:
-    """The content of a version; raises ``Refused`` where there is none, or where it uses a name of the layout's own.
+    """The content of a version; raises ``Refused`` if it has none, or if it uses one of the layout's own names.
 
-    So it does for a tombstone, which only a layout with a document for every version can hold.
+    Also refuses a tombstone, which only layouts with a document for every version can store.
     """
     if version.deleted:
         raise Refused(
@@ -93,7 +94,7 @@ def content_of(version: Version, own: Collection[str]) -> bytes:
 
 
 def numbers(versions: Sequence[Version]) -> list[Value]:
-    """The versions' numbers; those of documents without numbers are counted from 1. Raises ``Refused`` for repeats."""
+    """The versions' numbers, counted from 1 if documents have none. Raises ``Refused`` for duplicates."""
     if any(each.v is None or each.v.type not in (c.INT32, c.INT64, c.DATE) for each in versions):
         if len(versions) > 1:
             raise Refused("Its versions are no whole numbers; mend that first.")
@@ -105,7 +106,7 @@ def numbers(versions: Sequence[Version]) -> list[Value]:
 
 
 def made(pairs: Sequence[tuple[str, Value]], content: bytes) -> bytes:
-    """The stored document; raises ``Refused`` where it is too large."""
+    """The stored document; raises ``Refused`` if it is too large."""
     raw = c.document([*pairs, *c.fields(content)])
     check_size(raw)
     return raw

@@ -1,4 +1,4 @@
-"""The writes that make one version of the one before it."""
+"""The writes that turn one version into the next."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from msgspec import Struct, field
 from model.server.retry import Write
 
 Made: TypeAlias = Callable[[], bytes]
-"""The stored document that a write makes, put together for whoever asks: few do."""
+"""Makes the stored document that a write produces; called only if somebody needs it."""
 
 
 class SwapSteps(Struct, frozen=True, dict=True):
-    """The writes of a swap in order: one of them decides, the others go before it or clean up behind it."""
+    """The writes of a swap in order: one decides, some precede it, some clean up after it."""
 
     decides: Write
     made: Made
     before: tuple[Write, ...] = ()
     after: tuple[Write, ...] = ()
     repeatable: bool = True
-    """Whether the deciding write may be sent again in doubt: its guard tells a base that has come back from one that
-    never left."""
+    """Whether the deciding write may be repeated in doubt: its guard distinguishes a base that was replaced and put
+    back from one that never changed.
+    """
 
     @cached_property
     def makes(self) -> bytes:
-        """The stored document that the deciding write makes."""
+        """The stored document that the deciding write produces."""
         return self.made()
 
     @property
@@ -43,7 +44,7 @@ def _now() -> dt.datetime:
 
 
 class Stamp(Struct, frozen=True, dict=True):
-    """A write's token, time, author and reason (where the profile names fields for these)."""
+    """A write's token, time, author and reason (if the profile names fields for these)."""
 
     token: ObjectId = field(default_factory=ObjectId)
     author: str | None = None
@@ -52,5 +53,5 @@ class Stamp(Struct, frozen=True, dict=True):
 
     @cached_property
     def row(self) -> ObjectId:
-        """The `_id` of a further document that the write makes."""
+        """The `_id` of a second document that the write inserts."""
         return ObjectId()

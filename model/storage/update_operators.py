@@ -1,9 +1,9 @@
-"""An edit as a write: operators for just the changes, else a replacement, else a pipeline.
+"""An edit as a write: operators for the changes alone, else a replacement, else a pipeline.
 
-Operators leave fields alone that they do not name, so that one which an unversioned writer bumps in the same document
-survives. They cannot express every edit: the order of present fields stays, new ones go to the end, and several new
-ones in one document are added in an order of the server's own (by name, since MongoDB 5). Other edits write the
-document whole, and are then guarded by the whole content that was read.
+Operators leave other fields alone, so a field that an unversioned writer changes in this document survives. They
+cannot express every edit: existing fields keep their order, new ones go to the end, and several new ones in a
+document are added in the server's order (by name, since MongoDB 5). Other edits write the whole document, and are
+guarded by the whole content that was read.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from model.values.leaves import addressable
 
 UNSET = Value.of("")
 GUARDED = 64 << 10
-"""Bytes of old values that an edit by operators is guarded by beside version and token; larger ones are left out."""
+"""The most bytes of old values that guard an edit by operators besides version and token; larger values are omitted."""
 
 
 class Operators(Struct, frozen=True):
-    """The values that an edit sets and unsets, by dotted path, and those before (None: nothing)."""
+    """The values that an edit sets and unsets, by dotted path, and the old values (None: missing)."""
 
     sets: dict[str, Value]
     unsets: tuple[str, ...]
     before: dict[str, Value | None]
 
     def body(self, others: Mapping[str, Value | None], prefix: str = "") -> dict[str, Any]:
-        """The update document; ``others`` are set too, None unsets them; ``prefix`` goes before each path."""
+        """The update document; ``others`` are added, None unsets; ``prefix`` precedes each path."""
         sets = self.sets | {path: value for path, value in others.items() if value is not None}
         unsets = [*self.unsets, *(path for path, value in others.items() if value is None)]
         body: dict[str, Any] = {"$set": {f"{prefix}{path}": value for path, value in sets.items()}} if sets else {}
@@ -44,7 +44,7 @@ class Operators(Struct, frozen=True):
         return body
 
     def guard(self, prefix: str = "") -> dict[str, Any]:
-        """The clauses that the values to replace are still as they were read; large ones are left out."""
+        """The clauses that replaced values are still as they were read; large values are omitted."""
         clauses: dict[str, Any] = {}
         room = GUARDED
         for path, value in self.before.items():
@@ -55,10 +55,10 @@ class Operators(Struct, frozen=True):
 
 
 def operators(old: bytes, new: bytes, retypes: bool = False) -> Operators | None:
-    """The operators that make ``new`` of ``old`` exactly; None where there are none.
+    """The operators that turn ``old`` into exactly ``new``; None if there are none.
 
-    A change between numbers that are equal, such as 1 to 1.0, has none that can be sent: there are servers that keep
-    the old one, and none says beforehand that it does. ``retypes`` names it all the same.
+    A change between equal numbers, such as 1 to 1.0, cannot be sent: some servers keep the old number, and none says
+    so beforehand. ``retypes`` includes it nevertheless.
     """
     sets: dict[str, Value] = {}
     unsets: list[str] = []
@@ -104,7 +104,7 @@ def _compare(
 
 
 def _pairs(old: bytes, new: bytes) -> tuple[list[tuple[str, Value]], list[tuple[str, Value | None, Value]]] | None:
-    """The fields that go, and those that differ or come, with both values; None where the order cannot be kept."""
+    """The removed fields, and the changed or new ones with both values; None if the order cannot be kept."""
     if c.walker is not None and (walked := c.walker.changed(old, 0, new, 0)) is not None and walked[1]:
         return [], [
             (c.name_of(name), Value(was, old[a:b]), Value(now, new[start:stop]))
@@ -113,7 +113,7 @@ def _pairs(old: bytes, new: bytes) -> tuple[list[tuple[str, Value]], list[tuple[
     was, now = c.fields(old), c.fields(new)
     old_values, new_values = dict(was), dict(now)
     if len(old_values) != len(was) or len(new_values) != len(now):
-        return None  # a name twice: no path can say which
+        return None  # a duplicate name: no path can tell which is meant
     kept = [name for name, _ in was if name in new_values]
     added = [name for name, _ in now if name not in old_values]
     if [name for name, _ in now] != kept + added or not _order_is_kept(added):
@@ -123,7 +123,7 @@ def _pairs(old: bytes, new: bytes) -> tuple[list[tuple[str, Value]], list[tuple[
 
 
 def _reachable(name: str, prefix: str) -> bool:
-    # "a.0" is a field of a document and an element of an array; only the top is a document for certain.
+    # "a.0" can be a field of a document or an element of an array; only the top level is certainly a document.
     return addressable(name) and not (prefix and name.isdigit())
 
 
@@ -137,7 +137,7 @@ def _order_is_kept(added: list[str]) -> bool:
 
 
 def dotted(name: str) -> Refused:
-    """The refusal of a document with such a name on a server that cannot tell it from a path.
+    """The refusal of a document with such a name, on a server that mistakes it for a path.
 
     mongo-java-server applies half of an update to such a document, then fails.
     """
@@ -148,7 +148,7 @@ def dotted(name: str) -> Refused:
 
 
 def equal_numbers(a: Value, b: Value) -> bool:
-    """Whether two values are equal, or differ only in number types, zeros after the point or the sign of zero."""
+    """Whether two values are equal except for number types, zeros after the point and the sign of zero."""
     if a.is_container and a.type == b.type:
         mine, theirs = c.fields(a.data), c.fields(b.data)
         return [n for n, _ in mine] == [n for n, _ in theirs] and all(
@@ -168,13 +168,13 @@ def equal_numbers(a: Value, b: Value) -> bool:
 
 
 class Whole(Struct, frozen=True):
-    """A document written whole: as a replacement, or in a pipeline where a replacement may not hold its names."""
+    """A document written as a whole: as a replacement, or by a pipeline if its names are not allowed in one."""
 
     raw: bytes
 
     @property
     def pipeline(self) -> bool:
-        """Whether a top-level name begins with a dollar, which no replacement may hold."""
+        """Whether a top-level name starts with a dollar, which a replacement must not contain."""
         return any(name.startswith("$") for name, _ in c.fields(self.raw))
 
     @property
@@ -186,13 +186,13 @@ class Whole(Struct, frozen=True):
     def body(self) -> bytes | list[Terms]:
         """The body of the write."""
         if self.pipeline:
-            # Without the ``_id``, which stays: there are servers that store a second one.
+            # Without ``_id``, which stays anyway: some servers would store a second one.
             return [{"$replaceWith": {"$literal": Value.document(c.without(self.raw, ("_id",)))}}]
         return self.raw
 
 
 def check_size(raw: bytes) -> None:
-    """Raise ``Refused`` where a document is larger than any server takes."""
+    """Raise ``Refused`` if a document is too large for every server."""
     if len(raw) > guards.LARGEST:
         raise Refused(
             f"The document would be {len(raw) / (1 << 20):.1f} MB, and a server takes 16 MB at most; make it smaller."
@@ -200,7 +200,7 @@ def check_size(raw: bytes) -> None:
 
 
 def is_surely_taken(*parts: bytes) -> bool:
-    """Whether a document made of all these parts, and of little else, is one that servers take, with room to spare."""
+    """Whether a document made of these parts, and little else, certainly fits a server's limit."""
     return sum(map(len, parts)) < guards.LARGEST // 2
 
 
@@ -208,7 +208,7 @@ def is_surely_taken(*parts: bytes) -> bool:
 
 
 def differences(sent: bytes, stored: bytes, before: bytes) -> str:
-    """One sentence on how the server changed a content that was sent; "" where it stored just that.
+    """One sentence on how the server changed a content; "" if it stored exactly what was sent.
 
     Fields that the edit did not touch (equal in ``before`` and ``sent``) may have been changed by others.
     """
@@ -241,7 +241,7 @@ def _differ(sent: bytes, stored: bytes, before: bytes, prefix: str, other: list[
 
 
 def reordered(a: bytes, b: bytes) -> bool:
-    """Whether two contents differ in the order of fields only, at any depth."""
+    """Whether two contents differ only in the order of fields, at any depth."""
     return a != b and _in_name_order(Value(c.OBJECT, a)) == _in_name_order(Value(c.OBJECT, b))
 
 

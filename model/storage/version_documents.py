@@ -1,4 +1,4 @@
-"""Collections in which every version is a document of its own: finding, listing and telling apart versions."""
+"""Collections with one document per version: finding, listing and comparing versions."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 WHOLE = (c.INT32, c.INT64, c.DATE)
-"""Types of versions that a server sorts by their number or time."""
+"""Types of versions that a server sorts by number or time."""
 
 
 def claim_of(profile: CollectionProfile) -> str:
-    """The field of a version that tells the number of the next one, where numbers alone do not decide."""
+    """The field that marks a version with the next one's number, if numbers alone do not decide; "" without tokens."""
     return f"{profile.token}_next" if profile.token else ""
 
 
 class VersionDocuments:
-    """The stored versions of a collection; ``flag`` names the field by which applications find the newest."""
+    """The stored versions of a collection; ``flag`` is the field by which applications find the newest."""
 
     def __init__(
         self, server: Port, profile: CollectionProfile, own: Own, stored: Stored = "document", flag: str = ""
@@ -57,24 +57,24 @@ class VersionDocuments:
         self.row = RowReader(profile.id, profile.version, (profile.at, "_id", profile.token)).row
 
     def of(self, id: Value, where: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
-        """The stored versions of exactly this document, the highest number first; only those that meet ``where``.
+        """The stored versions of exactly this document that match ``where``, highest number first.
 
-        ``whole`` says that all of them will be read.
+        ``whole`` says that the caller will read all of them.
         """
         return (raw for raw in self._of(id, where, whole) if self._ids.has(raw, id))
 
     def _of(self, id: Value, where: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
-        """The stored versions of a document and of those whose ids a server finds equal: 1 and 1.0 come mixed."""
+        """The stored versions of this document and of all whose ids the server finds equal, such as 1 and 1.0."""
         p = self.profile
         return newest_down(self.server, self.ns, {p.id: {"$eq": id}, **(where or {})}, p.id, p.version, whole)
 
     def of_each(self, ids: Sequence[Value]) -> Iterator[list[bytes]]:
-        """The stored versions of each of these documents, the highest number first, by the order of the ids."""
+        """The stored versions of each of these documents, highest number first, in the order of the ids."""
         p, wanted = self.profile, set(ids)
         found = self.server.find(self.ns, {p.id: {"$in": list(ids)}}, sort={p.id: 1, p.version: 1})
         named = ((id, raw) for raw in found if (id := c.get(raw, (p.id,))) in wanted and id is not None)
         for _, group in groupby(named, key=lambda each: value_key(each[0])):
-            alike: dict[Value, list[bytes]] = {}  # 1 and 1.0 come mixed
+            alike: dict[Value, list[bytes]] = {}  # 1 and 1.0 arrive interleaved
             for id, raw in group:
                 alike.setdefault(id, []).append(raw)
             yield from (rows[::-1] for rows in alike.values())
@@ -101,14 +101,14 @@ class VersionDocuments:
         return is_tombstone(raw, self.own, self.profile)
 
     def newest(self, id: Value) -> bytes:
-        """The stored newest version; one of a wrong type counts by its number. Raises ``NotFound``."""
+        """The newest stored version; a number of a wrong type counts by its value. Raises ``NotFound``."""
         passed: list[bytes] = []
         best: bytes | None = None
         for raw in chain(self._highest(id), self.of(id)):
             v = c.get(raw, (self.profile.version,))
             passed.append(raw)
             if v is not None and v.type in WHOLE:
-                break  # all following ones are lower
+                break  # all that follow are lower
         for raw in passed:
             place = place_of(c.get(raw, (self.profile.version,)))
             if best is None or (place or 0) > (place_of(c.get(best, (self.profile.version,))) or 0):
@@ -118,7 +118,7 @@ class VersionDocuments:
         return best
 
     def _highest(self, id: Value) -> Iterator[bytes]:
-        """The version with the highest number, where that is of a type by which it surely is the newest."""
+        """The version with the highest number, if its type proves that it is the newest."""
         p = self.profile
         for raw in self.server.find(self.ns, {p.id: {"$eq": id}}, sort={p.id: 1, p.version: -1}, limit=1):
             v = c.get(raw, (p.version,))
@@ -126,7 +126,7 @@ class VersionDocuments:
                 yield raw
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The versions by number, and those that are missing."""
+        """The versions by number, with entries for missing ones."""
         rest, found = yield from self._lazily.stretch(self._of(id, whole=contents == "all"), id, bool(contents))
         rest = (raw for raw in rest if self._ids.has(raw, id))
         versions = self._marked(newest_first(map(self.made, rest)), not found)
@@ -137,7 +137,7 @@ class VersionDocuments:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
 
     def _marked(self, versions: Iterator[Version], first: bool) -> Iterator[Version]:
-        """Mark the current version, which is the ``first`` one, and the numbers that are there twice."""
+        """Mark the current version, which is the first if ``first`` is set, and duplicate numbers."""
         before = None
         for version in versions:
             place = place_of(version.v)
@@ -162,7 +162,7 @@ class VersionDocuments:
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
 
     def _below_newest(self, id: Value, v: Value) -> bytes | None:
-        """The stored version of this number where another one stands above it; None where that is not sure."""
+        """The stored version with this number, if another stands above it; None if that is uncertain."""
         p = self.profile
         if v.type not in WHOLE:
             return None
@@ -173,7 +173,7 @@ class VersionDocuments:
         return found[0] if sure and same_version(v, numbers[0]) and not same_version(v, numbers[1]) else None
 
     def gone(self, id: Value, tombstone: bytes) -> NotFound:
-        """The error of whoever looks for the current version of a document that is deleted."""
+        """The error for asking for the current version of a deleted document."""
         at = version_name(c.get(tombstone, (self.profile.version,)))
         return NotFound(
             f"{id_name(id)} was deleted as {at} in {self.ns}, and its versions are kept; restore one of them to bring "
@@ -189,15 +189,15 @@ class VersionDocuments:
         return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
 
     def identity(self, version: Version) -> bytes:
-        """The number of the newest version: the next one can be inserted behind it whatever is changed in place."""
+        """The number of the newest version: the next one can be inserted after it, even if it changes in place."""
         return c.only(version.raw or c.EMPTY, list(filter(None, ("_id", self.profile.version, self.profile.token))))
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The numbers of each document's versions, and whether just the newest carries the flag where there is one."""
+        """The numbers of each document's versions, and whether only the newest has the flag, if there is a flag."""
         return outlines(self.server, self.profile, self.own, ids, "document", self.flag, claim=self.claim)
 
     def overtaken(self, id: Value, base: Version) -> bool:
-        """Whether the newest version is not the base any more, or was changed in place."""
+        """Whether the newest version is no longer the base, or was changed in place."""
         try:
             newest = self.newest(id)
         except NotFound:
@@ -206,16 +206,16 @@ class VersionDocuments:
         return newest != base.raw and (now.content != base.content or not self.is_same(newest, base.raw))
 
     def is_same(self, raw: bytes | None, base: bytes | None) -> bool:
-        """Whether two stored documents are one version, by ``_id``, number and token."""
+        """Whether two stored documents are one version, judged by ``_id``, number and token."""
         names = filter(None, ("_id", self.profile.version, self.profile.token))
         return raw is not None and base is not None and all(c.get(raw, (n,)) == c.get(base, (n,)) for n in names)
 
     # --- lists
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The newest version of each document that matches; with ``any_version`` of each that ever did.
+        """The newest version of each matching document; with ``any_version``, of each that ever matched.
 
-        A document that is deleted is listed, by its tombstone, only where any version may match.
+        A deleted document is listed, by its tombstone, only with ``any_version``.
         """
         together = max(1, min(query.limit, TOGETHER))
         picked = self.heads.picked(query.filter, query.sort, query.any_version, together)
@@ -229,7 +229,7 @@ class VersionDocuments:
             yield from (self.row(found[physical]) for physical in chunk if physical in found)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match; grouped by the server, None where that takes too long."""
+        """The number of matching documents, grouped by the server; None if that takes too long."""
         p, until = self.profile, time.monotonic() + max_ms / 1000
         stages: list[Terms] = []
         if filter and any_version:
@@ -252,7 +252,7 @@ class VersionDocuments:
         return 0
 
     def _counted(self, filter: Terms | None, any_version: bool, until: float) -> int | None:
-        """How many documents match, one by one, for a server that does not group so; None in want of time."""
+        """The number of matching documents, counted one by one for servers that cannot group; None if time runs out."""
         total = 0
         try:
             for key in self.heads.picked(filter, None, any_version, TOGETHER):
@@ -264,7 +264,7 @@ class VersionDocuments:
         return total
 
     def _deleted(self, filter: Terms | None, until: float) -> int:
-        """How many documents end with a tombstone that matches; raises ``Refused`` where that takes too long."""
+        """The number of documents that end with a matching tombstone; raises ``Refused`` if that takes too long."""
         p = self.profile
         if not p.deleted:
             return 0
@@ -285,7 +285,7 @@ class VersionDocuments:
         return self._keys.values(raw)[0]
 
     def _is_over(self, key: bytes) -> bool:
-        """Whether the newest version with this key is a tombstone; only one with the marker is read whole."""
+        """Whether the newest version with this key is a tombstone; only one with the marker is read completely."""
         if not is_marked(key, self.profile) or (physical := self._physical(key)) is None:
             return False
         return any(self.ends(raw) for raw in self.server.find(self.ns, guards.by_id(physical), limit=1))

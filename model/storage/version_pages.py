@@ -1,6 +1,6 @@
-"""Long histories read page by page: a first query that ends by itself, and a second one only where somebody goes on.
+"""Long histories read page by page: a limited first query, and a second one only for readers who go on.
 
-Most readers look at the newest versions and leave; a query that has ended needs nothing more from the server.
+Most readers look only at the newest versions. A limited query leaves no cursor open on the server.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 PAGE = 104
-"""Versions of the first query: a hundred that are shown, the one that the last is compared with, and what decides
-whether any is missing behind that."""
+"""Versions of the first query: a hundred to show, one to compare the last with, and those that decide whether one is
+missing after it.
+"""
 
 SURE = (c.INT32, c.INT64, c.DATE)
-"""Types of versions behind which a query can go on: what a server sorts below them is there by mistake only."""
+"""Types of versions after which a query can continue: only mistakes are sorted below them."""
 
 
 def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whole: bool = False) -> Iterator[bytes]:
-    """The versions of one document that ``where`` finds, the highest first; none comes twice.
+    """The versions of one document that ``where`` finds, highest first, each once.
 
-    Who reads them all, ``whole``, gets them by one query.
+    ``whole``: the caller reads all of them, so a single query fetches them.
     """
     order = {id: 1, version: -1}
     if whole:
@@ -38,7 +39,7 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
     if len(first) < PAGE:
         return
     last, seen = c.get(first[-1], (version,)), {c.get(raw, ("_id",)) for raw in first}
-    if last is None or last.type not in SURE:  # nobody can say where to go on
+    if last is None or last.type not in SURE:  # the place to continue at is unknown
         yield from (raw for raw in server.find(ns, where, sort=order) if c.get(raw, ("_id",)) not in seen)
         return
     key = value_key(last)
@@ -59,7 +60,7 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
 
 
 def _of_lower_types(server: Port, ns: str, version: str, last: Value) -> Terms:
-    """The filter for versions that a server sorts below all of the type of one."""
+    """The filter for versions that a server sorts below all versions of ``last``'s type."""
     lower = beyond(version, last, True, lambda: TypeNumbers().known(server, ns))["$or"][1:]
     nan = [] if last.type == c.DATE else [{version: {"$eq": float("nan")}}]  # below all numbers and less than none
     return {"$or": [*nan, *lower]}

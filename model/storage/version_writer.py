@@ -1,8 +1,8 @@
-"""Writes where every version is a document of its own: a version is written by inserting it.
+"""The writer of layouts with one document per version: it writes a version by inserting it.
 
-The unique index on id and version lets one writer have each number. A version's ``_id`` is the write token, so that the
-write is found again even where the collection must gain no field. A delete is a version too: a tombstone, which says
-so and has no content. Only a purge removes versions.
+The unique index on id and version gives each number to one writer. A version's ``_id`` is the write token, so the
+write can be found again even if no field may be added. A delete inserts a tombstone: a version without content that
+says so. Only a purge removes versions.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ ON_ITS_WAY = "A delete that was in doubt may still arrive; look again in two min
 
 
 class States(Protocol):
-    """The states that stored versions stand for: the documents themselves, or those that deltas lead to."""
+    """The states of stored versions: the documents themselves, or what deltas lead to."""
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """One version; the newest where ``v`` is None."""
+        """One version; the newest if ``v`` is None."""
 
     def overtaken(self, id: Value, base: Version) -> bool:
-        """Whether the newest version is not the base any more, or was changed in place."""
+        """Whether the newest version is no longer the base, or was changed in place."""
 
 
 class VersionWriter:
-    """Numbers, begins, ends and purges the versions of one collection's documents, and knows an insert again.
+    """Numbers, begins, ends and purges the versions of one collection's documents, and finds inserts in doubt.
 
-    ``flag`` is the field that the newest version carries. A purge goes from the oldest version up to the newest, or
-    with ``newest_first`` down from it, where the later ones would mean nothing without the oldest.
+    ``flag`` is the field that marks the newest version. A purge removes the oldest version first, or with
+    ``newest_first`` the newest, for layouts whose later versions mean nothing without the oldest.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class VersionWriter:
     # --- the unique index
 
     def missing_index(self, remembered: bool = False) -> str | None:
-        """Why writing waits for the unique index on id and version, one sentence; None where it is there."""
+        """Why writing needs a unique index on id and version first, one sentence; None if it exists."""
         p = self._profile
         if is_unique(self._server, self._ns, self.unique, remembered):
             return None
@@ -77,11 +77,11 @@ class VersionWriter:
         )
 
     def create_index(self) -> None:
-        """Create the unique index, once duplicates are ruled out."""
+        """Create the unique index, unless there are duplicates."""
         create_unique(self._server, self._ns, self.unique)
 
     def hindrance(self, base: Version) -> str:
-        """Why a unique index turns every further version away, as it allows a document one, or one with the flag."""
+        """Why a unique index rejects every further version, because it allows one (or one flagged) per document."""
         return self._one_alone(base) and self._one_alone(base, again=True)
 
     def _one_alone(self, base: Version, again: bool = False) -> str:
@@ -100,7 +100,7 @@ class VersionWriter:
     # --- numbers
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
-        """The number of the version that follows ``base``; it may be drawn from a counter and marked in the base."""
+        """The number of the version that follows ``base``; a counter's number is then marked in the base."""
         p, proposed = self._profile, numbering.following(base.v, self._profile, stamp.at)
         if numbering.decides(p, base.v):
             return proposed
@@ -116,7 +116,7 @@ class VersionWriter:
         )
 
     def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
-        """The number that the next version would get now, and the writes that give it."""
+        """The number that the next version would get now, and the writes that assign it."""
         p, raw = self._profile, base.raw or c.EMPTY
         proposed = numbering.following(base.v, p, stamp.at)
         if numbering.decides(p, base.v) or not self._claim:
@@ -129,17 +129,17 @@ class VersionWriter:
         return v, [*([drawing] if drawing is not None else []), marking]
 
     def first_number(self, id: Value, stamp: Stamp) -> Value | None:
-        """The number of a new document's first version: not drawn, as the index must turn a second creation away."""
+        """The number of a new document's first version: never drawn, as the index must reject a second creation."""
         return numbering.first(self._profile, stamp.at)
 
     # --- a version to come
 
     def prepared(self, id: Value, base: Version) -> Outcome | None:
-        """The conflict where the base is not the newest version any more; None where it is."""
+        """The conflict if the base is no longer the newest version; None if it is."""
         return self.outcomes.conflict(id, base) if self._states.overtaken(id, base) else None
 
     def own_values(self, stamp: Stamp, v: Value) -> dict[str, Value | None]:
-        """The values of the layout's own fields in a version that follows another."""
+        """The values of the layout's own fields for a version that follows another."""
         p = self._profile
         values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
         if self._claim:
@@ -147,7 +147,7 @@ class VersionWriter:
         return values | self._documents.own.stamped(stamp)
 
     def insertion(self, base: bytes, content: bytes, values: Mapping[str, Value | None], v: Value) -> SwapSteps:
-        """The insert of the version that follows the stored ``base``: whole, with these own values."""
+        """The insert of the version that follows the stored ``base``, with these own values."""
         sets, name = dict(values), self._profile.hash
         if name and (stored := c.get(base, (name,))) is not None:
             sets[name] = next_hash(content, self._profile, self._documents.own.content(base), stored)
@@ -155,18 +155,18 @@ class VersionWriter:
         return self.inserted(new, f"{version_name(v)} is inserted")
 
     def inserted(self, new: bytes, note: str) -> SwapSteps:
-        """The insert of a stored version; raises ``Refused`` where it would be too large."""
+        """The insert of a stored version; raises ``Refused`` if it is too large."""
         check_size(new)
         return SwapSteps(Write(self._ns, "insert", {}, new, note, self.unique), lambda: new)
 
     # --- a new document
 
     def occupied(self, id: Value) -> bool:
-        """Whether there is a version of a document with this id, and none that says that it is deleted."""
+        """Whether there is a document with this id that is not deleted."""
         return self._documents.exists(id) and self.ended(id) is None
 
     def ended(self, id: Value) -> Version | None:
-        """The newest version, where it is a tombstone."""
+        """The newest version if it is a tombstone, else None."""
         try:
             last = self._documents.made(self._documents.newest(id))
         except NotFound:
@@ -185,11 +185,11 @@ class VersionWriter:
         return c.document([*pairs, *c.fields(content), *flag])
 
     def _begins(self) -> bool:
-        """Whether a history begins under an ``_id`` of its own: where the number alone keeps no two of them apart."""
+        """Whether first versions get a derived ``_id``, because the number alone does not prevent two beginnings."""
         return self._profile.numbering == "time"
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
-        """A whole document for each version, oldest first, as it is written into another collection."""
+        """A document for each version, oldest first, as it is stored in a collection of this layout."""
         rows = []
         for version, v in zip(versions, stored_form.numbers(versions), strict=True):
             pairs = [("_id", stored_form.key(id, version, v)), (self._profile.id, id)]
@@ -200,7 +200,7 @@ class VersionWriter:
         return tuple(rows)
 
     def content_as_stored(self, version: Version) -> bytes:
-        """The content of a version that is moved here; of a tombstone its marker."""
+        """The content of a version that is moved here; a tombstone's is its marker."""
         p = self._profile
         if version.deleted and p.deleted:
             return c.document([(p.deleted, MARK)])
@@ -216,14 +216,14 @@ class VersionWriter:
     def asks(
         self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """The question of an insert in doubt, whether it landed."""
+        """The question whether an insert in doubt landed."""
         return lambda: self.landed(id, stamp.token)
 
     def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether a version of this write is there: it has the token as its ``_id``, or beside the version.
+        """Whether a version of this write exists, with the token as its ``_id`` or in its token field.
 
-        None, nobody can tell, where a history has begun under an ``_id`` of its own and without a token, and where the
-        base is not there any more, as it may have been purged together with the version that followed it.
+        None if nobody can tell: a history without tokens began with a derived ``_id``, or the base is gone and may
+        have been purged together with its successor.
         """
         p, any = self._profile, self._documents.any
         if any({"_id": Value.of(token)}):
@@ -236,13 +236,13 @@ class VersionWriter:
         return None if purged else False
 
     def bears(self, raw: bytes, token: ObjectId) -> bool:
-        """Whether a stored version carries this token."""
+        """Whether a stored version has this token."""
         return Value.of(token) in (c.get(raw, ("_id",)), c.get(raw, (self._profile.token or "_id",)))
 
     # --- deleting
 
     def undeletable(self, base: Version) -> str:
-        """Why no tombstone can follow ``base``, one sentence; "" where one can."""
+        """Why no tombstone can follow ``base``, one sentence; "" if one can."""
         if base.deleted:
             return f"It is deleted already, as {version_name(base.v)}; only a purge removes its versions too."
         if not self._profile.deleted:
@@ -253,7 +253,7 @@ class VersionWriter:
         return self.hindrance(base)
 
     def tombstone(self, base: Version, stamp: Stamp, v: Value | None) -> SwapSteps:
-        """The insert of the version ``v``, which says that the document is deleted after ``base``, and by whom."""
+        """The insert of version ``v``, which says that the document was deleted after ``base``, and by whom."""
         p, raw = self._profile, base.raw
         assert raw is not None
         v = v or numbering.following(base.v, p, stamp.at)
@@ -266,11 +266,11 @@ class VersionWriter:
         return self.inserted(new, f"{version_name(v)} is inserted, which says that the document is deleted")
 
     def removal(self, id: Value, base: Version) -> tuple[tuple[str, bytes], ...]:
-        """Nothing: a delete keeps every version."""
+        """Empty: a delete keeps every version."""
         return ()
 
     def delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
-        """Insert the tombstone behind ``base``, as a swap inserts a version: nothing is removed."""
+        """Insert a tombstone after ``base``, as a swap inserts a version; nothing is removed."""
         v = self.number(id, base, stamp)
         steps = self.tombstone(base, stamp, v)
         if held := indexes.held(self._server, self._profile, id, steps.made, None, self.unique, several=True):
@@ -287,19 +287,19 @@ class VersionWriter:
         return tuple((self._ns, raw) for raw in reversed(list(self._documents.of(id))))
 
     def purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None = None) -> Outcome:
-        """Remove the versions one by one, the newest one last, each guarded by its ``_id``, version and token.
+        """Remove the versions one by one, the newest last, each guarded by its ``_id``, version and token.
 
-        Where somebody has written another version by then, removed versions are put back; where somebody else has
-        removed the others, none is. A purge that dies on the way leaves the newest versions; purging again goes on. A
-        removal that was in doubt may still arrive after its version was put back: then the outcome is unknown.
+        If somebody has written another version meanwhile, removed versions are put back; not if somebody else has
+        removed the others. A purge that dies half-way leaves the newest versions; another purge continues. A removal
+        in doubt may still arrive after its version was put back: then the outcome is unknown.
         """
         doomed = self.all_stored(id, base)
         for _, raw in doomed:
-            guards.physical_id(raw)  # raises before anything is deleted, not half-way
+            guards.physical_id(raw)  # raises now, not after half of the versions are deleted
         if kept is not None and set(kept) != set(doomed):
             said = f"The versions of {id_name(id)} changed while they were being kept; nothing was removed."
             return Outcome("conflict", self._ns, id, said)
-        if stopped := self.prepared(id, base):  # after the versions were read, so that none is newer than the base
+        if stopped := self.prepared(id, base):  # checked after reading the versions, so none is newer than the base
             return stopped
         doomed = doomed[::-1] if self._newest_first else doomed
         gone: list[tuple[str, bytes]] = []
@@ -312,10 +312,10 @@ class VersionWriter:
             end = End("conflict") if overtaken else self._delete_one(row[1])
             if end.kind == "applied":
                 gone.append(row)
-                # Gone, but perhaps by somebody else's delete, or by the second of two tries.
+                # It is gone, but perhaps by somebody else's delete, or by the second of two tries.
                 on_its_way = on_its_way or end.retried or end.reply is None or end.reply.applied != "yes"
                 continue
-            if gone and end.kind == "conflict" and self._all_gone(id):  # versions put back now would stand alone
+            if gone and end.kind == "conflict" and self._all_gone(id):  # versions that are put back now would be alone
                 said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
                 return Outcome("applied", self._ns, id, said)
             back = self._restored(gone)
@@ -342,10 +342,10 @@ class VersionWriter:
         return Outcome("applied", self._ns, id, f"{id_name(id)} is purged, all {len(doomed)} versions of it.")
 
     def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
-        """The conflict where a purged document has a version that it did not have then; None where it has none.
+        """The conflict if a purged document has a version that it did not have then; None if it has none.
 
-        Another life of its id has begun since, or somebody followed a part of it that was put back already: what was
-        removed would come to stand among versions that do not follow it.
+        Either its id was used again, or somebody continued a part that was already put back: the removed versions
+        would end up among versions that do not follow them.
         """
         (_, first) = removed[0]
         id = c.get(first, (self._profile.id,))
@@ -375,12 +375,12 @@ class VersionWriter:
             return False
 
     def _alone(self, id: Value, back: list[tuple[str, bytes]]) -> bool:
-        """Whether only the versions put back are there of a document."""
+        """Whether a document has only the versions that were put back."""
         ours = [guards.physical_id(raw) for _, raw in back]
         try:
             return all(guards.physical_id(raw) in ours for raw in self._documents.of(id))
         except Refused:
-            return True  # nobody knows
+            return True  # unknown
 
     def _still_there(self, id: Value) -> bool:
         try:
@@ -389,14 +389,15 @@ class VersionWriter:
             return False
 
     def stands(self, raw: bytes) -> bool:
-        """Whether a stored version is there.
+        """Whether a stored version exists.
 
-        Its ``_id`` alone says nothing: where that is the beginning's, another history may have begun under it.
+        Its ``_id`` alone proves nothing: if it was derived for a first version, another history may have begun with
+        it.
         """
         return self._documents.any(self._just(raw))
 
     def _just(self, raw: bytes) -> Terms:
-        """The filter of one stored version, by its ``_id``, document, version and token."""
+        """The filter for exactly one stored version, by its ``_id``, document, version and token."""
         return guards.unchanged(raw, (self._profile.id, self._profile.version, self._profile.token))
 
     def _delete_one(self, raw: bytes) -> End:
@@ -406,5 +407,5 @@ class VersionWriter:
 
 
 def _beginning(id: Value) -> Value:
-    """The ``_id`` of the version that begins a history, of which there is one whatever its number is."""
+    """The ``_id`` of the first version of a history; there is one per document, whatever its number."""
     return Value.document(c.document([("first", id)]))

@@ -1,1 +1,1 @@
-"""Documents and values as bytes: the ground of the whole model."""
+"""Documents and values as bytes, on which the whole model is built."""

@@ -50,7 +50,7 @@ from model.values.kinds import UNDEFINED as UNDEFINED
 Path: TypeAlias = tuple[str | int, ...]
 
 Element: TypeAlias = tuple[bytes, int, int, int]
-"""A field or an element in its document: its name, its type, and where its payload begins and ends."""
+"""A field or element of a document: name, type, and start and end of its payload."""
 
 EMPTY = b"\x05\x00\x00\x00\x00"
 LONGEST_DOCUMENT = 16 * 1024 * 1024 + 16 * 1024  # the limit of servers, and room for their own additions
@@ -68,7 +68,7 @@ FORGIVING: CodecOptions[dict[str, Any]] = CodecOptions(
 _int32 = struct.Struct("<i").unpack_from
 _pack_int32 = struct.Struct("<i").pack
 _COUNTED = {code: length.extra for code, length in PREFIXED.items() if length.extra + length.least == 5}
-"""What is to be added to the length that a payload begins with, where no payload is shorter than five bytes."""
+"""The bytes to add to a payload's length prefix, for types whose payload has at least five bytes."""
 
 
 class Value(Struct, frozen=True, gc=False):
@@ -79,7 +79,7 @@ class Value(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, python: Any) -> Value:
-        """The BSON value that PyMongo would store for a Python object; raises ``Refused`` where it stores none."""
+        """The BSON value that PyMongo stores for a Python object; raises ``Refused`` if it cannot store it."""
         kind = type(python)
         if kind is ObjectId:
             return cls(OBJECT_ID, python.binary)
@@ -102,7 +102,7 @@ class Value(Struct, frozen=True, gc=False):
         return cls(OBJECT, raw)
 
     def python(self) -> Any:
-        """The Python object that PyMongo decodes; raises ``Unreadable`` where it cannot."""
+        """The Python object that PyMongo decodes; raises ``Unreadable`` if it cannot."""
         if self.type == INT32:
             return int.from_bytes(self.data, "little", signed=True)
         if self.type == STRING and (text := self.data[4:]).isascii() and text[-1:] == b"\x00":
@@ -127,7 +127,7 @@ Parted: TypeAlias = tuple[dict[str, Value], bytes]
 
 
 def element_end(raw: bytes, kind: int, start: int) -> int:
-    """The offset behind a payload of type ``kind`` that begins at ``start``."""
+    """The offset after a payload of type ``kind`` that starts at ``start``."""
     size = FIXED.get(kind)
     if size is not None:
         return start + size
@@ -152,9 +152,9 @@ def _length(raw: bytes, at: int, least: int) -> int:
 
 
 def elements(raw: bytes, start: int = 0) -> Iterator[Element]:
-    """Walk the document at ``start``: name as bytes, type, and where the payload begins and ends.
+    """Walk the document at ``start``: name as bytes, type, and start and end of the payload.
 
-    Raises ``Unreadable`` where the bytes are no BSON, at once or behind the fields before the damage.
+    Raises ``Unreadable`` if the bytes are not BSON: at once, or after the fields before the damage.
     """
     found: Iterator[Element] = walked(raw, start) if walker is None else walker.elements(raw, start)
     return found
@@ -171,7 +171,7 @@ def walked(raw: bytes, start: int = 0) -> Iterator[Element]:
 
 
 def walked_from(raw: bytes, at: int, end: int) -> Iterator[Element]:
-    """Walk on from the field that begins at ``at``, in a document that ends at ``end``."""
+    """Continue the walk at the field that starts at ``at``, in a document that ends at ``end``."""
     find, fixed, counted, length_at = raw.find, FIXED.get, _COUNTED.get, _int32
     while at < end:
         kind = raw[at]
@@ -183,7 +183,7 @@ def walked_from(raw: bytes, at: int, end: int) -> Iterator[Element]:
             size = length_at(raw, begin)[0] + extra
         stop = begin + size if size is not None else 0
         if stop > end or size is None or (size < 5 and kind in _COUNTED):
-            stop = element_end(raw, kind, begin)  # the other types; or says what is wrong
+            stop = element_end(raw, kind, begin)  # the other types; raises what is wrong
             if stop > end:
                 raise Unreadable(f"The value at byte {begin} leads out of its document.")
         yield raw[at + 1 : begin - 1], kind, begin, stop
@@ -196,7 +196,7 @@ def name_of(name: bytes) -> str:
 
 
 def name_bytes(name: str) -> bytes:
-    """The inverse of :func:`name_of`; raises ``Unreadable`` for a name with a NUL or that is no text."""
+    """The inverse of :func:`name_of`; raises ``Unreadable`` for a name that contains NUL or is not text."""
     if name.isascii() and "\x00" not in name:
         return name.encode()
     try:
@@ -223,18 +223,18 @@ def items(value: Value) -> list[Value]:
 
 
 def element(name: str, value: Value) -> bytes:
-    """A field as it stands in a document."""
+    """A field as bytes of a document."""
     return b"".join((_TYPE_BYTES[value.type], name_bytes(name), b"\x00", value.data))
 
 
 def joined(fields: Iterable[bytes]) -> bytes:
-    """Build a document out of fields as :func:`element` gives them."""
+    """Build a document from fields made by :func:`element`."""
     body = b"".join(fields)
     return _pack_int32(len(body) + 5) + body + b"\x00"
 
 
 def document(pairs: Iterable[tuple[str, Value]]) -> bytes:
-    """Build a document out of fields, in the order given."""
+    """Build a document from fields, in the given order."""
     parts: list[bytes] = []
     for name, value in pairs:
         parts += (_TYPE_BYTES[value.type], name_bytes(name), b"\x00", value.data)
@@ -243,7 +243,7 @@ def document(pairs: Iterable[tuple[str, Value]]) -> bytes:
 
 
 def _enclosed(body: bytes) -> bytes:
-    """The document whose fields are these bytes."""
+    """The document that consists of these bytes of fields."""
     return _pack_int32(len(body) + 5) + body + b"\x00"
 
 
@@ -253,14 +253,14 @@ def array(values: Iterable[Value]) -> Value:
 
 
 def appended(array: Value, value: Value) -> Value:
-    """The array with one more element; those before it stay as they are stored."""
+    """The array with one more element; the others keep their bytes."""
     count = len(list(elements(array.data)))
     head = b"".join((_TYPE_BYTES[value.type], str(count).encode(), b"\x00"))
     return Value(ARRAY, _enclosed(b"".join((array.data[4:-1], head, value.data))))
 
 
 def get(raw: bytes, path: Path) -> Value | None:
-    """The value at a path, or None where there is none. The first of duplicate names counts."""
+    """The value at a path; None if there is none. Of duplicate names the first counts."""
     if len(path) == 1:
         return _child(raw, path[0]) if isinstance(path[0], str) else None
     kind, found = OBJECT, None
@@ -272,9 +272,9 @@ def get(raw: bytes, path: Path) -> Value | None:
 
 
 def column(raws: Sequence[bytes], name: str) -> list[bytes] | None:
-    """The payloads of a field at the top of many documents; None where not all have it, of one type of fixed length.
+    """The payloads of a top-level field of many documents; None unless all have it with one fixed-length type.
 
-    Documents of one kind have it at one distance from their beginning or from their end, where it is looked for.
+    Similar documents have it at the same distance from their start or end, so it is looked for there.
     """
     element = _element(raws[0], name) if raws else None
     if element is None or (size := FIXED.get(element[0])) is None:
@@ -292,7 +292,7 @@ def column(raws: Sequence[bytes], name: str) -> list[bytes] | None:
 
 
 def _element(raw: bytes, name: str) -> tuple[int, int] | None:
-    """The type of a field at the top, and where its payload begins."""
+    """The type of a top-level field, and the start of its payload."""
     wanted = name_bytes(name)
     return next(((kind, start) for found, kind, start, _ in elements(raw) if found == wanted), None)
 
@@ -315,9 +315,9 @@ def _child(raw: bytes, step: str | int) -> Value | None:
 
 
 def put(raw: bytes, path: Path, value: Value) -> bytes:
-    """The document with the value at a path set, in place where it exists, else at the end.
+    """Set the value at a path, in place if it exists, else at the end.
 
-    Missing parents become documents. Raises ``Unreadable`` where a parent is neither.
+    Creates missing parents as documents. Raises ``Unreadable`` if a parent is neither document nor array.
     """
     if len(path) == 1 and isinstance(path[0], str):
         return _spliced(raw, path[0], value)
@@ -325,7 +325,7 @@ def put(raw: bytes, path: Path, value: Value) -> bytes:
 
 
 def _spliced(raw: bytes, name: str, value: Value) -> bytes:
-    """The document with one field set, the first of its name or the last of all, between the bytes around it."""
+    """Set one field without touching the bytes around it: the first of this name, or a new last field."""
     wanted, last, place = name_bytes(name), 4, None
     for found, _, begin, stop in elements(raw):
         if place is None and found == wanted:
@@ -336,12 +336,12 @@ def _spliced(raw: bytes, name: str, value: Value) -> bytes:
 
 
 def drop(raw: bytes, path: Path) -> bytes:
-    """The document without the value at a path; the elements behind it in an array move up."""
+    """Remove the value at a path; later elements of an array move up."""
     return _change(Value(OBJECT, raw), path, None).data
 
 
 def _change(top: Value, path: Path, value: Value | None) -> Value:
-    """The container with the value at a path set, or taken out where it is None."""
+    """Set the value at a path, or remove it if ``value`` is None."""
     frames: list[tuple[int, list[tuple[str, Value]], int]] = []  # from the outermost: type, fields, which of them
     here = top
     for depth, step in enumerate(path):
@@ -382,14 +382,14 @@ def _check_position(at: int, count: int) -> None:
 
 
 def without(raw: bytes, names: Collection[str]) -> bytes:
-    """The document without some top-level fields, cut out of the bytes."""
+    """The document without some top-level fields; the other bytes stay."""
     return parted(raw, tuple(names), values=False)[1]
 
 
 def parted(raw: bytes, names: tuple[str, ...], values: bool = True) -> Parted:
-    """Some top-level fields by name, the first of each, and the document without any of them; in one walk.
+    """Some top-level fields by name (the first of each), and the document without any of them; in one walk.
 
-    Without ``values`` the document alone.
+    ``values=False`` returns only the document.
     """
     if walker is not None:
         found: Parted | None = walker.parted(raw, names, values)
@@ -409,7 +409,7 @@ def parted(raw: bytes, names: tuple[str, ...], values: bool = True) -> Parted:
 
 
 def readable_without(raw: bytes, names: tuple[str, ...]) -> bytes:
-    """The document without some top-level fields; raises ``Unreadable`` unless all of it can be decoded."""
+    """The document without some top-level fields; raises ``Unreadable`` unless it decodes completely."""
     if walker is None or not walker.survives(raw):
         decode(raw)
     return parted(raw, names, values=False)[1]
@@ -421,7 +421,7 @@ def _stored(names: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def _named(raw: bytes, names: Collection[bytes]) -> list[tuple[int, int, int]]:
-    """Where each field with one of the names begins, its payload too, and where it ends."""
+    """For each field with one of the names: the start of the field, the start of its payload, and its end."""
     found, at, size = [], 4, len(raw)
     find, fixed, counted, length_at = raw.find, FIXED.get, _COUNTED.get, _int32
     end = -1 if size < 5 or length_at(raw, 0)[0] != size or raw[-1] else size - 1
@@ -440,13 +440,13 @@ def _named(raw: bytes, names: Collection[bytes]) -> list[tuple[int, int, int]]:
         at = stop
     if at == end:
         return found
-    # Rare types and damage: the walk that knows all of them, and says what is wrong.
+    # Rare types and damage: the complete walk knows all types and says what is wrong.
     walk = elements(raw)
     return [(a - len(name) - 2, a, b) for name, _, a, b in walk if name in names]
 
 
 def only(raw: bytes, names: Collection[str]) -> bytes:
-    """The document with just some of its top-level fields, in stored order."""
+    """The document with only some of its top-level fields, in stored order."""
     wanted = {name_bytes(name) for name in names}
     parts = [raw[a - len(name) - 2 : b] for name, _, a, b in elements(raw) if name in wanted]
     body = b"".join(parts)
@@ -461,7 +461,7 @@ def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
 
 
 def decode(raw: bytes, options: CodecOptions[dict[str, Any]] = FORGIVING) -> dict[str, Any]:
-    """Decode, with the forgiving options unless others are named; raises ``Unreadable`` where these fail."""
+    """Decode, with forgiving options by default; raises ``Unreadable`` if that fails."""
     try:
         if DB_POINTER in raw:
             _bounded(raw)
@@ -473,12 +473,13 @@ def decode(raw: bytes, options: CodecOptions[dict[str, Any]] = FORGIVING) -> dic
 
 
 _READ_BEHIND = bytes(16)
-"""Bytes of ours behind a document: PyMongo reads as many behind an ObjectId or a decimal that is cut short in an
-array, before it says that this is damaged."""
+"""Sixteen bytes after a document: PyMongo reads that far past a truncated ObjectId or decimal in an array before it
+reports the damage, so these bytes must be ours.
+"""
 
 
 def _bounded(raw: bytes) -> None:
-    """Raise ``Unreadable`` where a value leads out of its document: PyMongo reads on behind a DBPointer cut short."""
+    """Raise ``Unreadable`` if a value extends past its document: PyMongo reads on after a truncated DBPointer."""
     inside = [(0, len(raw))]
     while inside:
         start, stop = inside.pop()
@@ -492,16 +493,16 @@ def _bounded(raw: bytes) -> None:
 
 
 def encode(python: dict[str, Any]) -> bytes:
-    """Encode as PyMongo would, keeping the order of the keys."""
+    """Encode as PyMongo does, keeping the order of keys."""
     return bson.encode(python, codec_options=FORGIVING)
 
 
 try:
     walker: Any = importlib.import_module("model.values._walker")
-except ImportError:  # installed where nothing could build it; all of it is here in Python, too, and slower
+except ImportError:  # not built at installation; the Python code does it all, but slower
     walker = None
 else:
     if hasattr(walker, "text"):
         walker.begin(walked, walked_from, Value)
     else:
-        walker = None  # it was built from an older source than this, and the installation was not run again
+        walker = None  # built from older source code; the installation was not repeated

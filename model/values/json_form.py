@@ -1,9 +1,9 @@
 """A document as the JSON text that a program's own library makes of it, byte for byte.
 
-JSON has no dates, ids or types of numbers, and no order of fields that counts. What stands for them is the habit of a
-library: here those of Python (its own JSON module with ``default=str``, or with ISO dates; PyMongo's relaxed Extended
-JSON) and of JavaScript (what it makes of the Node driver's documents). What no such program could have written the
-same way each time is refused.
+JSON has no dates, ids or number types, and no meaningful order of fields, so each library has its own conventions.
+Known are those of Python (its JSON module with ``default=str`` or with ISO dates; PyMongo's relaxed Extended JSON)
+and of JavaScript (what it makes of the Node driver's documents). A document that no such program could write
+identically every time is refused.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from model.values.canonical import Value
 
 Dialect = Literal["python", "iso", "extended", "javascript"]
 
-_NAIVE: CodecOptions[dict[str, Any]] = CodecOptions(  # as PyMongo reads a document unless it is told otherwise
+_NAIVE: CodecOptions[dict[str, Any]] = CodecOptions(  # PyMongo's default way of reading a document
     document_class=dict, tz_aware=False, datetime_conversion=DatetimeConversion.DATETIME
 )
-_SAFE = 2**53 - 1  # the largest whole number that is a number to JavaScript
+_SAFE = 2**53 - 1  # the largest integer that JavaScript represents exactly
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
 class JsonForm(Struct, frozen=True):
-    """How a program writes JSON: what stands for values that JSON has no word for, the order of names, the spaces."""
+    """How a program writes JSON: substitutes for values that JSON lacks, order of names, spaces."""
 
     dialect: Dialect = "python"
-    is_sorted: bool = False  # names in their order, at every depth
+    is_sorted: bool = False  # names sorted, at every depth
     spaced: bool = True  # ", " and ": " rather than "," and ":"
     ascii: bool = True  # other characters as \\uXXXX
 
     def text(self, raw: bytes) -> bytes:
-        """The text, in UTF-8; raises ``Refused`` for a document that the program could not write so."""
+        """The text in UTF-8; raises ``Refused`` if the program could not write the document like this."""
         try:
             if self.dialect == "javascript":
                 return _javascript(Value.document(raw), self.is_sorted).encode("utf-8")
@@ -66,7 +66,7 @@ def _iso(value: object) -> str:
 
 def _javascript(value: Value, is_sorted: bool) -> str:
     if value.type == c.OBJECT:
-        pairs = dict(c.fields(value.data))  # of a name that stands twice the last value counts, at the first place
+        pairs = dict(c.fields(value.data))  # of a duplicate name the last value counts, at the first place
         names = sorted(pairs, key=lambda name: name.encode("utf-16-be", "surrogatepass")) if is_sorted else _own(pairs)
         inner = (
             f"{_quoted(name)}:{_javascript(pairs[name], is_sorted)}"
@@ -81,7 +81,7 @@ def _javascript(value: Value, is_sorted: bool) -> str:
 
 
 def _own(names: Any) -> list[str]:
-    """Names in the order in which JavaScript keeps them: small whole numbers first, whatever was put in first."""
+    """Names in JavaScript's order: array indexes first, ascending, then the others as inserted."""
     numbers = [name for name in names if name.isascii() and name.isdigit() and str(int(name)) == name]
     numbers = [name for name in numbers if int(name) < 2**32 - 1]
     return [*sorted(numbers, key=int), *(name for name in names if name not in numbers)]
@@ -119,7 +119,7 @@ def _date(milliseconds: int) -> str:
 
 
 def _number(number: float) -> str:
-    """A Double as JavaScript writes it: the shortest digits that mean it, with an exponent only where it is far off."""
+    """A Double as JavaScript writes it: the shortest exact digits, an exponent only for very large or small ones."""
     if number != number or number in (float("inf"), float("-inf")):
         return "null"
     if number == 0:

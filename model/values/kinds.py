@@ -1,8 +1,8 @@
-"""The kinds of BSON values: one row for each, with all that differs from kind to kind.
+"""The kinds of BSON values: one row each, with everything that differs between kinds.
 
-A column is data, or it names a function as ``room.file:function``: rows need no driver, and a file is imported when
-:func:`functions` is asked for a column. Source of codes and lengths: https://bsonspec.org/spec.html; of ranks:
-"Comparison/Sort Order" in the MongoDB manual.
+A column holds data, or names a function as ``room.file:function``. Rows therefore need no driver; a function's file
+is imported when :func:`functions` asks for its column. Source of codes and lengths: https://bsonspec.org/spec.html;
+of ranks: "Comparison/Sort Order" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-TYPE_CHECKING = False  # that of the standard library would be imported by a start that needs nothing else of it
+TYPE_CHECKING = False  # the standard library's module would slow every start, and only this is needed from it
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,27 +25,27 @@ Column: TypeAlias = Literal["text", "relaxed", "shown", "editable", "typed", "py
 
 
 class Prefixed(Struct, frozen=True):
-    """A payload that begins with a length in four bytes: its own length is that and ``extra`` bytes."""
+    """A payload that starts with a length in four bytes; its own length is that plus ``extra``."""
 
     extra: int
-    least: int  # the smallest length that is sound
+    least: int  # the smallest valid length
 
 
 class Strings(Struct, frozen=True):
-    """A payload of so many texts, each with a NUL behind it."""
+    """A payload of a fixed number of texts, each followed by NUL."""
 
     count: int
 
 
 class Wrapper(Struct, frozen=True):
-    """A name of Extended JSON that stands for a kind, and the function that reads the object with that name."""
+    """A name in Extended JSON that marks a kind, and the function that reads the object with that name."""
 
     name: str
     read: str
 
 
 class Helper(Struct, frozen=True):
-    """A call by which a shell writes a value: its name, an example, and the function that takes its arguments."""
+    """A shell's call for a value: its name, an example, and the function that takes its arguments."""
 
     name: str
     example: str
@@ -57,53 +57,53 @@ class Kind(Struct, frozen=True, kw_only=True):
     """One kind of value."""
 
     name: str
-    """As people know it."""
+    """The name shown to people."""
     code: int
-    """The byte before a field's name."""
+    """The type byte before a field's name."""
     alias: str
-    """What the operator ``$type`` calls it."""
+    """Its name for the operator ``$type``."""
     length: int | Prefixed | Strings
-    """How long a payload is: so many bytes, or told by its own bytes."""
+    """The length of a payload: fixed, or derived from its bytes."""
     rank: int
-    """Where a server sorts it; kinds of one rank are compared by their values."""
+    """Its place in a server's sort order; kinds of one rank compare by value."""
     order: str = ""
-    """A function of code and payload: the key that a value sorts by. None: all of its values are equal."""
+    """A function of code and payload that returns the sort key. "": all values are equal."""
     word: str = ""
-    """The text of the only value that a kind has, for people and in a shell."""
+    """The text of a kind's only value, for people and in a shell."""
     notation: str = ""
-    """That value in Extended JSON."""
+    """The Extended JSON of a kind's only value."""
     text: str = ""
-    """A function of a payload, and whether all is to be ASCII: canonical Extended JSON, None where none is exact."""
+    """A function of a payload and a flag for ASCII only: canonical Extended JSON, or None if none is exact."""
     relaxed: str = ""
-    """A function of a payload: relaxed Extended JSON, where that differs."""
+    """A function of a payload: relaxed Extended JSON, if different."""
     wrappers: tuple[Wrapper, ...] = ()
-    """The names of Extended JSON that stand for it."""
+    """The names in Extended JSON that mark it."""
     shown: str = ""
-    """A function of a payload, a zone and a number of characters: one line for people."""
+    """A function of a payload, a time zone and a number of characters: one line for people."""
     editable: str = ""
-    """A function of a value and a zone: the text to edit. None: Extended JSON."""
+    """A function of a value and a time zone: the text to edit. "": Extended JSON."""
     typed: str = ""
-    """A function of that text, the kind and a zone: the value, None where the text is Extended JSON or a shell's."""
+    """A function of edited text, kind and time zone: the value, None if that is Extended JSON or a shell's call."""
     blank: str = ""
     """The text of the simplest value, for a new field."""
     hint: str = ""
-    """What to do where a text is no value of this kind."""
+    """What to do if a text is not a value of this kind."""
     helpers: tuple[Helper, ...] = ()
-    """The calls by which mongosh and other shells write it."""
+    """The calls in mongosh and other shells that write it."""
     offered: str = ""
-    """The beginning of such a call, for somebody who types a filter."""
+    """The start of such a call, offered while a filter is typed."""
     driver: str = ""
-    """The class of Python whose objects stand for it in PyMongo, "" where PyMongo cannot send it."""
+    """The Python class that represents it in PyMongo; "" if PyMongo cannot send it."""
     python: str = ""
-    """A function of a value, and whether it is to be written in full: its code for PyMongo. None: PyMongo cannot."""
+    """A function of a value and a flag for full length: its Python code for PyMongo. "": PyMongo cannot."""
     mongosh: str = ""
-    """Its code for mongosh. None: as in Python."""
+    """Its code for mongosh. "": as in Python."""
     cell: str = ""
-    """A function of a value: its cell in a column of CSV that names the kind. None: the text to edit."""
+    """A function of a value: its cell in a CSV column that names the kind. "": the text to edit."""
     is_number: bool = False
     is_text: bool = False
     is_deprecated: bool = False
-    """Whether it can be kept, and is not offered for a new field."""
+    """Whether it is deprecated: stored values stay, but it is not offered for new fields."""
 
 
 _CODE = Helper("Code", 'Code("text", {})', "text.shell_calls:code", 2)
@@ -492,34 +492,34 @@ KINDS: tuple[Kind, ...] = (
         is_deprecated=True,
     ),
 )
-"""Every kind, in the order in which they are offered."""
+"""Every kind, in the order of the menus."""
 
 BY_CODE: dict[int, Kind] = {kind.code: kind for kind in KINDS}
 BY_NAME: dict[str, Kind] = {kind.name: kind for kind in KINDS}
 OFFERED: tuple[str, ...] = tuple(kind.name for kind in KINDS if not kind.is_deprecated)
-"""The names of the kinds that a person can choose; the deprecated ones can be kept, not chosen."""
+"""The names of the kinds that people can choose; deprecated ones can only be kept."""
 
 NUMBERS: tuple[int, ...] = tuple(kind.code for kind in KINDS if kind.is_number)
 TEXTS: tuple[int, ...] = tuple(kind.code for kind in KINDS if kind.is_text)
-"""The kinds that hold one text and nothing else."""
+"""The kinds that consist of one text."""
 
 FIXED: dict[int, int] = {kind.code: kind.length for kind in KINDS if isinstance(kind.length, int)}
-"""The length of a payload, where all of a kind have the same."""
+"""The payload length of kinds with a fixed length."""
 
 PREFIXED: dict[int, Prefixed] = {kind.code: kind.length for kind in KINDS if isinstance(kind.length, Prefixed)}
 STRINGS: dict[int, int] = {kind.code: kind.length.count for kind in KINDS if isinstance(kind.length, Strings)}
 
 
 def function(name: str) -> Callable[..., Any]:
-    """The function that a row names; imports its file, and raises ``LookupError`` where that has no such function."""
+    """The function that a row names; imports its file. Raises ``LookupError`` if the file has no such function."""
     file, _, of = name.partition(":")
     found: Callable[..., Any] | None = getattr(import_module(f"model.{file}"), of, None)
-    if found is None:  # an AttributeError would be taken for one of a door that imports when it is asked
+    if found is None:  # an AttributeError could be taken for one of a module that imports lazily
         raise LookupError(f"A row of model/values/kinds.py names {name}, and there is no such function.")
     return found
 
 
 @cache
 def functions(column: Column) -> dict[int, Callable[..., Any]]:
-    """The functions that a column names, by code, without the kinds that name none."""
+    """The functions in a column, by code; kinds without one are left out."""
     return {kind.code: function(getattr(kind, column)) for kind in KINDS if getattr(kind, column)}

@@ -1,9 +1,9 @@
-"""The scalars inside a value that a server's equality takes for others, and the clauses that tell them apart.
+"""The scalars in a value that a server's equality confuses with others, and the clauses that distinguish them.
 
-In containers servers compare numbers across their types: ``[1]`` equals ``[1.0]``. One clause excludes types
-for all elements of an array at once; where the elements' types differ, one expression makes a form with types and
-digits of the stored value and of the value that was read, and compares the two. So a guard grows with a document, not
-with its square: a server would look up a clause for each element from the front of the array each time.
+Inside containers servers compare numbers across types: ``[1]`` equals ``[1.0]``. If all elements of an array have one
+type, one clause excludes the other types for all of them. If types differ, one expression lists types and digits of
+the stored value and of the value that was read, and compares both lists. A guard therefore grows linearly with a
+document: with a clause for each element, a server would walk the array from its start for each of them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from model.values.kinds import NUMBERS
 _ZEROS = (struct.pack("<d", 0.0), struct.pack("<d", -0.0))
 
 Group: TypeAlias = tuple[str | None, ...]
-"""A path for many leaves at once: None stands for every position of an array."""
+"""A path for many leaves at once: None stands for every position in an array."""
 
 
 class Leaf(Struct, frozen=True):
-    """A scalar, where it is, and whether its dotted path says so without ambiguity."""
+    """A scalar, its path, and whether its dotted path is unambiguous."""
 
     path: Path
     value: Value
@@ -35,23 +35,23 @@ class Leaf(Struct, frozen=True):
 
     @property
     def loose(self) -> bool:
-        """Whether there are values that equality takes for this one even with the type the same."""
+        """Whether equality confuses it even with values of its own type."""
         return needs_text(self.value)
 
 
 @lru_cache(maxsize=4096)
 def addressable(name: str) -> bool:
-    """Whether operators can name the field: paths are cut at dots, and a dollar begins an operator."""
+    """Whether operators can name the field: a dot separates paths, a dollar starts an operator."""
     return bool(name) and "." not in name and not name.startswith("$")
 
 
 def dotted(path: Iterable[str | int | None]) -> str:
-    """The path as filters and operators write it."""
+    """The path in the notation of filters and operators."""
     return ".".join(map(str, path))
 
 
 def needs_text(value: Value) -> bool:
-    """Whether a value has neighbours of its own type that equality takes for the same: 1.0 and 1.00, -0.0 and 0.0."""
+    """Whether equality confuses it with other values of its type: 1.0 and 1.00, -0.0 and 0.0."""
     return value.type == c.DECIMAL128 or (value.type == c.DOUBLE and value.data in _ZEROS)
 
 
@@ -75,7 +75,7 @@ def leaves(path: Path, container: Value, reachable: bool = True, group: Group | 
 
 
 def has_arrays(raw: bytes) -> bool:
-    """Whether there is an array anywhere in a document."""
+    """Whether a document contains an array at any depth."""
     return any(
         value.type == c.ARRAY or (value.type == c.OBJECT and has_arrays(value.data)) for _, value in c.fields(raw)
     )
@@ -87,7 +87,8 @@ def has_arrays(raw: bytes) -> bool:
 def number_types(found: Iterable[Leaf]) -> dict[Group, set[int]]:
     """The types of the numbers in each group inside an array.
 
-    Groups that differ only in how many arrays lie on the way share their set: some servers look through these.
+    Groups that differ only in the number of arrays on the way share their set: some servers look through nested
+    arrays.
     """
     shared: dict[Group, set[int]] = {}
     out: dict[Group, set[int]] = {}
@@ -102,7 +103,7 @@ def number_types(found: Iterable[Leaf]) -> dict[Group, set[int]]:
 
 
 def nameable(group: Group) -> bool:
-    """Whether a clause can lead to all leaves of a group, and to nothing else."""
+    """Whether a clause can reach all leaves of a group and nothing else."""
     below = False
     for step in group:
         if step is None:
@@ -117,7 +118,7 @@ def of_another_type(group: Group, types: set[int]) -> dict[str, Any]:
     clause: dict[str, Any] = {"$type": [number for number in NUMBERS if number not in types]}
     names: list[str] = []
     for step in reversed(group):
-        if step is None:  # a clause on each array by itself: not every server looks through one on the way
+        if step is None:  # a clause for each array: not every server looks through nested arrays
             clause = {"$elemMatch": {dotted(names): clause} if names else clause}
             names = []
         else:
@@ -129,14 +130,14 @@ def of_another_type(group: Group, types: set[int]) -> dict[str, Any]:
 
 
 class _Shape(Struct):
-    """The groups of interest inside a value, as a tree."""
+    """The relevant groups inside a value, as a tree."""
 
     here: bool = False
     names: dict[str, _Shape] = field(default_factory=dict)
     each: _Shape | None = None
 
     def put(self, group: Group) -> None:
-        """Add a group, as seen from here."""
+        """Add a group, relative to this node."""
         if not group:
             self.here = True
         elif group[0] is None:
@@ -147,9 +148,9 @@ class _Shape(Struct):
 
 
 def alike(stored: Any, read: Value, groups: Iterable[Group]) -> dict[str, Any]:
-    """The test, as an expression, that groups inside a value have numbers of the types and digits that were read.
+    """An expression that tests whether groups inside a value have the number types and digits that were read.
 
-    ``stored`` is the expression for the value; the groups are as seen from it.
+    ``stored`` is the expression for the value; the groups are relative to it.
     """
     shape = _Shape()
     for group in groups:
@@ -167,13 +168,13 @@ def _form(shape: _Shape, here: Any, depth: int) -> Any:
     out: Any = kind
     if shape.here:
         precise = {"$or": [{"$eq": [kind, "double"]}, {"$eq": [kind, "decimal"]}]}
-        digits = {"$toString": {"$cond": [precise, here, ""]}}  # which some servers work out for containers as well
+        digits = {"$toString": {"$cond": [precise, here, ""]}}  # some servers evaluate this for containers as well
         out = {"$concat": [kind, digits]}
     if shape.names:
         parts = [_form(inner, child(here, name), depth) for name, inner in shape.names.items()]
         out = {"$cond": [{"$eq": [kind, "object"]}, parts, out]}
     if shape.each is not None:
-        array = {"$cond": [{"$isArray": [here]}, here, []]}  # not every server leaves the other branch alone
+        array = {"$cond": [{"$isArray": [here]}, here, []]}  # some servers evaluate the other branch as well
         each = _mapped(array, f"x{depth}", _form(shape.each, f"$$x{depth}", depth + 1))
         out = {"$cond": [{"$isArray": [here]}, each, out]}
     return out
@@ -185,5 +186,5 @@ def child(here: Any, name: str) -> Any:
         return {"$getField": {"field": {"$literal": name}, "input": here}}
     if isinstance(here, str):
         return f"${name}" if here == "$$ROOT" else f"{here}.{name}"
-    # A $let would say it too, but only $map is understood everywhere.
+    # A $let would be simpler, but only $map works on every server.
     return {"$arrayElemAt": [_mapped([here], "x", f"$$x.{name}"), 0]}
