@@ -121,7 +121,7 @@ def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | No
     from model.commands import grammar
 
     if words:
-        from model.catalogue import sources
+        from model.session import sources
 
         if not sources.is_source(words[0]):
             return grammar.unknown(words[0])

@@ -41,10 +41,10 @@ import pymongo.common
 from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
-from model.catalogue import sources
 from model.diff import walk
 from model.local_process import Served, ServerProcess
 from model.localserver import time_limit
+from model.session import sources
 from model.values import canonical
 from tests import servers, support
 from tests.walker import building

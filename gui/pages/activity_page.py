@@ -16,9 +16,9 @@ from gui.style.front_layout import FrontLayout
 from gui.views.activity.activity_panel import ActivityPanel
 from gui.views.activity.live_panel import LivePanel
 from model.foundation.news import News
-from model.operations.taking_back import Chosen
-from model.over_time.activity import Activity
 from model.session import Session
+from model.session.batch_writing import Chosen
+from model.session.through_time import Activity
 from model.values.canonical import Value
 
 WATCHED = 100  # documents among those on show of which other programs' writes are looked for

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from model.foundation.news import News
     from model.foundation.records import Outcome
     from model.session import Session
+    from model.session.guarded_writing import Conflict
     from model.values.canonical import Path, Value
-    from model.writing.edit import Conflict
 
 OnShow: TypeAlias = "tuple[str, Mapping[Value, bytes | None], int]"
 PAUSE = 200  # milliseconds between two readings while many documents are written one after another

@@ -17,9 +17,9 @@ from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.history_in_sheet import HistoryInSheet, HistoryPlaceSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from model.foundation.records import Kind, Outcome
-from model.operations.batches import DeletionPlan, Documents, InsertionPlan, Run
-from model.operations.history_import import ImportPlan
 from model.session import Session
+from model.session.batch_writing import DeletionPlan, Documents, InsertionPlan, Run
+from model.session.data_exchange import ImportPlan
 from model.text.file_documents import documents_of
 from model.values.canonical import Value
 
@@ -48,7 +48,7 @@ class BatchWrites(QObject):
         sheet = DeleteSheet(self._page, ns, len(ids), self._production)
         sheet.agreed.connect(self._delete)
         task = tasks.run(
-            lambda progress: session.writing.batches.deletion(ns, ids, progress),
+            lambda progress: session.batches.deletion(ns, ids, progress),
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
@@ -62,7 +62,7 @@ class BatchWrites(QObject):
     def _delete(self, plan: DeletionPlan) -> None:
         session = self._session
         self._carry_out(
-            lambda progress: session.writing.batches.delete(plan, progress, confirmed=True),
+            lambda progress: session.batches.delete(plan, progress, confirmed=True),
             "deleted",
             tr("Deleting {documents} of {ns}", documents=wording.many(len(plan.going), "document"), ns=self._ns),
         )
@@ -85,7 +85,7 @@ class BatchWrites(QObject):
         sheet = InsertSheet(self._page, ns, source, self._production)
         sheet.agreed.connect(partial(self._insert, documents))
         task = tasks.run(
-            lambda progress: session.writing.batches.insertion(ns, documents, progress),
+            lambda progress: session.batches.insertion(ns, documents, progress),
             done=sheet.show_plan,
             failed=sheet.show_failed,
             owner=sheet,
@@ -99,9 +99,7 @@ class BatchWrites(QObject):
     def _insert(self, documents: Documents, plan: InsertionPlan) -> None:
         session, ns = self._session, self._ns
         self._carry_out(
-            lambda progress: session.writing.batches.insert(
-                ns, documents, progress, confirmed=True, total=plan.documents
-            ),
+            lambda progress: session.batches.insert(ns, documents, progress, confirmed=True, total=plan.documents),
             "inserted",
             tr("Inserting {documents} into {ns}", documents=wording.many(plan.would, "document"), ns=ns),
         )

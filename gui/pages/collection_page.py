@@ -35,9 +35,9 @@ from model import text
 from model.foundation.news import News
 from model.foundation.records import Row, Version
 from model.session import Session
+from model.session.exactly_once import totals
 from model.values import canonical
 from model.values.canonical import Path, Value
-from model.writing.exactly_once import totals
 
 if TYPE_CHECKING:
     from gui.pages.batch_writes import BatchWrites
@@ -190,7 +190,7 @@ class CollectionPage(Page):
         self.writes.restore(id, v, paths, shown.b.v if shown is not None and shown.b.current else None)
 
     def _take_back(self, id: Value, v: Value) -> None:
-        from model.operations.taking_back import Chosen
+        from model.session.batch_writing import Chosen
 
         self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((Chosen(id, (v,)),))))
 

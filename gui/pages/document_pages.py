@@ -28,8 +28,8 @@ from model import text
 from model.foundation.news import News
 from model.foundation.records import CollectionInfo, Draft, Opened, Outcome
 from model.session import Session
+from model.session.guarded_writing import Conflict
 from model.values.canonical import Path, Value
-from model.writing.edit import Conflict
 
 
 def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:

@@ -26,9 +26,9 @@ from model.diff import diff
 from model.errors import Refused
 from model.foundation.records import Outcome, Version
 from model.session import Session
+from model.session.guarded_writing import Conflict
 from model.values import canonical
 from model.values.canonical import Path, Value
-from model.writing.edit import Conflict
 
 
 class _Read(Struct, frozen=True):

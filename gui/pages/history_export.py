@@ -19,8 +19,8 @@ from model.userdata import folders
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
-    from model.exchange.history_files import ExportedHistory, Form
     from model.session import Session
+    from model.session.data_exchange import ExportedHistory, Form
 
 T = TypeVar("T")
 

@@ -25,8 +25,8 @@ from gui.views.history.field_panel import FieldPanel
 from model.errors import Refused
 from model.foundation.news import News
 from model.foundation.records import CollectionInfo, Version
-from model.history.chain import Key, TrackedElement, key_text, locate
 from model.session import Session
+from model.session.history_reading import Key, TrackedElement, key_text, locate
 from model.values.canonical import Path, Value
 
 

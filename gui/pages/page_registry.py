@@ -89,7 +89,7 @@ def _taking_back(page: Callable[..., Page], session: Session, asked: PageRequest
 
 
 def _merge(page: Callable[..., Page], session: Session, asked: PageRequest, _: bool) -> Page:
-    from model.writing.edit import Conflict
+    from model.session.guarded_writing import Conflict
 
     if not isinstance(asked.start, Conflict):
         raise ValueError("A merge begins with a conflict, and none was handed over.")

@@ -12,10 +12,10 @@ from gui.views.browse.query import EVERYTHING, Query
 if TYPE_CHECKING:
     from gui.parts.document_side import DocumentSide
     from model.foundation.records import Draft
-    from model.operations.taking_back import Chosen
     from model.session import Session
+    from model.session.batch_writing import Chosen
+    from model.session.guarded_writing import Conflict
     from model.values.canonical import Path, Value
-    from model.writing.edit import Conflict
 
 
 class CollectionStart(Struct, frozen=True):

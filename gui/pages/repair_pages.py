@@ -17,8 +17,8 @@ from gui.views.repair.repair_panel import RepairPanel
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.foundation.news import News
 from model.session import Session
+from model.session.guarded_writing import Conflict
 from model.values.canonical import Value
-from model.writing.edit import Conflict
 
 WATCHED = 100  # documents of which other programs' writes are looked for
 LARGE = 2**20  # bytes that they may have, so that they are told apart by version and token

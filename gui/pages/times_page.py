@@ -16,8 +16,8 @@ from gui.style import boxes
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.compare.times_panel import TimesPanel, version_of
 from model.foundation.news import News
-from model.over_time.as_of import Compared
 from model.session import Session
+from model.session.through_time import Compared
 from model.values.canonical import Value
 
 

@@ -22,7 +22,7 @@ from model.errors import Refused
 from model.foundation.news import News
 from model.foundation.records import Draft, Entry
 from model.session import Session
-from model.writing.edit import Conflict
+from model.session.guarded_writing import Conflict
 
 
 class _ToolPage(Page):

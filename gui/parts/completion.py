@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from gui.language import tr
 
 if TYPE_CHECKING:
-    from model.browsing.field_survey import FieldUse
+    from model.session.query_help import FieldUse
 
 MOST = 60
 OPERATORS = {

@@ -18,7 +18,7 @@ from model.values.canonical import INT32, INT64, Value
 if TYPE_CHECKING:
     from model.foundation.records import Outcome, Version
     from model.session import Session
-    from model.writing.edit import Conflict
+    from model.session.guarded_writing import Conflict
 
 
 def following(v: Value | None) -> str:

@@ -14,7 +14,7 @@ from gui.style import preferences, wording
 
 if TYPE_CHECKING:
     from gui.window.workspace import Workspace
-    from model.guarantees import Guarantee
+    from model.foundation.guarantee import Guarantee
     from model.session import Session
 
 

@@ -20,10 +20,10 @@ from gui.window.login_form import LoginForm
 from gui.window.opening import Opening, trouble_with
 from gui.window.step_list import StepList
 from gui.window.tls_form import TlsForm
-from model.catalogue.sources import try_source
 from model.errors import Refused
 from model.foundation.address import Address
 from model.foundation.records import ConnectionStep
+from model.session.sources import try_source
 
 WIDTH, LINE = 600, 280  # u; in a narrower dialog the words of its boxes to tick are in lines of this length
 

@@ -147,6 +147,6 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
 
 
 def _start_early(source: str, into_memory: bool) -> None:
-    from model.catalogue import sources
+    from model.session import sources
 
     sources.start_early(source, into_memory)

@@ -31,7 +31,7 @@ def trouble_with(source: str) -> str:
     if not typed.startswith(SCHEMES) and "://" in typed:
         return tr("An address begins with mongodb:// or mongodb+srv://.")
     source = completed(typed)
-    from model.catalogue.sources import address_trouble
+    from model.session.sources import address_trouble
 
     return address_trouble(source) if "://" in source else ""
 

@@ -6,7 +6,7 @@ import argparse
 
 from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
-from model.guarantees import Guarantee
+from model.foundation.guarantee import Guarantee
 from model.session import Session
 
 _MARKS = {"safe": "ok", "unsafe": "UNSAFE", "limited": "limited", "unknown": "unknown"}

@@ -425,7 +425,7 @@ def unknown(word: str) -> str:
     """The refusal of a word that is neither a command nor a source; one sentence with the nearest commands."""
     import difflib
 
-    from model.catalogue.sources import shown
+    from model.session.sources import shown
 
     known, typed = (*names(), "tour"), word.lower()
     begun = [name for name in known if len(typed) > 1 and name.startswith(typed)]

@@ -15,9 +15,9 @@ from model.commands.write import report
 from model.errors import Refused
 from model.foundation.records import Outcome
 from model.session import Session
+from model.session.exactly_once import BY_HASH
 from model.storage.document_ids import meant
 from model.values.canonical import Value
-from model.writing.exactly_once import BY_HASH
 
 
 def next_number(args: argparse.Namespace) -> int:

@@ -77,7 +77,7 @@ def _password(args: argparse.Namespace) -> str | None:
     address = Address.parse(source)
     if address is None or not address.lacks_password or not sys.stdin.isatty():
         return None
-    from model.catalogue.sources import with_kept_password  # the keyring is asked where there is something to ask for
+    from model.session.sources import with_kept_password  # the keyring is asked where there is something to ask for
 
     kept = Address.parse(with_kept_password(str(source)))
     if kept is None or not kept.lacks_password:

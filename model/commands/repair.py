@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.catalogue.sources import with_kept_password
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused
 from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Kind, Outcome
-from model.repair import DocumentChange, DryItem
 from model.repair.items import Item
 from model.repair.plan import Plan
-from model.repair.steps import physical
+from model.repair.running import DryItem
+from model.repair.steps import DocumentChange, physical
 from model.session import Session
+from model.session.sources import with_kept_password
 from model.text.names import id_name
 from model.userdata import folders
 from model.userdata.connections import needs_password

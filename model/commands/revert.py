@@ -32,10 +32,10 @@ def revert(args: argparse.Namespace) -> int:
         raise Refused("--apply carries out what --plan holds, or what is chosen: leave one of them out.")
     with open_session(args) as session, Progress("Looking at document") as progress:
         choose_layout(args, session)
-        work = session.writing.taking_back
+        work = session.taking_back
         if args.reason:
             session.writing.because(args.ns, args.reason)
-            work = session.writing.taking_back
+            work = session.taking_back
         chosen = work.load(args.plan, args.ns) if carried else _chosen(session, args, progress)
         if not args.apply:
             drawn = [*work.drawn(args.ns, chosen, progress)]

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from model.catalogue import sources
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.repair import keep_plan
@@ -18,12 +17,12 @@ from model.commands.standard_streams import say
 from model.errors import Refused
 from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import WatchTurn
-from model.health import Health, compared, counted, told
 from model.over_time.watched import Watched
 from model.repair.damage_classes import CLASSES, waits
 from model.repair.plan import slim
 from model.scan import Summary, parts
-from model.session import Session
+from model.session import Session, sources
+from model.session.health import Health, compared, counted, told
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 
 from model import text
-from model.catalogue.sources import with_kept_password
 from model.commands.arguments import choose_layout, document, open_session
 from model.commands.output import json_row, moment, table
 from model.commands.repair import undo_run
@@ -15,6 +14,7 @@ from model.commands.standard_streams import drop_output, say
 from model.errors import Refused, Unreadable
 from model.foundation.records import Entry, Outcome
 from model.session import Session
+from model.session.sources import with_kept_password
 from model.text.names import id_name
 from model.userdata.connections import needs_password
 from model.userdata.journal import Journal

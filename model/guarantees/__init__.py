@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
-
-from msgspec import Struct
 
 from model.errors import Cancelled, NotAllowed, Refused, Unreachable
+from model.foundation.guarantee import Guarantee, Verdict
 from model.foundation.records import Checkpoint, no_checkpoint
 from model.guarantees import fidelity, races, replies
 from model.guarantees.races import WRITERS, Race
@@ -21,22 +19,9 @@ from model.server import guards
 from model.server.retry import Server
 from model.values.canonical import EMPTY
 
-Verdict: TypeAlias = Literal["safe", "unsafe", "limited", "unknown"]
-"""unsafe: data can be lost or changed silently; limited: something is missing and is met; unknown: not measured."""
-
 ROUNDS, QUICK_ROUNDS = 100, 25
 SKEW = dt.timedelta(seconds=2)
 WRONG = dt.timedelta(hours=1)
-
-
-class Guarantee(Struct, frozen=True):
-    """One promise of a server, with its measurement and the advice."""
-
-    check: str  # a fixed short name: swaps, unique, types, order, exact, names, retries, streams, clock
-    title: str  # for people
-    verdict: Verdict
-    detail: str  # the measurement, one sentence
-    advice: str = ""  # what to do, one sentence; "" where there is nothing to do
 
 
 def check(server: Server, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from model.errors import Refused
-from model.guarantees import Guarantee
+from model.foundation.guarantee import Guarantee
 from model.userdata import folders as homes
 
 LATELY = 1.0

@@ -18,19 +18,21 @@ from model.foundation.checkpoints import Checkpoint, no_checkpoint
 
 if TYPE_CHECKING:  # a window is there before what a session is made of
     from model.catalogue.catalogue import Catalogue
-    from model.catalogue.layout_statements import LayoutStatements
-    from model.catalogue.sources import Source
     from model.foundation.records import Outcome, ServerFacts
-    from model.health import Health
     from model.profile import Profile
-    from model.repair import Repairs
+    from model.session.batch_writing import Batches, TakingBack
     from model.session.data_exchange import DataExchange
     from model.session.document_lists import DocumentLists
+    from model.session.exactly_once import Once
     from model.session.guarded_writing import GuardedWriting
+    from model.session.health import Health
     from model.session.history_reading import HistoryReading
+    from model.session.layout_statements import LayoutStatements
     from model.session.left_tokens import LeftTokens
     from model.session.query_help import QueryHelp
+    from model.session.repairs import Repairs
     from model.session.scans import Scans
+    from model.session.sources import Source
     from model.session.through_time import ThroughTime
     from model.session.trust import Trust
     from model.session.unread_dump import UnreadDump
@@ -38,7 +40,6 @@ if TYPE_CHECKING:  # a window is there before what a session is made of
     from model.userdata.drafts import Drafts
     from model.userdata.journal import Journal
     from model.values.canonical import Path, Value
-    from model.writing.exactly_once import Once
 
 __all__ = ["Session"]
 
@@ -93,8 +94,8 @@ class Session:
         data folder, or ``PALIMPSEST_HOME``). ``apart`` serves what is held in memory from a process of its own.
         Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
-        from model.catalogue import sources
         from model.profile import Profile
+        from model.session import sources
 
         stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home, apart)
@@ -110,8 +111,8 @@ class Session:
     def __init__(self, opened: Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
         """Hold a source that is open; callers use :meth:`open`."""
         from model.foundation.address import Address
-        from model.health import Health
         from model.session.connection import Connection
+        from model.session.health import Health
         from model.userdata.drafts import Drafts
 
         opened.server.facts()  # a server that does not answer is told here
@@ -159,7 +160,7 @@ class Session:
     @cached_property
     def statements(self) -> LayoutStatements:
         """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
-        from model.catalogue.layout_statements import LayoutStatements
+        from model.session.layout_statements import LayoutStatements
 
         return LayoutStatements(self.catalogue, self._connection.port)
 
@@ -193,10 +194,24 @@ class Session:
 
     @cached_property
     def writing(self) -> GuardedWriting:
-        """Writes: edits, restores, deletes, and batches of them; each is journalled and may end unknown."""
+        """Writes: edits, restores and deletes; each is journalled and may end unknown."""
         from model.session.guarded_writing import GuardedWriting
 
         return GuardedWriting(self._connection)
+
+    @property
+    def batches(self) -> Batches:
+        """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
+        from model.session.batch_writing import batches
+
+        return batches(self._connection)
+
+    @property
+    def taking_back(self) -> TakingBack:
+        """Changes taken back out of several documents, with a plan before and a way back for all of them."""
+        from model.session.batch_writing import taking_back
+
+        return taking_back(self._connection)
 
     @cached_property
     def way_back(self) -> WayBack:
@@ -215,7 +230,7 @@ class Session:
     @property
     def once(self) -> Once:
         """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
-        from model.writing.exactly_once import Once
+        from model.session.exactly_once import Once
 
         return Once(self._connection.writer, self.trust.check_allowed)
 
@@ -229,7 +244,7 @@ class Session:
     @property
     def repairs(self) -> Repairs:
         """The repair centre: findings become a plan, which is drawn, done and taken back."""
-        from model.repair import Repairs
+        from model.session.repairs import Repairs
 
         return Repairs(self._connection.writer, self.trust.check_allowed, self.trust.is_production)
 

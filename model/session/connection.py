@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from model.catalogue.catalogue import Catalogue
 from model.catalogue.kept_recognition import KeptRecognition
-from model.catalogue.sources import SAMPLE, Source
 from model.errors import Unreadable
 from model.foundation.records import Version
 from model.layouts.base import Layout
 from model.profile import Profile
+from model.session.sources import SAMPLE, Source
 from model.session.trust import Trust
 from model.session.unread_dump import UnreadDump
 from model.storage.composite_ids import CompositeIds, stored

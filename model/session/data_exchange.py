@@ -14,8 +14,8 @@ from model.feed import EVERY, Fed, fed_layouts, feed
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Destination, Row
 from model.layouts import registry
-from model.operations.history_import import HistoryImport
-from model.operations.migration import Migration
+from model.operations.history_import import ArrivingDocument, HistoryImport, ImportPlan
+from model.operations.migration import Checked, Migration
 from model.over_time.history_list import HistoryList
 from model.over_time.span import everyone
 from model.session.connection import Connection
@@ -23,6 +23,8 @@ from model.storage.composite_ids import stored
 from model.storage.newest_query import PageQuery
 from model.text.row_file import Written, write_rows
 from model.values.canonical import Value
+
+__all__ = ["ArrivingDocument", "Checked", "DataExchange", "ExportedHistory", "Form", "ImportPlan", "Migration"]
 
 COUNT_MS = 5000  # milliseconds in which documents are counted for the progress of an export
 

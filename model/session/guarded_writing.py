@@ -1,9 +1,8 @@
-"""Writes to one document or several."""
+"""Writes to one document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from bson import ObjectId
 from msgspec.structs import replace
@@ -24,9 +23,7 @@ from model.values.canonical import Path, Value
 from model.writing import edit
 from model.writing.edit import Conflict
 
-if TYPE_CHECKING:  # most writes are of one document
-    from model.operations.batches import Batches
-    from model.operations.taking_back import TakingBack
+__all__ = ["Conflict", "GuardedWriting"]
 
 
 class GuardedWriting:
@@ -242,20 +239,6 @@ class GuardedWriting:
         if ns and not self.takes_reason(ns):
             raise Refused(f'No field of {ns} is stated to hold a reason; name it in a profile, as in reason = "why".')
         self._connection.writer = self._connection.because(reason)
-
-    @property
-    def batches(self) -> Batches:
-        """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
-        from model.operations.batches import Batches
-
-        return Batches(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
-
-    @property
-    def taking_back(self) -> TakingBack:
-        """Changes taken back out of several documents, with a plan before and a way back for all of them."""
-        from model.operations.taking_back import TakingBack
-
-        return TakingBack(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
 
     def colleague(self, ns: str, id: Value) -> Outcome:
         """Change a document of the sample as someone else would; refused elsewhere."""

@@ -10,13 +10,48 @@ from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Opened, Version
 from model.history import following
-from model.history.chain import Bisection, Blame, Chain, Key, bisect, key_at
+from model.history.chain import (
+    Bisection,
+    Blame,
+    Chain,
+    FieldChange,
+    FieldSet,
+    Key,
+    SeenValue,
+    Track,
+    TrackedElement,
+    Turn,
+    bisect,
+    key_at,
+    key_parts,
+    key_text,
+    locate,
+)
 from model.history.chain_reading import ChainReading
 from model.over_time.document_history import DocumentHistory
 from model.session.connection import Connection
 from model.storage.composite_ids import stored
 from model.values import canonical
 from model.values.canonical import Path, Value
+
+__all__ = [
+    "Bisection",
+    "Blame",
+    "Chain",
+    "ChainReading",
+    "Comparison",
+    "FieldChange",
+    "FieldSet",
+    "HistoryReading",
+    "Key",
+    "SeenValue",
+    "Track",
+    "TrackedElement",
+    "Turn",
+    "key_parts",
+    "key_text",
+    "locate",
+]
 
 
 class HistoryReading:

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from model.counting import pending_tokens
+from model.counting.pending import in_turn
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Outcome, PendingToken, Sending
 from model.session.connection import Connection
+from model.values.canonical import Value
 
 
 class LeftTokens:
@@ -31,6 +33,15 @@ class LeftTokens:
     def is_older(token: PendingToken, age: dt.timedelta) -> bool:
         """Whether a token is at least so old; one of unknown age counts as young."""
         return pending_tokens.is_older(token, age)
+
+    @staticmethod
+    def in_turn(tokens: Sequence[PendingToken]) -> list[tuple[Value | None, Value | None]]:
+        """The counter before and after each of some tokens, if they are finished one after another.
+
+        None before: there is no counter yet. None after: the counter has no room for the sum, or the token cannot be
+        finished.
+        """
+        return in_turn(tokens)
 
     def preview(self, token: PendingToken, drop: bool = False) -> Sending:
         """The exact write that finishes this token, or drops it."""

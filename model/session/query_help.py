@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from model.browsing.explanation import Explained, explain
-from model.browsing.field_survey import FieldSurvey, survey
-from model.browsing.indexes_in_use import Indexes, indexes_in_use
+from model.browsing.field_survey import FieldSurvey, FieldUse, survey
+from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
 from model.catalogue.catalogue import ALL, filter_terms, sort_terms
 from model.foundation.records import Row
 from model.session.connection import Connection
 from model.storage.newest_query import PageQuery
 from model.values import canonical
 from model.values.canonical import Value
+
+__all__ = ["Explained", "FieldSurvey", "FieldUse", "IndexUse", "Indexes", "QueryHelp"]
 
 SURVEYED = 200  # documents that are looked at for the fields of a collection
 

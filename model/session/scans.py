@@ -6,9 +6,11 @@ import datetime as dt
 from collections.abc import Sequence
 
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.scan import Mark, Pace, Scan, ScanEstimate
+from model.scan import Mark, Pace, Scan, ScanEstimate, Summary
 from model.session.connection import Connection
 from model.values.canonical import Value
+
+__all__ = ["Mark", "ScanEstimate", "Scans", "Summary"]
 
 
 class Scans:

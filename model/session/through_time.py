@@ -14,18 +14,35 @@ from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Version
 from model.history import following
 from model.layouts.base import Layout
-from model.over_time.activity import ActivityList
-from model.over_time.as_of import AsOf, Compared, compared, named_fields
+from model.over_time.activity import Activity, ActivityList
+from model.over_time.as_of import AsOf, Compared, Difference, StateAt, compared, named_fields
 from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.history_list import HistoryList
+from model.over_time.newest import Newest, known, newest, updated
 from model.over_time.report import report, report_of_span
 from model.over_time.span import Span
-from model.over_time.tail import Tail
+from model.over_time.tail import Tail, TailBatch
 from model.over_time.watched import Watched
 from model.session.connection import Connection
 from model.text.moments import moment_from_text
 from model.values import canonical
 from model.values.canonical import Path, Value
+
+__all__ = [
+    "Activity",
+    "AsOf",
+    "Compared",
+    "Difference",
+    "HistoryList",
+    "Newest",
+    "StateAt",
+    "Tail",
+    "TailBatch",
+    "ThroughTime",
+    "known",
+    "newest",
+    "updated",
+]
 
 
 class ThroughTime:

@@ -9,12 +9,12 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from model.catalogue.catalogue import Catalogue
-from model.catalogue.sources import Source
 from model.errors import NotAllowed, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.foundation.guarantee import Guarantee
+from model.session.sources import Source
 
 if TYPE_CHECKING:  # most sessions ask for no verdict
-    from model.guarantees import Guarantee
     from model.guarantees.server_verdicts import Measured, ServerVerdicts
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from model.catalogue.catalogue import Catalogue
-from model.catalogue.sources import SAMPLE, Source
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.session.sources import SAMPLE, Source
 
 
 class UnreadDump:

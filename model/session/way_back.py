@@ -8,10 +8,10 @@ from contextlib import suppress
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Outcome
-from model.operations.batches import Batches
-from model.repair import Repairs
 from model.repair.undoing import asked, hindered, reason
+from model.session.batch_writing import batches
 from model.session.connection import Connection
+from model.session.repairs import Repairs
 from model.userdata.journal import Record
 from model.writing.edit import Conflict
 
@@ -27,10 +27,6 @@ class WayBack:
     @property
     def _repairs(self) -> Repairs:
         return Repairs(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
-
-    @property
-    def _batches(self) -> Batches:
-        return Batches(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
 
     def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Write the inverse of a journal entry, guarded by the state that the entry left; itself journalled.
@@ -49,7 +45,7 @@ class WayBack:
         """
         first = next(self._journal.records("run", run), None)
         of_repairs = first is not None and self._repairs.is_repair(first.entry.id)
-        undo = self._repairs.undo if of_repairs else self._batches.undo
+        undo = self._repairs.undo if of_repairs else batches(self._connection).undo
         return undo(run, checkpoint, elsewhere=elsewhere)
 
     def conflict(self, entry: str) -> Conflict:

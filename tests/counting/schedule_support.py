@@ -15,8 +15,8 @@ from model.catalogue.catalogue import Catalogue
 from model.foundation.records import Outcome, ServerFacts
 from model.profile import CollectionProfile, Profile
 from model.server.retry import Port
+from model.session.exactly_once import Once
 from model.userdata.journal import Intent, Journal
-from model.writing.exactly_once import Once
 from model.writing.writer import Writer
 from tests.simulation.machine import Machine
 from tests.simulation.schedule import Crew, Odds, Schedule, SoundPort, WriterPort

@@ -22,11 +22,11 @@ from gui.views.browse.insert_sheet import InsertSheet
 from gui.views.stating.key_row import KeyRow
 from gui.views.stating.trial_pane import TrialModel
 from gui.window.settings_dialog import SettingsDialog
-from model.catalogue.layout_statements import TriedDocument
 from model.diff import diff
 from model.diff.export import to_words
 from model.profile import trouble_with
 from model.profile.profile_keys import ROWS
+from model.session.layout_statements import TriedDocument
 from model.values import canonical
 from model.values.canonical import Value
 from tests import support

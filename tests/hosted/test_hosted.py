@@ -373,7 +373,7 @@ def test_the_way_back_of_documents_inserted_at_once_is_told_as_far_as_there_is_o
 ) -> None:
     with bench_of(name, tmp_path, monkeypatch) as bench, Session.open(bench.uri, bench.profile) as session:
         for ns, versioned in ((SHOP["plain"], False), (SHOP["embedded"], True)):
-            run = session.writing.batches.insert(ns, lambda: [bson.encode({"_id": "K-8", "price": 1})], confirmed=True)
+            run = session.batches.insert(ns, lambda: [bson.encode({"_id": "K-8", "price": 1})], confirmed=True)
             assert [outcome.kind for outcome in run] == ["applied"]
             can = versioned or name not in UNABLE
             lacking, others = session.way_back.lacking(run.id)

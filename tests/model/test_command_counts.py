@@ -406,7 +406,7 @@ def test_an_import_asks_once_and_not_for_each_document_whether_it_can_be_undone(
         local.load(f"db.c{documents}", [bson.encode(plain(0, at)) for at in range(10)])
         wanted = [bson.encode(plain(1, at)) for at in range(documents)]
         with Session.open(local.uri) as session:
-            run = session.writing.batches.insert(f"db.c{documents}", lambda wanted=wanted: wanted)
+            run = session.batches.insert(f"db.c{documents}", lambda wanted=wanted: wanted)
             assert len(list(run)) == documents
             log.clear()
             assert session.way_back.lacking(run.id) == ("", True)
@@ -425,7 +425,7 @@ def test_a_server_that_fell_silent_after_an_import_is_asked_once_whether_it_can_
         raise Unreachable("It does not answer in time.")
 
     with Session.open(local.uri) as session:
-        run = session.writing.batches.insert("db.c", lambda: [bson.encode(plain(1, at)) for at in range(5)])
+        run = session.batches.insert("db.c", lambda: [bson.encode(plain(1, at)) for at in range(5)])
         assert len(list(run)) == 5
         monkeypatch.setattr(Server, "find", silent)
         assert session.way_back.lacking(run.id) == ("", True)

@@ -15,17 +15,16 @@ from urllib.parse import unquote
 import pytest
 
 from model import local_process
-from model.catalogue import sources
 from model.errors import Refused
 from model.local_process import ServerProcess
-from model.session import Session
+from model.session import Session, sources
 from tests import support
 
 PATIENCE = 60.0
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
 OPENS = """
 import os, signal, sys
-from model.catalogue import sources
+from model.session import sources
 sources.start_early("sample:", False)
 (process,) = sources._early.values()
 process.wait()

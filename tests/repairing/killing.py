@@ -94,8 +94,8 @@ def _victim(uri: str, profile: str, home: str, at: int, behind: bool) -> None:
     """Apply the plan, and be killed on the way."""
     from model.catalogue.catalogue import Catalogue
     from model.profile import Profile
-    from model.repair import Repairs
     from model.session import Session
+    from model.session.repairs import Repairs
     from model.writing.writer import Writer
 
     with Session.open(uri, profile=profile, home=Path(home)) as session:

@@ -15,10 +15,11 @@ import pymongo
 from model.catalogue.catalogue import Catalogue
 from model.foundation.findings import Finding, Unchecked
 from model.profile import Profile
-from model.repair import DryItem, Repairs
 from model.repair.plan import Plan
+from model.repair.running import DryItem
 from model.server.retry import Port, Reply, Server, Write
 from model.session import Session
+from model.session.repairs import Repairs
 from model.storage.update_operators import reordered
 from model.writing.writer import Writer
 from tests.repairing.planting import NAMES, Case, Db, Names, contents, snapshot

@@ -20,8 +20,8 @@ from model.errors import Refused
 
 if TYPE_CHECKING:
     from gui.parts.differences.diff_node import DiffNode
-    from model.catalogue.catalogue import Comparison
     from model.foundation.records import Version
+    from model.session.history_reading import Comparison
 
 FORMS = (
     ("text", tr("Copy the diff as text")),

@@ -26,7 +26,7 @@ from model.values.canonical import ARRAY, BINARY, CODE, EMPTY, OBJECT, STRING, S
 
 if TYPE_CHECKING:
     from gui.parts.fields.edit_steps import Spot
-    from model.browsing.field_survey import FieldSurvey, FieldUse
+    from model.session.query_help import FieldSurvey, FieldUse
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
 ENOUGH, RULE = 5, 0.9  # documents that make a rule of a type, and the share of them that have to keep it

@@ -14,7 +14,7 @@ from gui.language import tr
 from gui.style import preferences, wording
 from gui.style.cells import Cell, CellModel, Index, Span
 from gui.views.activity.activity_words import change_cell, moment_cell
-from model.over_time.activity import Activity
+from model.session.through_time import Activity
 
 WHEN, BY, DOCUMENT, COLLECTION, VERSION, WHAT, FIELDS, REASON = range(8)
 DAY, AUTHOR, ONE_DOCUMENT = range(3)

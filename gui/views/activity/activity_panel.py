@@ -27,9 +27,8 @@ from gui.views.activity.change_tree import ChangeTree
 from gui.views.activity.day_strip import DayStrip
 from model.errors import Refused, Unreachable
 from model.foundation.records import Checkpoint
-from model.over_time.activity import Activity
-from model.over_time.newest import Newest, known, newest, updated
 from model.session import Session
+from model.session.through_time import Activity, Newest, known, newest, updated
 from model.text.paths import path_text
 from model.values.canonical import Value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gui.language import tr
 from gui.style import wording
 from gui.style.cells import Badge, Cell, Span, plain, value
-from model.over_time.activity import Activity
+from model.session.through_time import Activity
 from model.text.paths import path_text
 
 KINDS = {

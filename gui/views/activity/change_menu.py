@@ -11,7 +11,7 @@ from gui import copying
 from gui.language import tr
 from gui.style import wording
 from gui.views.activity.activity_words import compare_said
-from model.over_time.activity import Activity
+from model.session.through_time import Activity
 
 
 class ChangeMenu(QMenu):

@@ -26,7 +26,7 @@ from gui.views.activity.activity_model import (
     ActivityModel,
 )
 from gui.views.activity.change_columns import MEASURED, ChangeColumns, needs, shared
-from model.over_time.activity import Activity
+from model.session.through_time import Activity
 
 WIDTHS = (180, 110, 140, 160, 72, 116, 320, 160)
 NARROW = (172, 84, 112, 110, 60, 104, 170, 100)  # at 1024 pixels, so that the fields say something

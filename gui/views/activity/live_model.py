@@ -13,7 +13,7 @@ from gui.style import preferences, wording
 from gui.style.cells import Cell, Index, plain
 from gui.views.activity.activity_model import ActivityModel
 from gui.views.activity.activity_words import change_cell
-from model.over_time.activity import Activity
+from model.session.through_time import Activity
 
 KEPT = 3000  # rows; the oldest fall out
 OVER = 500  # above which they do, all at once

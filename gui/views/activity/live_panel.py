@@ -22,9 +22,8 @@ from gui.views.activity.change_menu import ChangeMenu
 from gui.views.activity.live_model import KEPT, LiveModel
 from gui.views.activity.live_view import LiveView
 from model.errors import Refused, Unreachable
-from model.over_time.activity import Activity
-from model.over_time.tail import Tail, TailBatch
 from model.session import Session
+from model.session.through_time import Activity, Tail, TailBatch
 
 OFTEN = 100  # milliseconds between an answer and the next question: rows are inserted ten times a second at most
 TRIES = (1, 2, 5, 10, 30)  # seconds between tries to reach a server

@@ -13,7 +13,7 @@ from gui.style.cells import CellTree
 from gui.views.activity.activity_model import BY, COLLECTION, DOCUMENT, FIELDS, REASON, VERSION, WHAT, WHEN
 from gui.views.activity.change_columns import MEASURED, ChangeColumns, needs, shared
 from gui.views.activity.live_model import LiveModel, live_cell
-from model.over_time.activity import Activity
+from model.session.through_time import Activity
 
 WIDTHS = (168, 110, 160, 160, 84, 104, 320, 160)
 NARROW = (152, 84, 120, 120, 64, 96, 170, 100)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
@@ -27,9 +28,11 @@ from gui.views.browse.query_bar import QueryBar
 from model import text
 from model.errors import NotFound, Refused, Unreachable
 from model.foundation.records import CollectionInfo, Matches, Outline, Page, Row
-from model.over_time.history_list import HistoryList
 from model.session import Session
 from model.values.canonical import Value
+
+if TYPE_CHECKING:  # most lists are of documents as they are now
+    from model.session.through_time import HistoryList
 
 LOW = 400  # u; a window that is lower has no room for rows beside many words
 

@@ -12,7 +12,7 @@ from gui.style import wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import button
 from gui.views.browse.plan_sheet import PlanSheet
-from model.operations.batches import Deleted, DeletionPlan
+from model.session.batch_writing import Deleted, DeletionPlan
 
 MANY = 25  # documents for which the name of the collection is typed
 

@@ -16,9 +16,8 @@ from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
 from gui.style.states import Glyph, StateStack, button, hair, words
 from gui.views.browse.query import Query
-from model.browsing.explanation import Explained
-from model.browsing.indexes_in_use import Indexes, IndexUse
 from model.session import Session
+from model.session.query_help import Explained, Indexes, IndexUse
 
 WIDTHS = (150, 220, 150, 72)
 HEAD, ROW, AIR = 28, 24, 4  # u

@@ -15,7 +15,7 @@ from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
 from gui.style.states import PlainLabel, button, words
 from gui.views.browse.plan_sheet import PlanSheet
-from model.operations.history_import import ArrivingDocument, ImportPlan
+from model.session.data_exchange import ArrivingDocument, ImportPlan
 
 
 class HistoryPlaceSheet(Sheet):

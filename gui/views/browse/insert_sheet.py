@@ -12,8 +12,8 @@ from gui.style import boxes, theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.states import button
 from gui.views.browse.plan_sheet import HEAD, ROW, PlanSheet
-from model.browsing.field_survey import FieldUse
-from model.operations.batches import InsertionPlan
+from model.session.batch_writing import InsertionPlan
+from model.session.query_help import FieldUse
 
 FIELDS, REASONS, GAP = 11, 3, 8  # rows of each list at most, and what is free between them
 

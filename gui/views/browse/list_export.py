@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -13,9 +14,11 @@ from gui.language import tr
 from gui.style import wording
 from gui.views.browse.query import Query, listed
 from model.foundation.records import Row
-from model.over_time.history_list import HistoryList
 from model.session import Session
 from model.text.row_file import ENDINGS, Written
+
+if TYPE_CHECKING:  # most lists are of documents as they are now
+    from model.session.through_time import HistoryList
 
 KINDS = (
     tr("Lines of Extended JSON (*.jsonl)"),

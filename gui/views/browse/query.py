@@ -14,8 +14,8 @@ from model import text
 from model.errors import Refused
 
 if TYPE_CHECKING:
-    from model.over_time.history_list import HistoryList
     from model.session import Session
+    from model.session.through_time import HistoryList
 
 
 class Query(Struct, frozen=True):

@@ -22,9 +22,9 @@ from gui.views.browse.query import Query, field_names, sort_pairs, sort_words
 from gui.views.browse.query_options import Part, QueryOptions
 from gui.views.browse.time_sheet import TimeSheet
 from model import text
-from model.browsing.field_survey import FieldSurvey
 from model.errors import Refused
 from model.foundation.records import CollectionInfo
+from model.session.query_help import FieldSurvey
 
 LONGEST = 90  # letters of a query in a menu
 ICONS_BELOW = 560  # u; in a narrower bar order and fields are their icons alone

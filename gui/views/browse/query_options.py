@@ -20,8 +20,8 @@ from gui.style.sheet import Sheet
 from gui.style.states import button, words
 from gui.views.browse.query import Query, field_names
 from model import text
-from model.browsing.field_survey import FieldSurvey, FieldUse
 from model.errors import Refused
+from model.session.query_help import FieldSurvey, FieldUse
 
 Part = Literal["order", "columns", "limits"]
 

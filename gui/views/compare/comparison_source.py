@@ -6,11 +6,11 @@ from typing import Protocol
 
 from gui.language import tr, translated
 from gui.parts.document_side import DocumentSide
-from model.catalogue.catalogue import Comparison
 from model.diff import diff
 from model.errors import Unreadable
 from model.foundation.records import Opened, Version
 from model.session import Session
+from model.session.history_reading import Comparison
 from model.values.canonical import Value
 
 

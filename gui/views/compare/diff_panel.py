@@ -42,11 +42,11 @@ from gui.views.compare.ignored_paths import IgnoredPaths, Pattern
 from gui.views.compare.take_arrows import TakeArrows
 from gui.views.compare.version_box import VersionChoices
 from model import text
-from model.catalogue.catalogue import Comparison
 from model.diff import Add, Move, Operation, Remove
 from model.errors import Refused
 from model.foundation.records import Opened, Version
 from model.session import Session
+from model.session.history_reading import Comparison
 from model.values.canonical import Path, Value
 
 NOTHING = tr("Nothing is compared yet")

@@ -22,8 +22,8 @@ from gui.style.cells import Badge, Cell, CellTree, Index, Span, plain, value
 from gui.style.states import StateStack, button, words
 from model.errors import Unreachable
 from model.foundation.records import Version
-from model.over_time.as_of import Compared, Difference, StateAt
 from model.session import Session
+from model.session.through_time import Compared, Difference, StateAt
 
 BEFORE, AFTER, AT, PROOF = range(2, 6)
 CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which some are handed on

@@ -26,14 +26,14 @@ from gui.style.wording import version
 from gui.views.edit.draft_panel import LARGE, DraftPanel
 from gui.views.edit.last_set_column import LastSetColumn
 from model import text
-from model.browsing.field_survey import FieldSurvey
 from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.foundation.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
 from model.session import Session
+from model.session.guarded_writing import Conflict
+from model.session.query_help import FieldSurvey
 from model.values import canonical
 from model.values.canonical import Path, Value
-from model.writing.edit import Conflict
 
 FEW = 200  # top-level fields up to which the containers among them are opened at once
 GUARDS = (

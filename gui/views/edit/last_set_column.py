@@ -14,7 +14,7 @@ from gui.parts.fields.field_tree import FieldTree
 from gui.style import preferences, theme, wording
 from gui.style.cells import Cell, Span
 from model.foundation.records import Version
-from model.history.chain import Blame, Chain
+from model.session.history_reading import Blame, Chain
 from model.values.canonical import Path
 
 WIDTH = 212

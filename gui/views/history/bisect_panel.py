@@ -17,10 +17,10 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, Index, plain, value
 from gui.style.states import StateStack, button, words
 from gui.views.history.blame_panel import FieldList, by_cell, when_cell
-from model.browsing.field_survey import FieldSurvey
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
-from model.history.chain import Bisection, Turn
 from model.session import Session
+from model.session.history_reading import Bisection, Turn
+from model.session.query_help import FieldSurvey
 from model.values.canonical import Value
 
 VERSION, WHEN, BY, SAYS, BEFORE = range(5)

@@ -23,8 +23,8 @@ from gui.views.history.map_words import value_at
 from model import text
 from model.errors import Refused
 from model.foundation.records import Version
-from model.history.chain import Blame, Chain, FieldSet, key_parts, key_text
 from model.session import Session
+from model.session.history_reading import Blame, Chain, FieldSet, key_parts, key_text
 from model.values import canonical
 from model.values.canonical import Value
 

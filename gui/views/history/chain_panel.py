@@ -11,9 +11,8 @@ from gui.language import tr
 from gui.parts.reading import Reading
 from gui.style import boxes, wording
 from gui.style.states import StateStack
-from model.history.chain import Chain
-from model.history.chain_reading import ChainReading
 from model.session import Session
+from model.session.history_reading import Chain, ChainReading
 from model.values.canonical import Value
 
 

@@ -22,8 +22,8 @@ from gui.views.history.map_painter import version_name
 from gui.views.history.map_parts import MapLegend, Said
 from gui.views.history.map_words import happened, value_at, values
 from model.errors import Refused
-from model.history.chain import Chain
 from model.session import Session
+from model.session.history_reading import Chain
 from model.values.canonical import Value
 
 NARROW = 600  # u; in a narrower panel the map comes first

@@ -26,8 +26,8 @@ from gui.views.history.map_words import value_at
 from model import text
 from model.errors import Refused
 from model.foundation.records import Version
-from model.history.chain import Chain, FieldSet, Key, SeenValue, Track, key_parts, key_text
 from model.session import Session
+from model.session.history_reading import Chain, FieldSet, Key, SeenValue, Track, key_parts, key_text
 from model.values.canonical import Path, Value
 
 CHANGE, VERSION, WHEN, BY, BEFORE, AFTER = range(6)

@@ -16,7 +16,7 @@ from gui.language import tr
 from gui.style import preferences, symbols, theme, wording
 from model import text
 from model.errors import Refused
-from model.history.chain import Chain, SeenValue, Track
+from model.session.history_reading import Chain, SeenValue, Track
 from model.values.canonical import DATE, Value
 from model.values.kinds import NUMBERS
 

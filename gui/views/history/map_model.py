@@ -17,7 +17,7 @@ from gui.language import tr, translated
 from gui.style import wording
 from gui.style.cells import Index
 from model.foundation.records import Version
-from model.history.chain import Chain, FieldChange, SeenValue, Track, TrackedElement, key_parts, key_text
+from model.session.history_reading import Chain, FieldChange, SeenValue, Track, TrackedElement, key_parts, key_text
 from model.values.canonical import OBJECT_ID
 
 ORDERS = (("document", tr("As in the document")), ("last", tr("Last set")), ("most", tr("Most changed")))

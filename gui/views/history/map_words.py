@@ -11,7 +11,7 @@ from gui.views.history.map_model import DID, MapModel, MapRow, listed
 from gui.views.history.map_painter import version_name
 from model import text
 from model.foundation.records import Version
-from model.history.chain import Key, SeenValue, locate
+from model.session.history_reading import Key, SeenValue, locate
 from model.values import canonical
 from model.values.canonical import Value
 

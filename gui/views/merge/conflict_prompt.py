@@ -26,9 +26,9 @@ from gui.style.wording import many, version
 from gui.style.wrapping_row import WrappingRow
 from model import text
 from model.merge import Decision
+from model.session.guarded_writing import Conflict
 from model.values import canonical
 from model.values.canonical import Path, Value
-from model.writing.edit import Conflict
 
 WIDTH, COLUMNS, BADGES = 784, (208, 160), 144
 SMALL = 560  # u; in a narrower one the last column says less, so that both sides are read

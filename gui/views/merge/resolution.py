@@ -10,9 +10,9 @@ from gui.parts.fields.edit_changes import EditChanges
 from model import text
 from model.errors import Refused
 from model.merge import Decision, Merge
+from model.session.guarded_writing import Conflict
 from model.values import canonical
 from model.values.canonical import ARRAY, EMPTY, OBJECT, Path, Value
-from model.writing.edit import Conflict
 
 
 class Standing(Struct, frozen=True):

@@ -32,8 +32,8 @@ from model import text
 from model.errors import Refused
 from model.foundation.records import Outcome
 from model.session import Session
+from model.session.guarded_writing import Conflict
 from model.values.canonical import Path, Value
-from model.writing.edit import Conflict
 
 LARGE = 512 * 1024  # bytes of the three sides together above which the result is worked out in a task
 NARROW = 1160

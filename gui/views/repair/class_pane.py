@@ -18,8 +18,8 @@ from gui.views.repair.class_tree import ROW, ClassModel, ClassTree
 from gui.views.repair.repair_words import not_checked
 from gui.views.repair.scan_consent import Agreement
 from gui.views.repair.scanner import Scanner
-from model.repair.plan import Plan
 from model.session import Session
+from model.session.repairs import Plan
 
 
 class Tag(QWidget):

@@ -14,7 +14,7 @@ from gui.language import tr, translated
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellModel, CellTree, Index, Span, full_width
 from gui.views.repair.repair_words import code_badge
-from model.repair.damage_classes import CLASSES, GROUPS, class_of
+from model.session.repairs import CLASSES, GROUPS, class_of
 
 ROW = 28  # u
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 from gui.language import tr, translated
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, words
-from model.repair import DryItem
+from model.session.repairs import DryItem
 
 
 class DifferenceBar(QWidget):

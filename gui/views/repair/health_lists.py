@@ -13,8 +13,8 @@ from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, plain, value
 from gui.views.repair.repair_words import badge, code_badge
-from model.health import Counted, Course, step_text, steps, told
-from model.repair.damage_classes import class_of
+from model.session.health import Counted, Course, step_text, steps, told
+from model.session.repairs import class_of
 
 CLASS, BARS, FIRST, BEFORE, LAST, CHANGE = range(6)
 SHOWN = 24

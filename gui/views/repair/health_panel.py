@@ -19,8 +19,8 @@ from gui.views.repair.health_lists import CourseList, CoursesModel, ScanList, Sc
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
 from model import text
-from model.health import Counted, compared, courses, subject
 from model.session import Session
+from model.session.health import Counted, compared, courses, subject
 from model.values.canonical import Value
 
 EVERYWHERE = tr("All databases")

@@ -23,8 +23,7 @@ from gui.views.repair.repair_words import digest
 from model.diff import diff
 from model.errors import Unreadable
 from model.foundation.records import Outcome
-from model.repair import DryItem
-from model.repair.items import Item
+from model.session.repairs import DryItem, Item
 from model.values.canonical import without
 
 

@@ -16,10 +16,7 @@ from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from gui.views.repair.repair_words import ENDS, VERDICTS, badge, done_word
 from gui.views.repair.ticked_list import tick_cell
 from model.foundation.records import Kind, Outcome
-from model.repair import DryItem
-from model.repair.damage_classes import REPAIRS, class_of, waits
-from model.repair.items import Item
-from model.repair.plan import Plan
+from model.session.repairs import REPAIRS, DryItem, Item, Plan, class_of, waits
 
 ID, FOUND, WRITTEN, SIZE, SAID = range(1, 6)
 WIDTHS = (44, 112, 250, 150, 90)

@@ -12,7 +12,7 @@ from gui.language import tr, translated
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, button, words
 from model.errors import Refused
-from model.repair.items import Item
+from model.session.repairs import Item
 
 
 class QuestionBar(QWidget):

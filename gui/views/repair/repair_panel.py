@@ -32,11 +32,8 @@ from gui.views.repair.ticked_list import TickedList
 from model.errors import Refused
 from model.foundation.findings import Finding
 from model.foundation.records import Outcome
-from model.repair import DryItem
-from model.repair.damage_classes import class_of
-from model.repair.items import Item
-from model.repair.plan import Plan
 from model.session import Session
+from model.session.repairs import DryItem, Item, Plan, class_of
 from model.values.canonical import Value
 
 MANY = 100  # items from which on their number must be typed

@@ -12,7 +12,7 @@ from gui.style.cells import Badge
 from model import text
 from model.errors import Unreadable
 from model.foundation.findings import Unchecked
-from model.repair.damage_classes import BLOCKS, CLASSES, DOUBT, REPAIRS, DamageClass, Repair
+from model.session.repairs import BLOCKS, CLASSES, DOUBT, REPAIRS, DamageClass, Repair
 from model.values.canonical import Value, fields
 
 VERDICTS = {

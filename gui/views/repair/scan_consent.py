@@ -11,8 +11,8 @@ from gui.language import tr
 from gui.style import boxes, preferences, theme, wording
 from gui.style.states import button, words
 from model import text
-from model.scan import ScanEstimate
 from model.session import Session
+from model.session.scans import ScanEstimate
 
 EVERYWHERE = tr("All databases")
 _HINTS = (

@@ -17,9 +17,9 @@ from gui.language import tr
 from gui.style import wording
 from model.errors import Refused
 from model.foundation.findings import Finding, Unchecked
-from model.health import counted
-from model.scan import Mark, Summary
 from model.session import Session
+from model.session.health import counted
+from model.session.scans import Mark, Summary
 from model.values.canonical import Value
 
 OFTEN = 0.1  # seconds between two parcels of findings

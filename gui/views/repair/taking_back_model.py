@@ -14,7 +14,7 @@ from gui.style.cells import Badge, Cell, Index, Span, value
 from gui.views.repair.repair_words import ENDS
 from gui.views.repair.ticked_list import tick_cell
 from model.foundation.records import Outcome
-from model.operations.taking_back import Chosen, TakenBack
+from model.session.batch_writing import Chosen, TakenBack
 from model.values.canonical import Value
 
 ID, VERSIONS, SAID = range(1, 4)

@@ -21,10 +21,10 @@ from gui.views.repair.taking_back_model import NARROW, SAID, WIDTHS, TakingBackM
 from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
 from model.foundation.records import Outcome
-from model.operations.taking_back import Chosen, TakenBack
 from model.session import Session
+from model.session.batch_writing import Chosen, TakenBack
+from model.session.guarded_writing import Conflict
 from model.values.canonical import EMPTY, Value
-from model.writing.edit import Conflict
 
 MANY = 100  # documents from which on their number must be typed
 
@@ -268,7 +268,7 @@ class TakingBackPanel(QWidget):
             return
         session, ns = self._session, self._ns
         tasks.run(
-            lambda _: session.writing.taking_back.conflict(ns, drawn),
+            lambda _: session.taking_back.conflict(ns, drawn),
             done=partial(self._to_decide, drawn.id),
             failed=partial(messages.fail, self),
             owner=self,
@@ -375,7 +375,7 @@ class TakingBackPanel(QWidget):
         found: list[str] = []
 
         def write(progress: tasks.Progress) -> None:
-            done = session.writing.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
+            done = session.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
             found.append(done.id)
             for outcome in done:
                 progress.put(outcome)
@@ -481,7 +481,7 @@ class TakingBackPanel(QWidget):
 
 def _draw(session: Session, ns: str, wanted: Sequence[Chosen], progress: tasks.Progress) -> None:
     """Hand on how taking back each document would end."""
-    for drawn in session.writing.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
+    for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
         progress.put(drawn)
 
 

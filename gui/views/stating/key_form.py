@@ -15,7 +15,7 @@ from gui.style import boxes, theme
 from gui.views.stating.key_row import KeyRow
 
 if TYPE_CHECKING:
-    from model.profile.profile_keys import ProfileKey
+    from model.session.layout_statements import ProfileKey
 
 
 class KeyForm(QScrollArea):

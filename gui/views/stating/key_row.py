@@ -14,7 +14,7 @@ from gui.style import theme
 from gui.style.states import DropDown, words
 
 if TYPE_CHECKING:
-    from model.profile.profile_keys import ProfileKey
+    from model.session.layout_statements import ProfileKey
 
 
 class Choice(DropDown):

@@ -35,10 +35,9 @@ from gui.views.stating.trial_pane import TrialPane, TrialRow, rows_of
 from model.errors import Refused
 
 if TYPE_CHECKING:
-    from model.catalogue.layout_statements import Statement, Trial
     from model.foundation.records import CollectionInfo
-    from model.profile.profile_file import ProfileEdit
     from model.session import Session
+    from model.session.layout_statements import ProfileEdit, Statement, Trial
 
 WIDTH, STACKED = 1120, 700  # u; in a narrower dialog the preview stands below the keys
 HEIGHT = 700  # u, of all between title and buttons; in a lower window that scrolls

@@ -19,7 +19,7 @@ from gui.style.states import Glyph, StateStack, button, hair, words
 from model import text
 
 if TYPE_CHECKING:
-    from model.catalogue.layout_statements import Trial, TriedDocument
+    from model.session.layout_statements import Trial, TriedDocument
 
 MOST = 3  # changes of one difference that are listed; the others are counted
 BESIDE, BELOW = 16, 24  # u; where it begins beside the keys, and below them

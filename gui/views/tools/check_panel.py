@@ -15,7 +15,7 @@ from gui.language import tr, translated
 from gui.parts.reading import Reading
 from gui.style import boxes, theme, wording
 from gui.style.states import Glyph, StateStack, button, words
-from model.guarantees import Guarantee
+from model.foundation.guarantee import Guarantee
 from model.session import Session
 
 MARKS = {

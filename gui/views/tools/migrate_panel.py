@@ -26,8 +26,8 @@ from gui.style import boxes, focus_keeper, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, value
 from gui.style.states import DropDown, StateStack, button, words
 from model.foundation.records import Outcome
-from model.operations.migration import Checked, Migration
 from model.session import Session
+from model.session.data_exchange import Checked, Migration
 from model.values.canonical import Value
 
 SHORTEST = 20  # letters of a layout's words that are always shown

@@ -15,8 +15,8 @@ from gui.paging import RowsModel
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from model import text
-from model.counting.pending import in_turn
 from model.foundation.records import Outcome, PendingToken
+from model.session.left_tokens import LeftTokens
 from model.values.canonical import Value
 
 AGES = (
@@ -127,7 +127,7 @@ class TokensModel(RowsModel[PendingToken]):
         """The counter before and after each token that would be finished: those above it come first."""
         if self._turns is None:
             rows = [row for row in self.rows if self.is_ticked(row) or self._is_counted(row)]
-            self._turns = dict(zip(map(self.key, rows), in_turn(rows), strict=True))
+            self._turns = dict(zip(map(self.key, rows), LeftTokens.in_turn(rows), strict=True))
         return self._turns
 
     def _is_counted(self, row: PendingToken) -> bool:

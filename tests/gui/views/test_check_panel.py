@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from gui.style import theme
 from gui.views.tools.check_panel import CheckPanel
+from model.foundation.guarantee import Guarantee
 from model.foundation.records import Checkpoint
-from model.guarantees import Guarantee
 from model.localserver import LocalServer
 from model.session import Session
 from model.session.trust import Trust

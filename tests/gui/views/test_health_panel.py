@@ -19,9 +19,9 @@ from gui.style.cells import full_width
 from gui.views.repair.health_lists import CHANGE, CLASS, FIRST, LAST, bars
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
-from model.health import Counted
 from model.profile import Profile, table
 from model.session import Session
+from model.session.health import Counted
 from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, open_sample, wait_idle
 

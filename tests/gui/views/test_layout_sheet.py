@@ -21,10 +21,10 @@ from gui.views.stating.key_row import Choice
 from gui.views.stating.layout_sheet import LayoutSheet
 from gui.window.opening import Opening
 from gui.window.window import Window
-from model.catalogue.layout_statements import LayoutStatements, Trial
 from model.errors import Cancelled
 from model.profile import Profile
 from model.session import Session
+from model.session.layout_statements import LayoutStatements, Trial
 from model.userdata.connections import Connections
 from tests.gui.window.windows import new_window, open_source, sheet, told, wait_idle
 from tests.support import naming

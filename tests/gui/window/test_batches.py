@@ -311,7 +311,7 @@ def test_one_document_pasted_with_its_id_keeps_it(window: Window, qtbot: QtBot) 
 def test_a_run_is_taken_back_from_the_journal_long_after_its_message_is_gone(window: Window, qtbot: QtBot) -> None:
     page = pick(window, qtbot, 2)
     session, gone = window.sessions[0], [row.id for row in page.browser.picked]
-    run = session.writing.batches.delete(session.writing.batches.deletion(NS, gone))
+    run = session.batches.delete(session.batches.deletion(NS, gone))
     assert [outcome.kind for outcome in run] == ["applied", "applied"]
     journal = window.workspace.open(session, PageRequest("journal"))
     assert isinstance(journal, JournalPage)

@@ -119,7 +119,7 @@ from gui.starting import running_instance
 from gui.window import open_windows
 assert not running_instance.hand_over({})
 from PySide6.QtWidgets import QApplication
-from model.catalogue import sources
+from model.session import sources
 restore, served = open_windows.OpenWindows.restore, []
 
 def serve(self, request):

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from model import guarantees, text
 from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
-from model.guarantees import Guarantee, Verdict, check, races, replies, server_verdicts
+from model.foundation.guarantee import Guarantee, Verdict
+from model.guarantees import check, races, replies, server_verdicts
 from model.guarantees.scratch import Scratch
 from model.guarantees.server_verdicts import ServerVerdicts
 from model.localserver import LocalServer

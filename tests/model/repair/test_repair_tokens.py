@@ -17,9 +17,9 @@ from model.errors import Unreachable
 from model.foundation.findings import Finding
 from model.foundation.records import Outcome
 from model.profile import Profile
-from model.repair import Repairs
 from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.session.repairs import Repairs
 from model.writing.writer import Writer
 from tests.model.server.faulty_server import FaultyServer
 

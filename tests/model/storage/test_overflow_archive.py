@@ -192,7 +192,7 @@ def test_an_edit_that_comes_between_leaves_the_document_whole_and_the_next_scan_
     made = plan(session, database)
     from model.catalogue.catalogue import Catalogue
     from model.profile import Profile
-    from model.repair import Repairs
+    from model.session.repairs import Repairs
     from model.writing.writer import Writer
 
     server = session._connection.opened.server

@@ -14,8 +14,8 @@ import pytest
 from model.foundation.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.session.exactly_once import Once
 from model.values.canonical import Value, encode, hash_of
-from model.writing.exactly_once import Once
 
 LOST = Reply("unknown", retry=True, sentence="The connection was lost while the write was on its way.")
 REAL: Callable[[Server, Write], Reply] = Server.send

@@ -14,9 +14,9 @@ from model.errors import NotAllowed, NotFound, Refused
 from model.foundation.records import Outcome
 from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.session.exactly_once import Once
 from model.userdata.journal import Intent, Journal
 from model.values.canonical import Value
-from model.writing.exactly_once import Once
 
 PROFILE = """
 [[collection]]

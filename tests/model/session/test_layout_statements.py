@@ -183,7 +183,7 @@ def test_what_is_kept_in_a_profile_is_used_by_whoever_opens_with_it(
     assert session.catalogue.profile_file == file
     assert session.catalogue.info(sheets).why == "The profile states it."
     with Session.open(server_uri, profile=file) as other:
-        assert other.info(sheets).fields == session.catalogue.info(sheets).fields
+        assert other.catalogue.info(sheets).fields == session.catalogue.info(sheets).fields
         assert other.statements.begin(sheets).stated
 
 

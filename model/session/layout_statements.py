@@ -34,6 +34,8 @@ from model.values import canonical
 from model.values.canonical import Value
 from model.writers.writers import preset
 
+__all__ = ["LayoutStatements", "ProfileEdit", "ProfileKey", "Statement", "Trial", "TriedDocument"]
+
 TRIED = 3
 """Documents that a statement is tried on."""
 LOOKED_AT = 24

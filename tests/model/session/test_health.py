@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from model import health
 from model.errors import Refused
-from model.health import Counted, Health, compared, counted, courses, told
 from model.scan import Summary
-from model.session import Session
+from model.session import Session, health
+from model.session.health import Counted, Health, compared, counted, courses, told
 from model.values.canonical import Value
 
 SOURCE = "mongodb://db.example/"

@@ -31,6 +31,7 @@ from model.text.names import id_name, version_name
 from model.userdata.journal import Intent
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 from model.writing.writer import Writer
 
 TRIES = 20
@@ -420,8 +421,7 @@ class Once(Struct, frozen=True):
 
 def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:
     """The fields of a document that hold a number, in stored order, without some of them."""
-    kinds = (c.DOUBLE, c.INT32, c.INT64, c.DECIMAL128)
-    return [name for name, value in c.fields(raw) if value.type in kinds and name not in ("_id", *but)]
+    return [name for name, value in c.fields(raw) if value.type in NUMBERS and name not in ("_id", *but)]
 
 
 def _counter_at(of: counters.Counter, number: Value) -> bytes:

@@ -1,0 +1,31 @@
+"""Writes to several documents at once, each with a plan before and a way back for all of them."""
+
+from __future__ import annotations
+
+from model.operations.batches import Batches, Deleted, DeletionPlan, Documents, InsertionPlan, Run
+from model.operations.taking_back import Chosen, TakenBack, TakingBack
+from model.session.connection import Connection
+
+__all__ = [
+    "Batches",
+    "Chosen",
+    "Deleted",
+    "DeletionPlan",
+    "Documents",
+    "InsertionPlan",
+    "Run",
+    "TakenBack",
+    "TakingBack",
+    "batches",
+    "taking_back",
+]
+
+
+def batches(connection: Connection) -> Batches:
+    """Documents deleted or inserted under the name and reason that the connection has now."""
+    return Batches(connection.writer, connection.trust.check_allowed, connection.trust.is_production)
+
+
+def taking_back(connection: Connection) -> TakingBack:
+    """Changes taken back out of documents, under the name and reason that the connection has now."""
+    return TakingBack(connection.writer, connection.trust.check_allowed, connection.trust.is_production)

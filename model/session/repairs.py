@@ -1,0 +1,381 @@
+"""The repair centre: findings become a plan, a plan is drawn or done, and its writes can be taken back.
+
+A repair is one guarded write after another. Each is guarded by every byte of the document that it changes, a document
+to remove is first kept in the quarantine of its database, and every write stands in the journal. Nothing is done that a
+person has not ticked, or answered where the plan asks.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import asdict, replace
+
+from model.errors import NotAllowed, NotFound, Refused, Unreachable
+from model.foundation.findings import Finding, Unchecked
+from model.foundation.records import Checkpoint, Kind, Outcome, no_checkpoint
+from model.profile import Profile, as_stated, table
+from model.repair import quarantine, reports, running, undoing
+from model.repair.damage_classes import BLOCKS, CLASSES, DOUBT, GROUPS, REPAIRS, DamageClass, Repair, class_of, waits
+from model.repair.items import Item
+from model.repair.plan import Plan, planned
+from model.repair.running import DryItem, Running
+from model.repair.steps import RepairContext, Verdict
+from model.repair.today import Today
+from model.scan import Scan
+from model.scan.doubt import DamageTally
+from model.text.names import version_name
+from model.userdata import folders
+from model.userdata.connections import without_password
+from model.userdata.journal import Record
+from model.values.canonical import Value
+from model.writing.writer import Writer, not_there
+
+COUNT_MS = 10_000  # a collection is counted so long before a repair of it
+GAPS = ("A4", "V2", "R1", "D1")
+
+__all__ = [
+    "BLOCKS",
+    "CLASSES",
+    "DOUBT",
+    "GROUPS",
+    "REPAIRS",
+    "DamageClass",
+    "DryItem",
+    "Item",
+    "Plan",
+    "Repair",
+    "Repairs",
+    "class_of",
+    "waits",
+]
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+class Repairs:
+    """The repairs of a session; reached as ``session.repairs``."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        allowed: Callable[[], None],
+        production: Callable[[], bool] = lambda: False,
+        now: Callable[[], dt.datetime] = _now,
+    ) -> None:
+        """``allowed`` raises where writing is not; where it is ``production`` a plan is applied only ``confirmed``."""
+        self._writer, self._allowed, self._production, self._now = writer, allowed, production, now
+
+    # --- plans
+
+    def plan(
+        self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
+    ) -> Plan:
+        """The plan for findings: safe repairs are ticked, some ask a person, the other findings have an advice."""
+        stated = self._writer.catalogue.is_stated
+        plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated, stated)
+        plan = replace(plan, collections=self._collection_ids(_places(plan)))
+        gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
+        places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
+        used = [place for place in places if any(True for _ in self._writer.port.find(place, limit=1))]
+        return replace(plan, items=tuple(self._with_copies(item, used) for item in plan.items)) if used else plan
+
+    def _with_copies(self, item: Item, used: Collection[str]) -> Item:
+        """Note on a gap that the quarantine can fill it: a removal may have landed behind an edit that relied on it."""
+        finding = item.finding
+        place = quarantine.place(finding.ns)
+        if (
+            item.repair is not None
+            or finding.doubt
+            or finding.code not in GAPS
+            or finding.id is None
+            or place not in used
+        ):
+            return item
+        try:
+            profile = self._writer.catalogue.layout(finding.ns).profile
+            kept = quarantine.versions(self._writer.port, profile, finding.id)
+        except Refused:
+            return item
+        there = [version_name(v) for v in finding.versions if v in kept]
+        if not there:
+            return item
+        said = f"{place} holds {', '.join(there)}, which a repair took out; undo that repair to put it back."
+        return replace(item, advice=said)
+
+    def _stated(self, ns: str) -> dict[str, Any]:
+        """A collection as a profile would state the layout used for it here; {} where no profile can."""
+        profile = self._writer.catalogue.layout(ns).profile
+        said = table(profile)
+        try:
+            again = Profile.read({"collection": [{"ns": ns, **said}]}, "").collections
+        except Refused:  # a name that was recognised inside a field
+            return {}
+        return said if again == (as_stated(profile),) else {}
+
+    def load(self, path: str | Path) -> Plan:
+        """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
+        plan = Plan.load(path)
+        self._check_source(plan)
+        return plan
+
+    def _check_source(self, plan: Plan) -> None:
+        made_for = without_password(plan.source)  # somebody may have put one in
+        if made_for != self._writer.source:
+            name = f"The plan {plan.note}" if plan.note else "This plan"
+            raise Refused(f"{name} was made for {made_for}, and this is {self._writer.source}; scan here first.")
+
+    def _collection_ids(self, places: Iterable[str]) -> dict[str, str]:
+        """The server's ids of some collections, as far as it gives them any."""
+        by_name: dict[str, dict[str, str]] = {}
+        for db in dict.fromkeys(ns.partition(".")[0] for ns in places):
+            try:
+                by_name[db] = self._writer.port.collection_ids(db)
+            except Unreachable:
+                by_name[db] = {}
+        asked = ((ns, *ns.partition(".")[::2]) for ns in places)
+        return {ns: by_name[db][name] for ns, db, name in asked if name in by_name[db]}
+
+    def _check_collections(self, plan: Plan) -> None:
+        """Refuse a plan that rests on other collections than those which bear their names here.
+
+        An address leads to another server tomorrow, and a collection is dropped and made anew.
+        """
+        here = self._collection_ids(tuple(plan.collections))
+        for ns, id in plan.collections.items():
+            if ns in here and here[ns] != id:
+                raise Refused(
+                    f"{ns} is another collection than the one that was scanned: it was made anew since, or this "
+                    "address leads to another server now; scan again."
+                )
+
+    def _check_layouts(self, plan: Plan) -> None:
+        """Refuse a plan whose findings were made in another layout than the one in use.
+
+        A plan is a file that anybody may have written: a person's profile or recognition says what a collection is.
+        """
+        tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
+        name = f"The plan {plan.note}" if plan.note else "The plan"
+        for scanned in Profile.read({"collection": tables}, name).collections:
+            try:
+                here = as_stated(self._writer.catalogue.layout(scanned.ns).profile)
+            except NotFound as error:
+                raise Refused(f"{error} The plan has repairs for it; scan again.") from None
+            if here != scanned:
+                differ = next(name for name, value in asdict(scanned).items() if getattr(here, name) != value)
+                raise Refused(
+                    f"{scanned.ns} was scanned as another layout than it is taken for here ({differ}: "
+                    f"{getattr(scanned, differ)}, here {getattr(here, differ)}); give the profile that was scanned "
+                    "with, or scan again."
+                )
+
+    # --- drawing and doing
+
+    def dry_run(
+        self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
+    ) -> Iterator[DryItem]:
+        """The effect of each item with a repair, drawn from the writes that :meth:`apply` would send; none is sent.
+
+        ``only`` names items by their numbers, those without a repair among them.
+        """
+        self._check_source(plan)
+        self._check_collections(plan)
+        self._check_layouts(plan)
+        asked = [item for item in plan.items if only is None or item.no in only]
+        return running.dry(self._ground(self._today(plan, asked, checkpoint)), plan, checkpoint, only)
+
+    def apply(
+        self,
+        plan: Plan,
+        checkpoint: Checkpoint = no_checkpoint,
+        confirmed: bool = False,
+        reason: str = "",
+        differing: bool = False,
+    ) -> Running:
+        """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
+
+        An item comes a second time where a look behind all of them has put back a removed document. The ``Running.id``
+        of the answer names the run, for :meth:`undo`; its ``Running.offers`` say afterwards what a person may want to
+        do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or where
+        the connection is saved as production and nobody has ``confirmed``; and where the plan is ``differing`` from
+        what a scan of today would propose, and nobody has agreed that the rest of it is done.
+        """
+        self._allowed()
+        self._check_source(plan)
+        self._check_collections(plan)
+        self._check_layouts(plan)
+        if not confirmed and self._production():
+            raise NotAllowed("This connection is production; confirm the repair by its name first.")
+        run = self._running(plan, checkpoint, reason)
+        if not differing and (items := run.differing()):
+            raise NotAllowed(running.differences(plan, items))
+        return run
+
+    def _running(self, plan: Plan, checkpoint: Checkpoint, reason: str = "") -> Running:
+        name = running.new_run(self._now, uuid.uuid4().hex[:6])
+        today = self._today(plan, [item for item in plan.items if item.ticked], checkpoint)
+        writer = replace(self._writer, reason=reason.strip() or self._writer.reason)
+        return Running(writer, self._ground(today), plan, name, checkpoint)
+
+    def _ground(self, today: Today | None = None) -> RepairContext:
+        by = self._writer.author or "palimpsest"
+        return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by, today=today)
+
+    def _today(self, plan: Plan, items: Iterable[Item], checkpoint: Checkpoint) -> Today:
+        """What a scan finds now of the documents of some items: a plan may be old, or written by anybody."""
+        today = Today(doubts=self._doubts(plan))
+        asked: dict[str, list[Value]] = {}
+        for item in items:
+            if item.repair is not None and item.finding.id is not None:
+                asked.setdefault(item.finding.ns, []).append(item.finding.id)
+        port, catalogue = self._writer.port, self._writer.catalogue
+        try:
+            for ns, ids in asked.items():
+                some = list(dict.fromkeys(ids))
+                today.note(Scan(catalogue, port, [ns], some, checkpoint=checkpoint, now=self._now()))
+        except Unreachable as error:
+            today.note(Unchecked(ns, str(error)) for ns in asked)
+        return today
+
+    def _doubts(self, plan: Plan) -> dict[str, str]:
+        """The collections of a plan whose layout its own findings speak against: plans are older than this question."""
+        catalogue, found = self._writer.catalogue, dict(plan.doubts)
+        for ns in dict.fromkeys(item.finding.ns for item in plan.items if item.repair is not None):
+            if catalogue.is_stated(ns):
+                found.pop(ns, None)
+                continue
+            tally = DamageTally(ns)
+            for item in plan.items:
+                tally.note(item.finding)
+            documents = catalogue.layout(ns).count(max_ms=COUNT_MS) if ns not in found and tally else None
+            if documents is not None and (why := tally.speaks_against(catalogue.info(ns).layout, documents)):
+                found[ns] = why
+        return found
+
+    # --- the way back
+
+    def undo(
+        self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None, elsewhere: bool = False
+    ) -> Iterator[Outcome]:
+        """Take back the writes of a run, or of one item: the last first, each guarded by the state that it left.
+
+        Gives an outcome for each write; one that is undone already is left out. ``elsewhere``: a person says that this
+        source is the run's, although it is written otherwise. Raises ``NotFound`` and ``Refused``.
+        """
+        self._allowed()
+        records = self._to_undo(run, only)
+        for record in records[:1]:
+            self._check_entry(record, elsewhere)
+        again = self._running(Plan("", self._writer.source, self._now()), checkpoint)
+
+        def undone() -> Iterator[Outcome]:
+            for done, record in enumerate(records):
+                checkpoint(done, len(records))
+                yield self._undone(again, record)
+            checkpoint(len(records), len(records))
+
+        return undone()
+
+    def dry_undo(self, run: str, only: int | None = None) -> Iterator[DryItem]:
+        """The effect of :meth:`undo`, drawn; nothing is written."""
+        ground = self._ground()
+        for record in self._to_undo(run, only):
+            prepared = undoing.back(ground, record)
+            for step in prepared.steps:  # later steps rest on those undone first
+                ground.pretend(step)
+            yield running.drawn(replace(undoing.item_of(record), repair=None), prepared)
+
+    def _to_undo(self, run: str, only: int | None) -> list[Record]:
+        records = list(self._writer.journal.records("run", run))
+        if not records:
+            raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
+        mine = [r for r in records if only is None or r.extra["item"] == str(only)]
+        # A document that a second look has put back was wanted: it stays, and the removal is undone by it.
+        return [record for record in reversed(mine) if record.entry.undoable and not record.extra.get("second")]
+
+    def is_repair(self, entry: str) -> bool:
+        """Whether an entry of the journal is a write of a repair."""
+        return undoing.is_repair(self._writer.journal.record(entry))
+
+    def hindrances(self, records: Iterable[Record]) -> list[str]:
+        """Why this server cannot take back writes of repairs, a sentence for each of those that it cannot."""
+        ground = self._ground()
+        return undoing.asked(partial(undoing.hindrance, ground), records)
+
+    def undo_entry(self, entry: str, elsewhere: bool = False) -> Outcome:
+        """Take back one write of a repair."""
+        self._allowed()
+        record = self._writer.journal.record(entry)
+        self._check_entry(record, elsewhere)
+        if not record.entry.undoable:
+            raise Refused(f"Entry {entry} cannot be undone. {record.entry.why_not}")
+        return self._undone(self._running(Plan("", self._writer.source, self._now()), no_checkpoint), record)
+
+    def _check_entry(self, record: Record, elsewhere: bool) -> None:
+        entry = record.entry
+        if entry.source != self._writer.source and not elsewhere:
+            raise Refused(f"Entry {entry.id} was written to {entry.source}; open that source to undo it.")
+
+    def _undone(self, again: Running, record: Record) -> Outcome:
+        prepared = undoing.back(again.ground, record)
+        if prepared.verdict != "would":
+            kinds: dict[Verdict, Kind] = {"refused": "refused", "changed": "conflict"}
+            said = prepared.text if prepared.text.endswith(".") else f"{prepared.text}; nothing was written."
+            return Outcome(kinds.get(prepared.verdict, "skipped"), record.entry.ns, record.document, said)
+        return again.send(undoing.item_of(record), prepared.steps[0], undoes=record.entry.id)
+
+    def look_again(self, entry: str) -> Outcome:
+        """Look for a write of a repair whose outcome was not known, and note how it ended."""
+        record = self._writer.journal.record(entry)
+        e = record.entry
+        kind = e.kind
+        if e.source != self._writer.source:
+            raise Refused(f"Entry {entry} was written to {e.source}; open that source to look for it.")
+        if kind != "begun" and kind != "unknown":
+            return Outcome(kind, e.ns, record.document, e.detail, entry=entry)
+        outcome = replace(self._found(record), entry=entry)
+        self._writer.end(entry, outcome)
+        return outcome
+
+    def _found(self, record: Record) -> Outcome:
+        ns, id = record.entry.ns, record.document
+        if (landed := undoing.token_landed(self._writer.port, record)) is not None:
+            state = "after" if landed else "before"
+        else:
+            state = undoing.state(self._ground(), record)
+        if state == "after":
+            return Outcome("applied", ns, id, "It arrived.")
+        if state == "before":
+            return not_there(record, id)
+        said = "The document has changed since, and nobody can tell whether this write was among the changes."
+        return Outcome("unknown", ns, id, said)
+
+    # --- reports
+
+    def report_html(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
+        """A page about a plan and its results, which are (item number, outcome or verdict, detail)."""
+        undoable = [r for r in self._writer.journal.records("run", run) if r.entry.undoable] if run and applied else []
+        reasons = self.hindrances(undoable)
+        way = len(reasons) < len(undoable) or not reasons
+        return reports.html(plan, list(results), applied, run, self._now(), undoing.hindered(reasons), way)
+
+    def report_json(self, plan: Plan, results: Iterable[tuple[int, str, str]], applied: bool, run: str = "") -> str:
+        """The report of a plan and its results as one JSON object."""
+        return reports.json_text(plan, list(results), applied, run, self._now())
+
+    def keep_report(self, path: str | Path, report: str) -> None:
+        """Write a report into a file, whole or not at all; raises ``Refused`` where that cannot be done."""
+        folders.write(Path(path), report)
+
+
+def _places(plan: Plan) -> tuple[str, ...]:
+    """The collections that the items with a repair rest on."""
+    items = [item for item in plan.items if item.repair is not None]
+    return tuple(dict.fromkeys(ns for item in items for ns in (item.finding.ns, *(seen.ns for seen in item.seen))))
