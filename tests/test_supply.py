@@ -153,7 +153,7 @@ def test_what_is_built_is_attached_to_the_release_with_its_bill_of_materials() -
     made = [name for name, steps in jobs.items() if "upload-artifact@" in steps]
     (steps,) = (steps for steps in jobs.values() if "gh release upload" in steps)
     assert "palimpsest.cdx.json" in jobs["build"]
-    assert f"needs: [{', '.join(made)}]" in steps
+    assert f"needs: [deep, {', '.join(made)}]" in steps, "what the deep tests refuse is not released"
     assert "contents: write" in steps
     assert text.count("contents: write") == 1
     assert not re.search(r"^ +(name|pattern): dist", steps, re.MULTILINE), "all that was built is fetched"

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import PySide6
@@ -52,14 +53,18 @@ def texts() -> dict[Text, str]:
 
 def sentences() -> set[str]:
     """Every text of the model, its values numbered; a catalogue holds those of them that the window shows."""
-    found: set[str] = set()
+    return {each for here, _ in _read_model().values() for each in here}
+
+
+@cache
+def _read_model() -> dict[Path, tuple[set[str], set[str]]]:
+    """By file of the model: all its texts, and those that are spoken; to read them takes seconds."""
+    found: dict[Path, tuple[set[str], set[str]]] = {}
     for path in sorted((support.ROOT / "model").rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
-            elif isinstance(node, ast.JoinedStr):
-                found.add(numbered(node))
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        here = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        here |= {numbered(node) for node in nodes if isinstance(node, ast.JoinedStr)}
+        found[path] = here, set(_spoken(nodes))
     return found
 
 
@@ -96,7 +101,7 @@ CODE = re.compile(
 def said() -> set[Text]:
     """The sentences of the model that every catalogue has to have."""
     nouns = {noun for repair in REPAIRS.values() for noun in (repair.noun, repair.nouns)}
-    found = {each for path in speaking() for each in spoken(path.read_text("utf-8"))}
+    found = {each for path in speaking() for each in _read_model()[path][1]}
     return {Text(each, model=True) for each in found - nouns - KEYS if not CODE.search(each)}
 
 
@@ -112,13 +117,16 @@ def speaking() -> Iterator[Path]:
 
 def spoken(code: str) -> Iterator[str]:
     """The texts in a piece of code that have several words, their values numbered; not those that document it."""
-    tree = ast.parse(code)
-    inner = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    silent = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)} | inner
-    for node in ast.walk(tree):
+    return _spoken(list(ast.walk(ast.parse(code))))
+
+
+def _spoken(nodes: list[ast.AST]) -> Iterator[str]:
+    inner = {part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    silent = {node.value for node in nodes if isinstance(node, ast.Expr)} | inner
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Sign":
             silent |= {*node.args[:2]}  # the name of a sign, and what it looks at, are for who reads the table
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant | ast.JoinedStr) and node not in silent:
             said = numbered(node) if isinstance(node, ast.JoinedStr) else node.value
             if isinstance(said, str) and len(re.findall(r"[A-Za-z]{2,}", re.sub(r"\{[^}]*\}", "", said))) > 1:

@@ -623,7 +623,7 @@ def test_keys_are_told_only_where_there_are_rows_to_use_them_on(
     kind: type[ChangeMapPage | BlamePage | FieldPage | BisectPage],
 ) -> None:
     with monkeypatch.context() as patched:
-        for reader, name in ((ChainReading, "read"), (Session, "bisect")):
+        for reader, name in ((ChainReading, "read"), (HistoryReading, "bisect")):
             patched.setattr(reader, name, denied)
         page = kind(session, NS, ID)
         shown(qtbot, page, 1168, 795)

@@ -52,13 +52,13 @@ def test_dates_are_shown_in_the_zone_and_kept_to_the_millisecond(opened: Open, d
 def test_a_reading_that_takes_long_is_stopped_at_once_and_begun_again(
     qtbot: QtBot, desk: Desk, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers, read = Event(), Desk.open_document
+    answers, read = Event(), Desk.open
 
     def slowly(self: Desk, ns: str, id: Value) -> Opened:
         answers.wait()
         return read(self, ns, id)
 
-    monkeypatch.setattr(Desk, "open_document", slowly)
+    monkeypatch.setattr(Desk, "open", slowly)
     panel = EditorPanel(desk.as_session(), NS, ID)
     shown(qtbot, panel)
     qtbot.waitUntil(lambda: panel.states.kind == "loading")
