@@ -170,7 +170,7 @@ class CollectionPage(Page):
             return
         session, ns = self.session, self.ns
         tasks.run(
-            lambda _: session.writing.missing_index(ns) or "",
+            lambda _: session.indexes.missing(ns) or "",
             done=self._index_known,
             failed=self._index_unknown,
             owner=self,

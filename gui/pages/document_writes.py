@@ -75,7 +75,7 @@ class DocumentWrites(QObject):
             plan = diff_grouping.plan(before, content, diff(before, content), progress)
             barred = session.writing.read_only_reason(ns)
             values = session.writing.spelled(before, content) if barred else ""
-            asked = session.writing.takes_reason(ns), session.writing.asks_author(ns)
+            asked = session.authorship.takes_reason(ns), session.authorship.asks_author(ns)
             return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values, *asked)
 
         self._run(read, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
@@ -121,7 +121,7 @@ class DocumentWrites(QObject):
 
     def _agreed_to_restore(self, read: _Read, asked: RestoreSheet, paths: tuple[Path, ...] | None) -> None:
         reason = asked.reason.take()
-        if read.asks_author and not self._session.writing.author:
+        if read.asks_author and not self._session.authorship.author:
             ask_author(self._page, self._session, partial(self._do_restore, read, paths, reason))
         else:
             self._do_restore(read, paths, reason)
@@ -355,7 +355,7 @@ class DocumentWrites(QObject):
     def colleague(self, id: Value) -> None:
         """Change a document of the sample as someone else."""
         session, ns = self._session, self._ns
-        self._run(lambda _: session.writing.colleague(ns, id), self._colleague_done, tr("Editing as a colleague"))
+        self._run(lambda _: session.colleague.change(ns, id), self._colleague_done, tr("Editing as a colleague"))
 
     def _colleague_done(self, outcome: Outcome) -> None:
         if outcome.kind != "applied":
@@ -384,7 +384,7 @@ class DocumentWrites(QObject):
             tr("Create the unique index on {ns}?", ns=ns),
             tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
             tr("Create the index"),
-            partial(self._run, lambda _: session.writing.create_index(ns), self.ended, tr("Creating an index")),
+            partial(self._run, lambda _: session.indexes.create(ns), self.ended, tr("Creating an index")),
         )
 
     def undo(self, outcome: Outcome) -> None:

@@ -65,13 +65,13 @@ class AuthorSheet(Sheet):
 
 def ask_author(parent: QWidget, session: Session, then: Callable[[], object] = lambda: None) -> AuthorSheet:
     """Ask for the name of a connection's author, keep it, and go on."""
-    sheet = AuthorSheet(parent, session.writing.author or str(preferences.remembered(REMEMBERED, "")))
+    sheet = AuthorSheet(parent, session.authorship.author or str(preferences.remembered(REMEMBERED, "")))
     sheet.agreed.connect(partial(_signed, session, then))
     sheet.open()
     return sheet
 
 
 def _signed(session: Session, then: Callable[[], object], name: str) -> None:
-    session.writing.author = name
+    session.authorship.author = name
     preferences.remember(REMEMBERED, name)
     then()

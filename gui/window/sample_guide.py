@@ -103,7 +103,9 @@ class SampleGuide(QObject):
     def _find(self, session: Session, thing: Thing, say: bool) -> None:
         def find(_: tasks.Progress) -> _Found:
             id = session.documents.find_id(thing.ns, thing.id)
-            return _Found(thing, id, tuple(session.history.find_version(thing.ns, id, str(v)) for v in thing.versions))
+            return _Found(
+                thing, id, tuple(session.catalogue.find_version(thing.ns, id, str(v)) for v in thing.versions)
+            )
 
         tasks.run(
             find,
@@ -154,7 +156,7 @@ class SampleGuide(QObject):
         def find_contested(_: tasks.Progress) -> Path:
             from model.values.canonical import EMPTY
 
-            before, after = session.history.version(ns, id).content or EMPTY, session.writing.colleague_content(ns, id)
+            before, after = session.history.version(ns, id).content or EMPTY, session.colleague.content(ns, id)
             return contested(before, after, tuple(session.catalogue.info(ns).fields.values()))
 
         tasks.run(
@@ -186,7 +188,7 @@ class SampleGuide(QObject):
     def _overtake(self, page: DocumentPage, id: Value) -> None:
         session, ns = page.session, page.ns
         tasks.run(
-            lambda _: session.writing.colleague(ns, id),
+            lambda _: session.colleague.change(ns, id),
             done=_nothing,
             failed=partial(messages.fail, self._workspace),
             owner=self,

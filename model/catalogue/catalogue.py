@@ -18,13 +18,12 @@ from itertools import islice
 from pathlib import Path as FilePath
 
 from bson import Binary
-from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
 from model.catalogue import recognise
 from model.catalogue.kept_recognition import KeptRecognition
-from model.diff import Diff, changed_fields, diff
+from model.diff import changed_fields
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
@@ -42,14 +41,6 @@ BY_HAND = "a layout that was stated by hand"
 ALL = 2**31 - 1
 """A limit above any number of rows."""
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
-
-
-class Comparison(Struct, frozen=True):
-    """Two versions of one document and the difference between their contents."""
-
-    a: Version
-    b: Version
-    diff: Diff
 
 
 class Catalogue:
@@ -435,12 +426,6 @@ class Catalogue:
         if newer is not None:
             yield newer.compared_with(None, count)
 
-    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
-        """Two versions and the difference between their contents."""
-        layout = self.layout(ns)
-        a, b = layout.version(id, v), layout.version(id, w)
-        return Comparison(a, b, diff(_content(a), _content(b), layout.profile.keys))
-
     def find_version(self, ns: str, id: Value, meant: object) -> Value:
         """The version of a document that a text, a number or a stored value means; raises ``NotFound``."""
         layout = self.layout(ns)
@@ -481,13 +466,6 @@ def _at(raw: bytes, path: str) -> Value | None:
         return canonical.get(raw, text.path_from_text(path)) if path else None
     except Refused:
         return None
-
-
-def _content(version: Version) -> bytes:
-    if version.content is None:
-        why = version.detail or version.state
-        raise Unreadable(f"{version_name(version.v)} has no content to compare ({why}).")
-    return version.content
 
 
 SHORTEST_HASH = 32  # digits of an MD5

@@ -28,7 +28,7 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
         say(f"palimpsest: {trouble}", file=sys.stderr)
     if _insists(args):
         session.catalogue.accept()
-    session.writing.author = getattr(args, "signed_as", None) or ""
+    session.authorship.author = getattr(args, "signed_as", None) or ""
     return session
 
 

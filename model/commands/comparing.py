@@ -33,7 +33,7 @@ def differ(args: argparse.Namespace) -> int:
     with open_session(args, source) as session:
         id = document(args, session)
         found = session.history.compare(
-            args.ns, id, session.history.find_version(args.ns, id, v), session.history.find_version(args.ns, id, w)
+            args.ns, id, session.catalogue.find_version(args.ns, id, v), session.catalogue.find_version(args.ns, id, w)
         )
     before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY
     changes = diff(before, after, ("_id", *args.keys)) if args.keys else found.diff

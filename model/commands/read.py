@@ -131,7 +131,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
     """The document and version of ID[@V]: behind the last @ stands a version only where that document has it."""
     if of_version is not None:
         id = session.documents.find_id(ns, written)
-        return id, session.history.version(ns, id, session.history.find_version(ns, id, of_version))
+        return id, session.history.version(ns, id, session.catalogue.find_version(ns, id, of_version))
     head, at, tail = written.rpartition("@")
     why: Refused | None = None
     if at and head and tail:
@@ -143,7 +143,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
             why = error  # several ids are written like that
         else:
             try:
-                return id, session.history.version(ns, id, session.history.find_version(ns, id, tail))
+                return id, session.history.version(ns, id, session.catalogue.find_version(ns, id, tail))
             except NotFound as error:
                 why = error
     try:

@@ -34,7 +34,7 @@ def revert(args: argparse.Namespace) -> int:
         choose_layout(args, session)
         work = session.taking_back
         if args.reason:
-            session.writing.because(args.ns, args.reason)
+            session.authorship.because(args.ns, args.reason)
             work = session.taking_back
         chosen = work.load(args.plan, args.ns) if carried else _chosen(session, args, progress)
         if not args.apply:
@@ -54,7 +54,7 @@ def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> l
     """The documents with the versions that are meant, in the order of their latest change."""
     id = session.documents.find_id(args.ns, args.id) if args.id else None
     if id is not None and args.version_of:
-        return [Chosen(id, (session.history.find_version(args.ns, id, args.version_of),))]
+        return [Chosen(id, (session.catalogue.find_version(args.ns, id, args.version_of),))]
     since, until = moment_given(args.since), moment_given(args.until)
     matching = {row.id for row in session.documents.page(args.ns, args.filter, limit=ALL).rows} if args.filter else None
     found = session.time.activity([args.ns], since, until, args.author, id=id, checkpoint=progress)

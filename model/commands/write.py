@@ -64,7 +64,7 @@ def restore(args: argparse.Namespace) -> int:
     return _one_write(
         args,
         lambda session, id: session.writing.restore(
-            args.ns, id, session.history.find_version(args.ns, id, args.v), fields
+            args.ns, id, session.catalogue.find_version(args.ns, id, args.v), fields
         ),
     )
 
@@ -75,7 +75,7 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
         try:
             id = document(args, session, create)
             if args.reason:
-                session.writing.because(args.ns, args.reason)
+                session.authorship.because(args.ns, args.reason)
             outcome = write(session, id)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))

@@ -20,7 +20,9 @@ if TYPE_CHECKING:  # a window is there before what a session is made of
     from model.catalogue.catalogue import Catalogue
     from model.foundation.records import Outcome, ServerFacts
     from model.profile import Profile
+    from model.session.authorship import Authorship
     from model.session.batch_writing import Batches, TakingBack
+    from model.session.collection_indexes import CollectionIndexes
     from model.session.data_exchange import DataExchange
     from model.session.document_lists import DocumentLists
     from model.session.exactly_once import Once
@@ -31,6 +33,7 @@ if TYPE_CHECKING:  # a window is there before what a session is made of
     from model.session.left_tokens import LeftTokens
     from model.session.query_help import QueryHelp
     from model.session.repairs import Repairs
+    from model.session.sample_colleague import SampleColleague
     from model.session.scans import Scans
     from model.session.sources import Source
     from model.session.through_time import ThroughTime
@@ -173,7 +176,7 @@ class Session:
 
     @cached_property
     def queries(self) -> QueryHelp:
-        """The fields of a collection, its indexes, and how the server finds documents."""
+        """The fields of a collection, and how the server finds documents."""
         from model.session.query_help import QueryHelp
 
         return QueryHelp(self._connection)
@@ -198,6 +201,27 @@ class Session:
         from model.session.guarded_writing import GuardedWriting
 
         return GuardedWriting(self._connection)
+
+    @cached_property
+    def authorship(self) -> Authorship:
+        """Who writes from here, and why."""
+        from model.session.authorship import Authorship
+
+        return Authorship(self._connection)
+
+    @cached_property
+    def colleague(self) -> SampleColleague:
+        """Somebody else at work on the sample, so that conflicts can be tried."""
+        from model.session.sample_colleague import SampleColleague
+
+        return SampleColleague(self._connection)
+
+    @cached_property
+    def indexes(self) -> CollectionIndexes:
+        """The indexes of a collection, and the one without which nothing is written."""
+        from model.session.collection_indexes import CollectionIndexes
+
+        return CollectionIndexes(self._connection)
 
     @property
     def batches(self) -> Batches:

@@ -8,8 +8,7 @@ from bson import ObjectId
 from msgspec.structs import replace
 
 from model import text
-from model.errors import NotAllowed, NotFound, Refused
-from model.foundation.news import News, tell
+from model.errors import NotFound, Refused
 from model.foundation.records import Opened, Outcome, Sending, Version
 from model.server.code_preview import sending
 from model.session.connection import Connection, value_of
@@ -203,66 +202,6 @@ class GuardedWriting:
     def spelled(before: bytes, after: bytes) -> str:
         """The values by which a content becomes another, one text for whoever makes the change elsewhere."""
         return edit.spelled(before, after)
-
-    def missing_index(self, ns: str) -> str | None:
-        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
-        return self._catalogue.layout(ns).missing_index()
-
-    def create_index(self, ns: str) -> Outcome:
-        """Create the index that :meth:`missing_index` speaks of, once duplicates are ruled out."""
-        self._trust.check_allowed()
-        return self._connection.writer.create_index(ns)
-
-    def takes_reason(self, ns: str) -> bool:
-        """Whether a version made from here can say why: its profile, or its writer, has a field for that."""
-        return self._catalogue.layout(ns).takes_reason
-
-    def asks_author(self, ns: str) -> bool:
-        """Whether a person has to give a name before anything is written there, which :attr:`author` keeps."""
-        return self._catalogue.layout(ns).profile.asks_author and not self.author
-
-    @property
-    def author(self) -> str:
-        """The name that a person gave for collections that ask for one; settable, "" while nobody has."""
-        return self._connection.writer.named or ""
-
-    @author.setter
-    def author(self, name: str) -> None:
-        self._connection.writer = replace(self._connection.writer, named=name.strip() or None)
-
-    def because(self, ns: str, reason: str) -> None:
-        """Give the reason for what is written from now on; raises ``Refused`` where no field is named for it.
-
-        Where ``ns`` is "", as a run may write to several collections, those without such a field leave it to the
-        journal.
-        """
-        if ns and not self.takes_reason(ns):
-            raise Refused(f'No field of {ns} is stated to hold a reason; name it in a profile, as in reason = "why".')
-        self._connection.writer = self._connection.because(reason)
-
-    def colleague(self, ns: str, id: Value) -> Outcome:
-        """Change a document of the sample as someone else would; refused elsewhere."""
-        if not self._connection.is_sample:
-            raise NotAllowed("Only documents of the sample are changed as a colleague would.")
-        self._trust.check_allowed()
-        from model.localserver import sample
-
-        layout = self._catalogue.layout(ns)
-        base = layout.version(id)
-        content = self.colleague_content(ns, id, base)
-        # Not journalled: for the person at the window it is someone else's write.
-        outcome = layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
-        tell(News(self._connection.data, outcome))
-        if owner := self._catalogue.info(ns).belongs_to:  # a row of an archive: some document has another history now
-            tell(News(self._connection.data, replace(outcome, ns=owner, id=None)))
-        return outcome
-
-    def colleague_content(self, ns: str, id: Value, base: Version | None = None) -> bytes:
-        """The content that :meth:`colleague` would make of a document, or of one version of it."""
-        from model.localserver import sample
-
-        base = base or self._catalogue.layout(ns).version(id)
-        return sample.colleague_change(ns, id, base.content or canonical.EMPTY)
 
 
 def _edited(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from model.catalogue.catalogue import Comparison
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Opened, Version
@@ -28,6 +27,7 @@ from model.history.chain import (
     locate,
 )
 from model.history.chain_reading import ChainReading
+from model.history.comparison import Comparison, comparison
 from model.over_time.document_history import DocumentHistory
 from model.session.connection import Connection
 from model.storage.composite_ids import stored
@@ -77,10 +77,6 @@ class HistoryReading:
         versions = self._catalogue.history(ns, stored_id, changed, checkpoint)
         return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
 
-    def find_version(self, ns: str, id: Value, text: str) -> Value:
-        """The version of a document that a person means: ``7``, ``v7``, a hash, Extended JSON. Raises ``NotFound``."""
-        return self._catalogue.find_version(ns, id, text)
-
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with content and stored document; the current one where ``v`` is None. Raises ``NotFound``."""
         return self._catalogue.layout(ns).version(id, v)
@@ -102,7 +98,8 @@ class HistoryReading:
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference from the first to the second; None is the current one."""
-        return self._catalogue.compare(ns, id, v, w)
+        layout = self._catalogue.layout(ns)
+        return comparison(layout.version(id, v), layout.version(id, w), layout.profile.keys)
 
     def chain(
         self,

@@ -13,13 +13,14 @@ from msgspec import Struct, field
 
 from model import profile as profiles
 from model.catalogue import recognise
-from model.catalogue.catalogue import Catalogue, Comparison
+from model.catalogue.catalogue import Catalogue
 from model.catalogue.contradictions import contradictions
 from model.diff import diff
 from model.errors import Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Outline, Version, no_checkpoint
 from model.foundation.toml_text import from_line, to_line
+from model.history.comparison import Comparison
 from model.layouts import registry
 from model.layouts.base import Layout
 from model.profile import Profile

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from model.browsing.explanation import Explained, explain
 from model.browsing.field_survey import FieldSurvey, FieldUse, survey
-from model.browsing.indexes_in_use import Indexes, IndexUse, indexes_in_use
 from model.catalogue.catalogue import ALL, filter_terms, sort_terms
 from model.foundation.records import Row
 from model.session.connection import Connection
@@ -12,13 +11,13 @@ from model.storage.newest_query import PageQuery
 from model.values import canonical
 from model.values.canonical import Value
 
-__all__ = ["Explained", "FieldSurvey", "FieldUse", "IndexUse", "Indexes", "QueryHelp"]
+__all__ = ["Explained", "FieldSurvey", "FieldUse", "QueryHelp"]
 
 SURVEYED = 200  # documents that are looked at for the fields of a collection
 
 
 class QueryHelp:
-    """The fields of a collection, its indexes, and how the server finds documents."""
+    """The fields of a collection, and how the server finds documents."""
 
     def __init__(self, connection: Connection) -> None:
         """Reached from a session; ``connection`` is what its parts share."""
@@ -39,10 +38,6 @@ class QueryHelp:
         newest = layout.last(id)
         content = layout.version(id, newest.v).content or canonical.EMPTY
         return survey([Row(id, newest.v, newest.at, len(content), content)])
-
-    def indexes(self, ns: str) -> Indexes:
-        """The indexes of a collection, each with how often the server has used it, where it tells."""
-        return indexes_in_use(self._server, ns)
 
     def explain(
         self, ns: str, filter: str = "", sort: str = "", any_version: bool = False, max_ms: int = 20_000

@@ -125,7 +125,7 @@ def _without_index(at: Ground) -> None:
 
 
 def _index(at: Ground, _: object) -> Outcome:
-    return at.session.writing.create_index(NS)
+    return at.session.indexes.create(NS)
 
 
 def _counter(**fields: Any) -> Callable[[Ground], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from PySide6.QtWidgets import QApplication, QWidget
@@ -90,6 +91,8 @@ class Desk:
         self.settles: list[Outcome] = []
         self.history: Any = self
         self.writing: Any = self
+        self.indexes: Any = SimpleNamespace(missing=lambda ns: self.missing, create=self._create_index)
+        self.authorship: Any = self
         self.way_back: Any = self
         self.trust: Any = self
 
@@ -131,11 +134,7 @@ class Desk:
         reason = "" if self.writable else self.reason
         return Opened(ns, id, base, ("_id", "v", "_w"), self.writable, reason, document)
 
-    def missing_index(self, ns: str) -> str | None:
-        """Why writing waits."""
-        return self.missing
-
-    def create_index(self, ns: str) -> Outcome:
+    def _create_index(self, ns: str) -> Outcome:
         """Nothing is missing any more."""
         self.missing = None
         return Outcome("applied", ns, None, "The index is there.")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
-from model.catalogue.catalogue import Comparison
 from model.diff import diff
 from model.errors import Unreachable
 from model.foundation.records import Checkpoint, Opened, State, Stored, Version, WatchTurn, no_checkpoint
+from model.history.comparison import Comparison
 from model.over_time.watched import Watched
 from model.session import Session
 from model.values import canonical

@@ -126,7 +126,7 @@ ACTIONS = [
     Action("page, any version", _page("versions", filter='{"price": 2}', any_version=True)),
     Action("count", _asking(lambda s: s.documents.count(SHOP["versions"], '{"price": 3}'))),
     Action("fields", _asking(lambda s: [f.path for f in s.queries.fields(SHOP["archive"]).fields])),
-    Action("indexes", _asking(lambda s: [i.name for i in s.queries.indexes(SHOP["archive"]).rows])),
+    Action("indexes", _asking(lambda s: [i.name for i in s.indexes.listed(SHOP["archive"]).rows])),
     Action("explain", _asking(lambda s: len(s.queries.explain(SHOP["archive"], '{"price": 3}')))),
     *(Action(f"versions {name}", lambda b, n=name: b.shop("history", SHOP[n], "K-1")) for name in WRITABLE),
     Action("open a document", lambda b: b.shop("show", SHOP["archive"], "K-1")),

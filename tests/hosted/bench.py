@@ -202,8 +202,8 @@ def stock() -> tuple[tuple[str, tuple[Any, ...], tuple[bytes, ...]], ...]:
 
 
 def _history(session: Session, ns: str, id: Value, at: int) -> None:
-    if session.writing.missing_index(ns):
-        session.writing.create_index(ns)
+    if session.indexes.missing(ns):
+        session.indexes.create(ns)
     content = {"name": f"thing {at}", "price": 1.0, "tags": ["a", "b"]}
     content |= {"sum": Decimal128("1.50")} if id.python() == EXACT else {}
     outcome = session.writing.create(ns, c.encode(content), id)

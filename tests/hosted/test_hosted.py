@@ -413,8 +413,8 @@ def test_arrays_of_numbers_are_written_on_a_server_that_has_no_word_for_decimal1
     with HostedServer(PROFILES["ferretdb-1"]) as server:
         server.load("shop.things", [])
         with Session.open(server.uri, Profile((stated("shop.things", layout, token="_w"),))) as session:
-            if session.writing.missing_index("shop.things"):
-                session.writing.create_index("shop.things")
+            if session.indexes.missing("shop.things"):
+                session.indexes.create("shop.things")
             kinds = [
                 session.writing.create("shop.things", canonical.encode({"rates": [1.5, 2.5], "n": 1}), Value.of(1)).kind
             ]

@@ -149,12 +149,12 @@ def test_two_versions_are_compared(session: Session, contracts: str) -> None:
 
 @pytest.mark.parametrize("meant", ["2", "v2", '{"$numberInt": "2"}', 2, Int64(2), Value.of(2)])
 def test_a_version_is_meant_by_number_or_text(session: Session, contracts: str, meant: Any) -> None:
-    assert session.history.find_version(contracts, K1, meant) == Value.of(2)
+    assert session.catalogue.find_version(contracts, K1, meant) == Value.of(2)
 
 
 def test_a_version_that_is_not_there_is_said(session: Session, contracts: str) -> None:
     with pytest.raises(NotFound, match="K-1 has no version 9"):
-        session.history.find_version(contracts, K1, "9")
+        session.catalogue.find_version(contracts, K1, "9")
     with pytest.raises(NotFound):
         session.history.compare(contracts, K1, Value.of(1), Value.of(3))
 
@@ -545,15 +545,15 @@ def test_writing_without_the_unique_index_is_refused_until_it_is_created(
             session.catalogue.set_layout(ns, "versions")
         opened = session.writing.open(ns, Value.of("C-1"))
         assert not opened.writable
-        reason = session.writing.missing_index(ns)
+        reason = session.indexes.missing(ns)
         assert reason
         refused = session.edit(ns, "C-1", set={"open": True})
         assert (refused.kind, refused.detail) == ("refused", reason)
         assert session.journal.entries() == []
-        assert session.writing.create_index(ns).kind == "applied"
-        assert session.writing.missing_index(ns) is None
+        assert session.indexes.create(ns).kind == "applied"
+        assert session.indexes.missing(ns) is None
         assert session.edit(ns, "C-1", set={"open": True}).kind == "applied"
-        assert session.writing.create_index(ns).kind == "skipped"
+        assert session.indexes.create(ns).kind == "skipped"
     assert any(index.get("unique") for index in database["claims"].index_information().values())
     assert database["claims"].count_documents({"docId": "C-1"}) == 4
 
@@ -575,7 +575,7 @@ def test_a_read_only_session_refuses_every_write_in_one_sentence(
             lambda: session.writing.create(ns, canonical.EMPTY),
             lambda: session.writing.delete(ns, K1, opened.base),
             lambda: session.writing.restore(ns, K1, Value.of(1)),
-            lambda: session.writing.create_index(ns),
+            lambda: session.indexes.create(ns),
             lambda: list(session.tokens.finish(tokens)),
             lambda: session.way_back.undo("1"),
         ):
@@ -642,7 +642,7 @@ def test_the_sample_opens_and_a_colleague_changes_a_document_behind_ones_back() 
         assert (session.is_sample, session.is_local, session.trust.read_only) == (True, True, False)
         ns, id = "insurance.contracts", Value.of("K-204117")
         opened = session.writing.open(ns, id)
-        assert session.writing.colleague(ns, id).kind == "applied"
+        assert session.colleague.change(ns, id).kind == "applied"
         mine = canonical.put(opened.base.content or b"", ("notes",), Value.of("mine"))
         assert session.writing.save(ns, id, opened.base, mine).kind == "conflict"
         assert session.writing.conflict(ns, id, opened.base, mine).theirs is not None
@@ -656,7 +656,7 @@ def test_the_sample_opens_and_a_colleague_changes_a_document_behind_ones_back() 
 
 def test_a_colleague_exists_in_the_sample_only(session: Session, contracts: str) -> None:
     with pytest.raises(NotAllowed, match="sample"):
-        session.writing.colleague(contracts, K1)
+        session.colleague.change(contracts, K1)
 
 
 def test_a_dump_is_read_only_unless_opened_into_memory(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ class Sequence:
         if self.world.other is not None:
             self._other("save")
         else:
-            self.session.writing.colleague(self.ns, self.id)
+            self.session.colleague.change(self.ns, self.id)
         self.world.settle(lambda: page.editor.is_behind, 5.0)
         page.do_save()
         self.world.settle()

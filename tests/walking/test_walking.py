@@ -68,7 +68,7 @@ def _keep_an_editor_from_news(walker: Walker) -> str:
     page = walker.window.workspace.open(walker.session, PageRequest("document", "insurance.agents", id))
     walker.world.settle()
     page.shows = lambda _: False  # type: ignore[method-assign]
-    walker.session.writing.colleague("insurance.agents", id)
+    walker.session.colleague.change("insurance.agents", id)
     return "a write that an editor does not hear of"
 
 

@@ -324,7 +324,7 @@ class Walker:
             return self._message()
         before = self._rest()
         try:
-            self.session.writing.colleague(page.ns, id)
+            self.session.colleague.change(page.ns, id)
         except Refused:
             return "nobody writes"
         self.world.settle()

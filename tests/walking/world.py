@@ -91,7 +91,7 @@ class World:
         self.session.catalogue.database = database
         self.troubles = troubles
         self.others: set[str] = set()  # collections that were written as a colleague would, which no journal notes
-        self._as_colleague, self.session.writing.colleague = self.session.writing.colleague, self._colleague  # type: ignore[method-assign]
+        self._as_colleague, self.session.colleague.change = self.session.colleague.change, self._colleague  # type: ignore[method-assign]
         self.windows = [self._window(session) for session in self.sessions]
         self.settle()
 

@@ -17,7 +17,8 @@ from gui.style.sheet import Sheet
 from gui.style.states import Glyph, StateStack, button, hair, words
 from gui.views.browse.query import Query
 from model.session import Session
-from model.session.query_help import Explained, Indexes, IndexUse
+from model.session.collection_indexes import Indexes, IndexUse
+from model.session.query_help import Explained
 
 WIDTHS = (150, 220, 150, 72)
 HEAD, ROW, AIR = 28, 24, 4  # u
@@ -90,7 +91,7 @@ class ExplainSheet(Sheet):
         )
         self.states.show_loading(tr("Asking the server how it answers this query"), self.reject)
         tasks.run(
-            lambda _: session.queries.indexes(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes"
+            lambda _: session.indexes.listed(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes"
         )
 
     def _lay_out(self) -> None:

@@ -70,7 +70,7 @@ def load(session: Session, ns: str, id: Value, draft: Draft | None) -> _Loaded:
             raise
         shown = canonical.document([("_id", id), *canonical.fields(draft.content)])
         return _Loaded(Opened(ns, id, origin_of(draft), ("_id",), True, "", shown), draft, None, trouble, gone=True)
-    missing = None if session.trust.read_only else session.writing.missing_index(ns)
+    missing = None if session.trust.read_only else session.indexes.missing(ns)
     return _Loaded(opened, draft, missing, trouble)
 
 
@@ -488,7 +488,7 @@ class EditorPanel(DraftPanel):
         if reason or base is None:
             messages.why_not(self, reason)
             return
-        if self._opened is not None and self._opened.asks_author and not self._session.writing.author:
+        if self._opened is not None and self._opened.asks_author and not self._session.authorship.author:
             ask_author(self, self._session, self.save)
             return
         self.notices.clear("refused")
@@ -643,7 +643,7 @@ class EditorPanel(DraftPanel):
             tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
             tr("Create the index"),
             lambda: tasks.run(
-                lambda _: session.writing.create_index(ns),
+                lambda _: session.indexes.create(ns),
                 done=self._index_made,
                 failed=self._statement_failed,
                 owner=self,

@@ -18,8 +18,8 @@ from gui.parts.differences.diff_model import FIELD, SYMBOL, TYPE, A, B, DiffMode
 from gui.parts.differences.diff_node import CHUNK, DiffNode
 from gui.style.cells import CELL, Cell
 from gui.views.compare.ignored_paths import IgnoredPaths
-from model.catalogue.catalogue import Comparison
 from model.diff import Operation
+from model.history.comparison import Comparison
 from model.values import canonical
 from model.values.canonical import Value
 from tests import support

@@ -27,9 +27,9 @@ from gui.views.compare import diff_panel, ignored_paths
 from gui.views.compare.diff_panel import DiffPanel, restorable
 from gui.views.compare.diff_tools import Counts
 from gui.views.compare.hidden_sheet import HiddenSheet
-from model.catalogue.catalogue import Comparison
 from model.errors import NotFound
 from model.foundation.records import Version
+from model.history.comparison import Comparison
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.dragging import size_column

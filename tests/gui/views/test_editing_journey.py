@@ -84,7 +84,7 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     mine = session.history.version(NS, marta).content
     assert mine is not None
     type_value(panel, ("notes",), "Call in the morning.")
-    assert session.writing.colleague(NS, marta).kind == "applied"
+    assert session.colleague.change(NS, marta).kind == "applied"
     overtaken = session.history.version(NS, marta)
     with qtbot.waitSignal(panel.conflict_found) as found:
         panel.save()

@@ -152,7 +152,7 @@ def test_undo_is_a_new_version_with_the_old_content(
 def test_undoing_what_others_changed_since_is_offered_as_a_merge(
     panel: JournalPanel, session: Session, qtbot: QtBot, idle: Callable[[], None]
 ) -> None:
-    assert session.writing.colleague(NS, ID).kind == "applied"
+    assert session.colleague.change(NS, ID).kind == "applied"
     before = session.history.version(NS, ID).raw
     panel.undo.click()
     idle()

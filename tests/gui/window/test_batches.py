@@ -163,7 +163,7 @@ def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Windo
     asked = sheet(window)
     assert isinstance(asked, DeleteSheet)
     wait_idle(qtbot, lambda: len(asked.model.rows) == 2)
-    assert session.writing.colleague(NS, moved).kind == "applied"
+    assert session.colleague.change(NS, moved).kind == "applied"
     asked.go.click()
     line = message(window, "1 document deleted, 1 changed meanwhile and stayed", qtbot)
     assert session.history.version(NS, moved).content

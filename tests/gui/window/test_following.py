@@ -98,10 +98,10 @@ def test_undo_in_the_message_before_a_delete_says_that_the_document_is_gone(wind
 
 def test_a_clean_editor_follows_and_one_with_an_edit_shows_the_badge(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
     put(page, "status", '"lapsed"')
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert page.editor.head.now.accessibleName() == "v16 in the database"
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
@@ -116,7 +116,7 @@ def test_a_history_follows_when_somebody_writes_a_row_of_its_archive(window: Win
     archive = f"{NS}_history"
     (row,) = session.documents.page(archive, f'{{ "docId": "{ID}", "v": 1 }}').rows
     before = page.panel.model.chain.versions
-    assert session.writing.colleague(archive, row.id).kind == "applied"
+    assert session.colleague.change(archive, row.id).kind == "applied"
     now = session.history.chain(NS, DOCUMENT).versions
     assert now != before
     wait_idle(qtbot, lambda: page.panel.model.chain.versions == now)
@@ -128,7 +128,7 @@ def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badg
 ) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     page.editor.undo()
     wait_idle(qtbot)
@@ -137,7 +137,7 @@ def test_an_edit_that_was_undone_over_a_newer_version_can_be_redone_and_the_badg
     page.editor.redo()
     assert canonical.get(page.editor.content, ("status",)) == Value.of("lapsed")
     page.editor.undo()
-    session.writing.colleague(NS, DOCUMENT)  # what is written after the undo is followed again
+    session.colleague.change(NS, DOCUMENT)  # what is written after the undo is followed again
     wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
 
 
@@ -146,7 +146,7 @@ def test_an_open_cell_is_not_taken_away_and_the_editor_follows_once_it_is_closed
     session, page = window.sessions[0], editor_page(window, qtbot)
     tree = page.editor.tree
     assert tree.edit_cell(page.editor.model.find(("status",), VALUE))
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert tree.has_editor
     tree.give_up()
@@ -205,13 +205,13 @@ def test_two_versions_that_were_chosen_stay_and_only_the_current_one_follows(win
     page = window.workspace.open(session, PageRequest("collection", NS, DOCUMENT, start))
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.timeline.model.versions[0].v == Value.of(15))
     assert [one.v for one in page.timeline.chosen() if one is not None] == [Value.of(11), Value.of(15)]
     page.show_document(DOCUMENT, Value.of(3), Value.of(7))
     wait_idle(qtbot)
     shown = page.diff.comparison
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.timeline.model.versions[0].v == Value.of(16))
     assert [one.v for one in page.timeline.chosen() if one is not None] == [Value.of(3), Value.of(7)]
     assert page.diff.comparison is shown  # nothing of it is another now, so not even the place in it is lost
@@ -343,14 +343,14 @@ def test_an_edit_of_a_document_that_somebody_deletes_stays_and_says_so(window: W
 def test_a_merge_is_made_anew_as_soon_as_the_document_moves_again(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     base = page.editor.base
     assert base is not None
     conflict = session.writing.conflict(NS, DOCUMENT, base, page.editor.content)
     merge = window.workspace.open(session, PageRequest("merge", NS, DOCUMENT, conflict, "instead"))
     wait_idle(qtbot)
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     resolver = merge.resolver  # type: ignore[attr-defined]
     wait_idle(qtbot, lambda: resolver.resolution.conflict.theirs.v == Value.of(16))
     assert "moved again" in resolver.notices.lines["moved"].text
@@ -438,7 +438,7 @@ def test_a_comparison_that_follows_a_new_version_keeps_its_row_its_place_and_wha
     table.verticalScrollBar().setValue(table.verticalScrollBar().maximum() - 31)
     before, field, bar = fields_at(table), table.currentIndex().data(), table.verticalScrollBar().value()
     assert bar > 0
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.diff.comparison is not None and page.diff.comparison.b.v == Value.of(15))
     assert table.currentIndex().data() == field
     assert fields_at(table)[1:] == before[1:]
@@ -475,7 +475,7 @@ def test_undo_in_the_message_of_a_closed_tab_becomes_a_merge_where_the_document_
     page.editor.save()
     wait_idle(qtbot, lambda: any(text.startswith("Saved as v15") for text in told(window)))
     window.workspace.tab_area.close_page(page)
-    assert session.writing.colleague(NS, DOCUMENT).kind == "applied"
+    assert session.colleague.change(NS, DOCUMENT).kind == "applied"
     line = next(line for line in window.messages.lines if line.text.startswith("Saved as v15"))
     line.buttons[0].click()
     wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, MergePage))
@@ -490,7 +490,7 @@ def test_no_row_of_an_edit_moves_as_somebody_else_saves(window: Window, qtbot: Q
     tree.verticalScrollBar().setValue(60)
     rows = [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)]
     token = model.find(("_w",), VALUE).data()
-    session.writing.colleague(NS, DOCUMENT)
+    session.colleague.change(NS, DOCUMENT)
     wait_idle(qtbot, lambda: page.editor.is_behind)
     assert [(str(at.siblingAtColumn(FIELD).data()), tree.visualRect(at).top()) for at in indexes(tree)] == rows
     assert model.find(("_w",), VALUE).data() == token  # of the version that the edit began from

@@ -162,6 +162,6 @@ def test_large_documents_are_told_by_version_and_token_alone(homes: Path) -> Non
         for ns in ("insurance.claims", "insurance.contracts"):
             ids = [row.id for row in session.documents.page(ns, limit=5).rows]
             before = session.documents.marks(ns, ids, 10**8)
-            session.writing.colleague(ns, ids[1])
+            session.colleague.change(ns, ids[1])
             after = session.documents.marks(ns, ids, 10**8)
             assert [id for id in ids if before[id] != after[id]] == [ids[1]]

@@ -110,7 +110,7 @@ def test_another_comparison_under_the_pointer_takes_the_arrow_away_until_the_poi
     arrow, seen = page.diff.arrows.buttons["a"], page.diff.table.viewport()
     go_to(page.diff, ("premium", "gross"))
     QCursor.setPos(arrow.mapToGlobal(arrow.rect().center()))
-    sample.writing.colleague(NS, ID)
+    sample.colleague.change(NS, ID)
     wait_idle(qtbot, lambda: page.diff.comparison is not None and page.diff.comparison.b.v == Value.of(15))
     assert page.diff.table.currentIndex().isValid()
     assert not arrow.isVisible()

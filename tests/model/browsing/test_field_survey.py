@@ -54,7 +54,7 @@ def session(server_uri: str, database: pymongo.database.Database) -> Iterator[Se
 
 @pytest.mark.second_server
 def test_indexes_are_listed_with_their_fields_and_traits(session: Session, database: Any) -> None:
-    listed = session.queries.indexes(f"{database.name}.things")
+    listed = session.indexes.listed(f"{database.name}.things")
     found = {each.name: each for each in listed.rows}
     assert found["status_1_at_-1"].keys == "{ status: 1, at: -1 }"
     assert found["_id_"].traits == ("unique",)
@@ -65,7 +65,7 @@ def test_indexes_are_listed_with_their_fields_and_traits(session: Session, datab
 @pytest.mark.parametrize("server_name", ["local"])
 def test_a_query_that_an_index_serves_is_counted(session: Session, database: Any) -> None:
     def uses() -> int | None:
-        rows = session.queries.indexes(f"{database.name}.things").rows
+        rows = session.indexes.listed(f"{database.name}.things").rows
         return next(each.uses for each in rows if each.name == "status_1_at_-1")
 
     before = uses()

@@ -90,22 +90,22 @@ def test_a_colleague_can_change_what_may_be_written(session: Session, ns: str) -
     assert rows
     for row in rows:
         if session.writing.open(ns, row.id).writable:
-            outcome = session.writing.colleague(ns, row.id)
+            outcome = session.colleague.change(ns, row.id)
             assert outcome.kind == ("refused" if ns in WITHOUT_INDEX else "applied"), outcome
 
 
 def test_the_missing_index_can_be_made_where_no_version_stands_twice(session: Session) -> None:
     ns = "insurance_2019.endorsements"
-    assert session.writing.missing_index(ns)
-    assert session.writing.create_index(ns).kind == "applied"
-    assert session.writing.colleague(ns, Value.of("E-001")).kind == "applied"
-    assert session.writing.create_index("insurance.tariffs").kind == "refused"
+    assert session.indexes.missing(ns)
+    assert session.indexes.create(ns).kind == "applied"
+    assert session.colleague.change(ns, Value.of("E-001")).kind == "applied"
+    assert session.indexes.create("insurance.tariffs").kind == "refused"
 
 
 def test_a_newcomer_meets_a_conflict(session: Session) -> None:
     thing = THINGS[2]
     id = session.documents.find_id(thing.ns, thing.id)
     opened = session.writing.open(thing.ns, id)
-    assert session.writing.colleague(thing.ns, id).kind == "applied"
+    assert session.colleague.change(thing.ns, id).kind == "applied"
     edited = session.edit(thing.ns, thing.id, set={"notes": "Roof redone 2024. Call ahead."}, base=opened.base.v)
     assert edited.kind == "conflict"

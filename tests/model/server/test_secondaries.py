@@ -155,7 +155,7 @@ def test_a_secondary_that_lags_behind_too_far_is_not_read(members: Set, tmp_path
 def test_after_a_write_of_ones_own_the_primary_is_read_for_a_while(members: Set, tmp_path: Path) -> None:
     with opened(members.uri + "&readPreference=secondaryPreferred", tmp_path) as session:
         meet(session)
-        session.writing.create_index(NS)
+        session.indexes.create(NS)
         outcome = session.edit(NS, "K-1", set={"n": 7})
         assert outcome.kind == "applied", outcome
         assert not session._connection.port.aside().reads_aside

@@ -149,7 +149,7 @@ def session(cluster: LocalServer, tmp_path: Path) -> Iterator[Session]:
     profile = tmp_path / "profile.toml"
     profile.write_text('[[collection]]\nns = "shop.things"\nlayout = "archive"\narchive = "shop.things_past"\n')
     with Session.open(cluster.uri, profile=profile, home=tmp_path) as made:
-        made.writing.create_index("shop.things")
+        made.indexes.create("shop.things")
         yield made
 
 

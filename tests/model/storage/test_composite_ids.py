@@ -197,12 +197,12 @@ def test_of_two_writers_one_has_the_next_version(
 
 def test_the_index_that_writing_needs_is_over_the_parts(session: Session, database: Db) -> None:
     ns, things = ns_of(database), database["things"]
-    assert session.writing.missing_index(ns) is None
+    assert session.indexes.missing(ns) is None
     things.drop_index("tenant_1_number_1_v_1")
-    said = session.writing.missing_index(ns)
+    said = session.indexes.missing(ns)
     assert said is not None
     assert session.edit(ns, ID, {"n": 9}).kind == "refused"
-    assert session.writing.create_index(ns).kind == "applied"
+    assert session.indexes.create(ns).kind == "applied"
     keys = [[name for name, _ in index["key"]] for index in things.index_information().values()]
     assert ["tenant", "number", "v"] in keys
     assert session.edit(ns, ID, {"n": 9}).kind == "applied"

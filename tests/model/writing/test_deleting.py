@@ -37,8 +37,8 @@ def session(layout: str, ns: str, database: Db, server_uri: str) -> Iterator[Ses
     """A document at v2, whose layout is stated."""
     stated = {"ns": ns, "layout": layout} | ({"archive": f"{ns}_past"} if layout in ("archive", "stream") else {})
     with Session.open(server_uri, Profile.read({"collection": [stated]}, "here")) as made:
-        if made.writing.missing_index(ns):
-            made.writing.create_index(ns)
+        if made.indexes.missing(ns):
+            made.indexes.create(ns)
         assert made.writing.create(ns, canonical.encode({"n": 1}), ID).kind == "applied"
         feed(database, layout)
         assert made.edit(ns, ID, {"n": 2}).kind == "applied"

@@ -32,8 +32,8 @@ def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> I
     with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
         client.drop_database(DB)
         with Session.open(local_uri, path, home=tmp_path / "home") as made:
-            if made.writing.missing_index(NS):
-                made.writing.create_index(NS)
+            if made.indexes.missing(NS):
+                made.indexes.create(NS)
             assert made.writing.create(NS, doc(a=1, b={"c": 1, "d": 1}, n=[1, 2]), ID).kind == "applied"
             yield made
         client.drop_database(DB)

@@ -33,8 +33,8 @@ def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> I
         client.drop_database(DB)
         client[DB]["things"].insert_one({"_id": 0, "docId": "other", "v": 1, "version": 1, "a": 1})
         with Session.open(local_uri, path, home=tmp_path / "home") as made:
-            if made.writing.missing_index(NS):
-                made.writing.create_index(NS)
+            if made.indexes.missing(NS):
+                made.indexes.create(NS)
             yield made
         client.drop_database(DB)
 
