@@ -30,12 +30,13 @@ from model.recognition import find_embedded, find_logs, find_version_documents
 from model.recognition.find_archives import is_past, is_past_of, pair
 from model.recognition.key_candidates import is_version_name
 from model.recognition.lock_fields import with_lock
-from model.recognition.metadata_fields import TOKEN, free
+from model.recognition.metadata_fields import usual_token
 from model.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.recognition.sampling import (
     SAMPLE_BYTES,
     WITHIN_MS,
     Beginning,
+    Document,
     Proposal,
     Sample,
     gently,
@@ -305,9 +306,17 @@ def as_stated(
 
 
 def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile:
-    """The profile of documents with a hash with the write token that these carry beside it, where it names none."""
-    if "hash" not in declared(profile.layout).roles or profile.token:
+    """The profile with the write token that its documents carry, where it names none."""
+    kind = declared(profile.layout)
+    if profile.token:
         return profile
+    if "hash" not in kind.roles:
+        if not profile.token_unsaid:
+            return profile
+        inside = "token" in kind.inside  # then it stands beside the version, in the sub-document of the current one
+        parts = [d.get(profile.current) for d in sample.documents] if inside else []
+        versions = [Document(part.data) for part in parts if part is not None and part.type == c.OBJECT]
+        return replace(profile, token=usual_token(versions if inside else sample.documents))
     made = find_embedded.hashed(sample, wanted=True)
     if made is None or made.profile.hash != profile.hash:
         return profile
@@ -487,7 +496,7 @@ def _judged(
         profile = made_by.profile
     elif there := _named_by(server, _write_tokens(sample, profile), samples, profile.token):
         why = why.replace(f"{profile.token} is a write token", f"{profile.token} is no write token: it names {there}")
-        profile = replace(profile, token=free(TOKEN, sample.documents, c.OBJECT_ID))
+        profile = replace(profile, token="")
     profile, locked = _with_lock(profile, sample)
     recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
     why = " ".join(filter(None, (why, locked, recorded, _unindexed(server, profile, samples))))
@@ -537,8 +546,8 @@ def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterato
 
 
 def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
-    """The values of what was taken for a write token; none where it is just the default name for one to come."""
-    if not profile.token or profile.token == TOKEN:
+    """The values of what was taken for a write token."""
+    if not profile.token:
         return []
     paths = ((profile.token,), (profile.current, profile.token))
     found = (c.get(d.raw, path) for d in sample.documents for path in paths)
@@ -623,4 +632,4 @@ def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
 
 
 def _plain(sample: Sample) -> CollectionProfile:
-    return CollectionProfile(sample.ns, token=free(TOKEN, sample.documents, c.OBJECT_ID))
+    return CollectionProfile(sample.ns, token=usual_token(sample.documents))

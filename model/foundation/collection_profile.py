@@ -30,21 +30,29 @@ _EVE = {"_etag": ("_updated", "_version")}
 """Fields that a program maintains beside its lock field, for lock fields that only this program can write."""
 
 
+MOVED = ("inc", "uuid", "time")
+"""The ways in which an edit from here moves the lock field of another program."""
+
+
 class LockField(Struct, frozen=True):
     """A field by which another program detects whether a document has changed since it was read."""
 
     field: str
     how: str = ""
-    """How each write changes it: "inc", "uuid", "closed" if only its own program can, "none" if it is an ordinary
-    field after all, "" if nobody has said so yet.
-    """
+    """How each write moves it: "inc", "uuid", "time", "closed" if only its own program can, "none" if it is an
+    ordinary field after all, "" if nobody has said so yet."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it stands in a sub-document, whose other fields are content."""
+        return "." in self.field
 
     @property
     def names(self) -> tuple[str, ...]:
         """The fields that are not content because of this lock."""
         if self.how == "closed":
             return (self.field, *_EVE.get(self.field, ()))
-        return (self.field,) if self.how in ("inc", "uuid") else ()
+        return (self.field,) if self.how in MOVED and not self.is_inside else ()
 
 
 class CollectionProfile(Struct, frozen=True):
@@ -57,7 +65,8 @@ class CollectionProfile(Struct, frozen=True):
     id: str = "_id"
     id_parts: tuple[str, ...] = ()  # the paths of an id of several fields; ``id`` is then their combined name
     version: str = "v"
-    token: str = "_w"  # "" if no field may be added to the collection
+    token: str = ""  # a write token, where the collection has one already or a profile states one
+    token_unsaid: bool = False  # a profile leaves it open, so that documents which carry one keep it
     current: str = "current"
     prev: str = "prev"
     removed: str = ""  # deltas: the field that lists the paths that a version removed

@@ -47,7 +47,7 @@ from model.server import guards
 from model.server.retry import End, Port, Terms, Write, run
 from model.storage import document_ids, numbering, update_operators
 from model.storage.current_documents import CurrentDocuments
-from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard, guarded_besides
 from model.storage.indexes import create_unique, is_unique
 from model.storage.outcomes import put_back
 from model.storage.reserved_fields import number_of, own_of, place_of
@@ -77,7 +77,7 @@ class Archive(Layout):
         self.own = own_of(profile)
         self._current = CurrentDocuments(server, profile, self.own)
         self.reader = self.archive = ArchiveReader(self._current, self.holds_current)
-        landing = Landing(before=self.archive.landed_before)
+        landing = Landing(self.archive.landed_before, history=self.archive.history, lags=self.holds_current)
         self._guard = VersionGuard(self._current)
         self.writer = self._writer = CurrentWriter(server, self._current, self._guard, landing)
 
@@ -122,11 +122,11 @@ class Archive(Layout):
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and the guard."""
-        token = f" and {self.profile.token} is unchanged" if self.profile.token else ""
+        also = guarded_besides(self.profile)
         archive = self.archive.ns.partition(".")[2] or self.archive.ns
         return (
             f"First {version_name(base.v)} is copied to {archive}. "
-            f"The swap then applies only if {self.profile.version} is still {_plain(base.v)}{token}."
+            f"The swap then applies only if {self.profile.version} is still {_plain(base.v)}{also}."
         )
 
     def _row_for(self, id: Value, raw: bytes, stamp: Stamp) -> bytes:
@@ -147,6 +147,8 @@ class Archive(Layout):
 
     def _moved(self, now: bytes, base: Version) -> bool:
         assert base.raw is not None
+        if not self.own.token and self.content(now) != base.content:
+            return True
         names = filter(None, (self.own.version, self.own.token, *self.profile.lock_names))
         return any(c.get(now, (name,)) != c.get(base.raw, (name,)) for name in names)
 

@@ -138,10 +138,13 @@ class LayoutWriter(Protocol):
     ) -> Callable[[], bool | None] | None:
         """The question whether a write in doubt landed; None if no token could tell."""
 
-    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+    def landed(
+        self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
         """Whether the write with this token is in the current document or its history; None if nobody can tell.
 
         False is certain if ``base``, the version that the write started from, is given and the history is complete.
+        If documents carry no token, the ``content`` that the write was to make of the base tells.
         """
 
 
@@ -651,12 +654,15 @@ class Layout(ABC):
         """
         return self.writer.stands(raw)
 
-    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+    def landed(
+        self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
         """Whether the write with this token is in the current document or its history; None if nobody can tell.
 
         False is certain if ``base``, the version that the write started from, is given and the history is complete.
+        If documents carry no token, the ``content`` that the write was to make of the base tells.
         """
-        return self.writer.landed(id, token, base)
+        return self.writer.landed(id, token, base, content)
 
     def missing_index(self, remembered: bool = False) -> str | None:
         """Why writing is refused without a unique index, one sentence; None if no index is missing.

@@ -66,7 +66,7 @@ class Embedded(Layout):
             self._current, partial(overflow_archive.versions, server, profile)
         )
         self._guard = VersionGuard(self._current)
-        landing = Landing(self._history.landed_before, self._history.follows)
+        landing = Landing(self._history.landed_before, self._history.follows, self._history.history)
         self.writer = self._writer = CurrentWriter(server, self._current, self._guard, landing)
 
     @classmethod
@@ -133,6 +133,7 @@ class Embedded(Layout):
         new = partial(compose, was, self.own.names, content, values)
         if not is_surely_taken(raw, was, content):
             check_size(raw + new())  # the whole history has to fit into one document
+        self.foreign.refuse_inside()
         moved = self.foreign.moved(raw)
 
         def made() -> bytes:
@@ -159,10 +160,10 @@ class Embedded(Layout):
     def explain(self, base: Version) -> str:
         """What the update does, and its guard."""
         p = self.profile
-        token = f" and {p.current}.{p.token} is unchanged" if p.token else ""
+        also = f" and {p.current}.{p.token} is unchanged" if p.token else " and the content is as it was read"
         return (
             f"One update moves {version_name(base.v)} to the end of {p.prev} and puts the new version in its place. It "
-            f"applies only if {p.current}.{p.version} is still {version_name(base.v).removeprefix('v')}{token}."
+            f"applies only if {p.current}.{p.version} is still {version_name(base.v).removeprefix('v')}{also}."
         )
 
     def _new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:

@@ -40,7 +40,7 @@ from model.server import guards
 from model.server.retry import Port, Write
 from model.storage import numbering, update_operators
 from model.storage.current_documents import CurrentDocuments
-from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard, guarded_besides
 from model.storage.embedded_history import EmbeddedHistory
 from model.storage.reserved_fields import Own, compose, legible_field, own_of
 from model.storage.swap_steps import Stamp, SwapSteps
@@ -66,7 +66,7 @@ class Nested(Layout):
         current = CurrentDocuments(server, profile, self.own)
         self.reader = self._history = EmbeddedHistory(current)
         self._guard = VersionGuard(current)
-        landing = Landing(self._history.landed_before, self._history.follows)
+        landing = Landing(self._history.landed_before, self._history.follows, self._history.history)
         self.writer = self._writer = CurrentWriter(server, current, self._guard, landing)
 
     @classmethod
@@ -111,6 +111,7 @@ class Nested(Layout):
         raw, old = self._check(base)
         p, physical = self.profile, guards.physical_id(raw)
         values = self._writer.own_values(raw, content, stamp, v or numbering.following(base.v, p, stamp.at))
+        self.foreign.refuse_inside()
         values |= self.foreign.moved(raw)
         self._writer.refuse_dots(raw, content)
         past = c.get(raw, (p.prev,))
@@ -136,10 +137,10 @@ class Nested(Layout):
     def explain(self, base: Version) -> str:
         """What the update does, and its guard."""
         p = self.profile
-        token = f" and {p.token} is unchanged" if p.token else ""
+        also = guarded_besides(p)
         return (
             f"One update copies {version_name(base.v)} to the end of {p.prev} and changes the document. It applies "
-            f"only if {p.version} is still {version_name(base.v).removeprefix('v')}{token}."
+            f"only if {p.version} is still {version_name(base.v).removeprefix('v')}{also}."
         )
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:

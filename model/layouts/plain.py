@@ -3,11 +3,13 @@
 Stored: one document each, nothing else. Index: the one on ``_id``.
 
 The swap, one write: an update whose filter holds ``_id`` and every field that was read, by type and exactly; its
-operators name only the changes, and set the write token. A change that operators cannot express replaces the
-document; the filter then also fails if somebody added a field.
+operators name only the changes. A change that operators cannot express replaces the document;
+the filter then also fails where somebody added a field.
 
-Crash points: before the write nothing has happened, after it everything has. If the reply is lost, the token tells;
-if another edit has replaced the token since, the outcome is unknown, because there is no history to search.
+Crash points: before the write nothing has happened, after it everything has. A reply that is lost is settled by the
+state that is there: where it is the one that was read, nothing was applied; where it has all that was set, that is in
+the database; where it has nothing of it, it is not. Where it has some of it the outcome is unknown, as there is no
+history to look in. Documents that carry a write token are settled by that.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ from model.checks.single_documents import SingleDocuments
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.recognition.metadata_fields import TOKEN, free
+from model.recognition.metadata_fields import usual_token
 from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage.current_documents import CurrentDocuments
 from model.storage.current_writer import CurrentWriter, WholeGuard
 from model.storage.reserved_fields import Own
 from model.storage.swap_steps import Stamp, SwapSteps
-from model.values import canonical as c
 from model.values.canonical import Value
 
 
@@ -58,8 +59,7 @@ class Plain(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """A proposal for any collection: each can be read like this."""
-        token = free(TOKEN, sample.documents, c.OBJECT_ID)
-        return Proposal(CollectionProfile(sample.ns, token=token), 1.0, "")
+        return Proposal(CollectionProfile(sample.ns, token=usual_token(sample.documents)), 1.0, "")
 
     @property
     def check(self) -> SingleDocuments:

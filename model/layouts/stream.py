@@ -31,7 +31,7 @@ from model.server import guards
 from model.server.retry import Port
 from model.storage import document_ids, feed_state, numbering
 from model.storage.current_documents import CurrentDocuments
-from model.storage.current_writer import CurrentWriter, Landing, VersionGuard
+from model.storage.current_writer import CurrentWriter, Landing, VersionGuard, guarded_besides
 from model.storage.gaps import missing
 from model.storage.reserved_fields import own_of, place_of
 from model.storage.swap_steps import Stamp, SwapSteps
@@ -64,7 +64,7 @@ class Stream(Layout):
         self.own = own_of(profile)
         current = CurrentDocuments(server, profile, self.own)
         self.reader = self.archive = ArchiveReader(current, self.holds_current)
-        landing = Landing(before=self.archive.landed_before)
+        landing = Landing(self.archive.landed_before, history=self.archive.history, lags=True)
         self.writer = self._writer = CurrentWriter(server, current, VersionGuard(current), landing)
 
     @classmethod
@@ -136,9 +136,9 @@ class Stream(Layout):
 
     def explain(self, base: Version) -> str:
         """The guard of the swap, and who archives."""
-        token = f" and {self.profile.token} is unchanged" if self.profile.token else ""
+        also = guarded_besides(self.profile)
         return (
-            f"The swap applies only if {self.profile.version} is still {version_name(base.v).removeprefix('v')}{token}."
+            f"The swap applies only if {self.profile.version} is still {version_name(base.v).removeprefix('v')}{also}."
             f" {self.archive.ns} follows by its own feed."
         )
 

@@ -30,7 +30,7 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-_USUAL = {"archive_id": "docId", "version": "v", "token": "_w", "hash": "_versioned_id", "numbering": "next"}
+_USUAL = {"archive_id": "docId", "version": "v", "hash": "_versioned_id", "numbering": "next"}
 
 
 class Profile(Struct, frozen=True, dict=True):
@@ -108,6 +108,8 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is"):
         if getattr(profile, name) != getattr(default, name) and not (name == "id" and profile.id_parts):
             found[name] = getattr(profile, name)
+    if not (profile.token or profile.token_unsaid) and "token" in declared(profile.layout).roles:
+        found["token"] = ""
     for way in ("include", "exclude"):
         if names := getattr(profile, f"hash_{way}"):
             found["hash_fields"] = {way: list(names)}
@@ -144,6 +146,8 @@ def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, A
     if _is_written(profile.layout):  # the defaults are those of its writer's preset
         own = {name for name in table(profile) if name != "id" or name in own}
     wanted = {"layout", *told, *own}
+    if "token" in declared(profile.layout).roles and not (profile.token or profile.token_unsaid):
+        wanted.add("token")  # left out it would be looked for in the documents
     used = ("layout", *(key.name for key in keys(profile.layout)))
     return {name: found[name] for name in used if name in wanted and name in found}
 
@@ -230,6 +234,7 @@ def _collection(table: Mapping[str, Any], where: str, line: Callable[[int], str]
             raise Refused(f"{where}: {why}")
         fields |= {} if why else read
     profile = stated(ns, layout, **fields)
+    profile = replace(profile, token_unsaid="token" not in table and "token" in declared(layout).roles)
     _check(profile, where)
     return profile
 

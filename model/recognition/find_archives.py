@@ -27,7 +27,7 @@ from model.recognition.key_candidates import (
     version_fields,
     versions_in_turn,
 )
-from model.recognition.metadata_fields import TOKEN, Stamps, free, stamps
+from model.recognition.metadata_fields import Stamps, stamps, usual_token
 from model.recognition.sampling import (
     ID_TYPES,
     SUREST,
@@ -645,7 +645,7 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
     version = next(iter(version_fields(sample)), "")
     if not version:
         return None
-    token = free(TOKEN, sample.documents, c.OBJECT_ID)
+    token = usual_token(sample.documents)
     archive = defaults["archive"].format(ns=sample.ns)
     return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
 

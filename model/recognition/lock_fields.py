@@ -1,19 +1,21 @@
 """Lock fields that other programs keep in the documents of a collection: by their own names, else by likeness.
 
-The names of mongoose, Spring Data and Eve say how the field moves. Another field that looks like a lock is named, and a
-person states how it moves, as a wrong guess would let that program overwrite an edit.
+The names of mongoose, Spring Data, Beanie and Eve say how the field moves. Another field that looks like a lock is
+named, and a person states how it moves, as a wrong guess would let that program overwrite an edit. A false alarm costs
+a question; a lock that is missed costs an edit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from model.foundation.collection_profile import CollectionProfile, LockField
-from model.recognition.field_names import bare
-from model.recognition.sampling import Sample, Shape
+from model.foundation.collection_profile import MOVED, CollectionProfile, LockField
+from model.recognition.field_names import bare, words
+from model.recognition.sampling import Document, Sample
 from model.storage.content_hashes import Sealed, fits
 from model.storage.reserved_fields import WHOLE_NUMBERS, number_of
 from model.values import canonical as c
@@ -24,18 +26,56 @@ def _set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-LOCKS = _set(
-    """
-    lockversion versionlock lock optlock optimisticlock optimisticlockversion lockno locknumber lockcounter locktoken
-    rowversion rowver recordversion concurrencyversion concurrencystamp concurrencytoken changevector changetoken
-    etag entitytag rev revisiontoken versiontoken updatetoken
-    """
-)
-"""Names that say lock, whatever they hold."""
-NUMBERS = _set("version revision revisionnumber versionnumber editversion docversion")
-"""Names of numbers that are a lock only where they move."""
 _TAGS = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z|[0-9a-f]{16,128}\Z|[0-9A-F]{16,128}\Z")
+_NUMBERED_TAGS = re.compile(rb"[0-9]+-[0-9a-f]{8,128}\Z")  # of CouchDB and PouchDB
 _MOST = 0.8  # the part of the documents that must have it
+_DEEPEST = 4  # levels of sub-documents that are looked through
+
+
+class LockName(NamedTuple):
+    """Names that say lock, in small letters without separators, and the values that bear them out."""
+
+    names: frozenset[str]
+    fits: Callable[[Sequence[Value], int], bool]
+    """By the values that were met, and the number of documents sampled."""
+    below: frozenset[str] | None = None
+    """The names of the sub-documents in which such a name counts; empty: at the top; None: anywhere."""
+
+
+def _any_scalar(values: Sequence[Value], total: int) -> bool:
+    plain = [value for value in values if not value.is_container and value.type not in (c.BOOLEAN, c.NULL)]
+    return len(plain) >= _MOST * total
+
+
+def _moving(values: Sequence[Value], total: int) -> bool:
+    """Numbers that count, some of which have moved; or tags that are made anew with each write."""
+    if len(values) < _MOST * total:
+        return False
+    if _counts(values):
+        return len(set(values)) > 1 or (total == 1 and number_of(values[0]) not in (0, 1))
+    tags = [value for value in values if _is_tag(value)]
+    return len(tags) >= _MOST * total and len(set(tags)) > 0.9 * len(tags)
+
+
+LOCK_NAMES = (
+    LockName(
+        _set(
+            """
+            lockversion versionlock lock optlock optimisticlock optimisticlockversion optlockversion lockno locknumber
+            lockcounter locktoken rowversion rowver recordversion entityversion concurrencyversion concurrencystamp
+            concurrencytoken changevector changetoken etag entitytag revisionid revisiontoken versiontoken updatetoken
+            """
+        ),
+        _any_scalar,
+    ),
+    LockName(_set("version revision rev revisionnumber versionnumber editversion docversion"), _moving, frozenset()),
+    LockName(
+        _set("version revision rev revisionnumber versionnumber v"),
+        _moving,
+        _set("meta metadata sys system audit lock locking concurrency entity header internal"),
+    ),
+)
+"""Names that say lock whatever they hold; names that are a lock where they move, at the top or among metadata."""
 
 
 def with_lock(
@@ -53,21 +93,25 @@ def with_lock(
         lock, said = _alike(sample, taken)
     if lock is None:
         return profile, ""
-    if lock.how in ("inc", "uuid") and _sealed(sample, profile, lock):
+    if lock.how in MOVED and _sealed(sample, profile, lock):
         lock, said = LockField(lock.field), f"{lock.field} is a lock field that the hash in {profile.hash} covers."
     return replace(profile, guard=lock), said
 
 
 def _known(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, str]:
     shapes = sample.shapes
-    if "__v" not in taken and (shape := shapes.get("__v")) is not None and _counts(shape):
+    if "__v" not in taken and (shape := shapes.get("__v")) is not None and _counts(shape.values):
         return LockField("__v", "inc"), "__v is the lock of mongoose: guarded, and raised with every edit."
     version, entity = shapes.get("version"), shapes.get("_class")
     if version is not None and entity is not None and "version" not in taken:
         both = [d for d in sample.documents if d.get("version") is not None and d.get("_class") is not None]
-        if both and entity.share(c.STRING) == entity.share() and _counts(version):
+        if both and entity.share(c.STRING) == entity.share() and _counts(version.values):
             said = "version is the lock of Spring Data (@Version): guarded, and raised with every edit."
             return LockField("version", "inc"), said
+    revision = shapes.get("revision_id")
+    if revision is not None and "revision_id" not in taken and revision.values and all(map(_is_uuid, revision.values)):
+        said = "revision_id is the lock of Beanie (use_revision): guarded, and made anew with every edit."
+        return LockField("revision_id", "uuid"), said
     tag, updated = shapes.get("_etag"), shapes.get("_updated")
     if tag is not None and updated is not None and all(map(_is_tag, tag.values)) and updated.share(c.DATE):
         said = "_etag is the lock of Eve, which alone can make the next one, so documents are read-only here."
@@ -76,9 +120,11 @@ def _known(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, st
 
 
 def _alike(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, str]:
-    for name, shape in sample.shapes.items():
-        if name in taken or name == "_id" or not _like(shape):
+    beside_class = "_class" in sample.shapes
+    for path, values in _values(sample.documents).items():
+        if path[0] in taken or path == ("_id",) or not _like(path, values, len(sample.documents), beside_class):
             continue
+        name = ".".join(path)
         said = (
             f"{name} looks like the lock of another program, and nothing states how it moves: see guard in a profile."
         )
@@ -86,26 +132,52 @@ def _alike(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, st
     return None, ""
 
 
-def _like(shape: Shape) -> bool:
-    name = bare(shape.name)
-    if name not in LOCKS and name not in NUMBERS:
-        return False
-    if shape.share(*WHOLE_NUMBERS) >= _MOST and _counts(shape):
-        return name in LOCKS or (shape.distinct > 1) or (shape.total == 1 and number_of(shape.values[0]) not in (0, 1))
-    tags = [value for value in shape.values if _is_tag(value)]
-    return name in LOCKS and len(tags) >= _MOST * shape.total and len(set(tags)) > 0.9 * len(tags)
+def _values(documents: Sequence[Document]) -> dict[tuple[str, ...], list[Value]]:
+    """The values at each path that leads through sub-documents alone, those at the top first."""
+    found: dict[tuple[str, ...], list[Value]] = {}
+    for document in documents:
+        for path, value in _paths(document.raw, ()):
+            found.setdefault(path, []).append(value)
+    return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
 
-def _counts(shape: Shape) -> bool:
-    """Whether all its values are whole numbers from 0 on."""
-    numbers = [number_of(v) for v in shape.values if v.type in (*WHOLE_NUMBERS, c.DOUBLE)]
-    return len(numbers) == len(shape.values) and all(n is not None and n >= 0 for n in numbers)
+def _paths(raw: bytes, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Value]]:
+    for name, value in c.fields(raw):
+        if "." in name or name.startswith("$"):
+            continue
+        yield (*above, name), value
+        if value.type == c.OBJECT and len(above) < _DEEPEST:
+            yield from _paths(value.data, (*above, name))
+
+
+def _like(path: tuple[str, ...], values: Sequence[Value], total: int, beside_class: bool) -> bool:
+    name, above = bare(path[-1]), bare(path[-2]) if len(path) > 1 else ""
+    if any(
+        name in row.names
+        and (row.below is None or above in row.below or (not row.below and not above))
+        and row.fits(values, total)
+        for row in LOCK_NAMES
+    ):
+        return True
+    said = {"version", "lock"} & {*words(path[-1])}
+    return bool(beside_class and len(path) == 1 and said and _counts(values) and len(values) >= _MOST * total)
+
+
+def _counts(values: Sequence[Value]) -> bool:
+    """Whether all of them are whole numbers from 0 on."""
+    numbers = [number_of(v) for v in values if v.type in (*WHOLE_NUMBERS, c.DOUBLE)]
+    return len(numbers) == len(values) and all(n is not None and n >= 0 for n in numbers)
+
+
+def _is_uuid(value: Value) -> bool:
+    return value.type == c.BINARY and len(value.data) == 21 and value.data[4] in (3, 4)
 
 
 def _is_tag(value: Value) -> bool:
     if value.type == c.STRING:
-        return _TAGS.match(value.data[4:-1]) is not None
-    return value.type == c.OBJECT_ID or (value.type == c.BINARY and len(value.data) == 21)
+        written = value.data[4:-1]
+        return (_TAGS.match(written) or _NUMBERED_TAGS.match(written)) is not None
+    return value.type in (c.OBJECT_ID, c.TIMESTAMP) or (value.type == c.BINARY and len(value.data) == 21)
 
 
 def _sealed(sample: Sample, profile: CollectionProfile, lock: LockField) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.hash_recipe import HashRecipe, shape_of
 from model.recognition.field_names import (
@@ -33,7 +34,9 @@ from model.storage.reserved_fields import time_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
-TOKEN, HASH = "_w", "_versioned_id"  # the default names, used where nothing else is found
+TOKEN = "_w"  # the usual name of a write token, which is used only where documents have one
+HASH = "_versioned_id"  # the default name, used where nothing else is found
+CARRIED = 0.9  # the share of documents that carry a write token where one is kept
 CHECKED = 12  # documents whose hash is computed
 CHECKED_BYTES = 1 << 20
 REORDERED = 4  # of these, documents whose fields are tried in every order
@@ -45,7 +48,7 @@ NOTHING = Proof(None, (), 0, 0)
 class Stamps(Struct, frozen=True):
     """Names of fields; "" where there is none, or where the default name is taken by something else."""
 
-    token: str = TOKEN
+    token: str = ""
     token_seen: bool = False
     hash: str = HASH
     proof: Proof = NOTHING  # of the hash
@@ -79,7 +82,7 @@ def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: C
     if proof.fits and at not in beside:
         at = ""
     sealed = bool(proof.fits and author and author not in beside)
-    return Stamps(token or free(TOKEN, everything, c.OBJECT_ID), bool(token), name, proof, at, author, sealed)
+    return Stamps(token, bool(token), name, proof, at, author, sealed)
 
 
 def roles_of(name: str, proof: Proof) -> dict[str, Any]:
@@ -93,9 +96,18 @@ def _once(documents: Iterable[Document]) -> list[Document]:
     return list({document.raw: document for document in documents}.values())
 
 
-def free(name: str, documents: Iterable[Document], kind: int) -> str:
-    """A default name, or "" where documents hold something of another type under it."""
-    return "" if any((v := d.get(name)) is not None and v.type != kind for d in documents) else name
+def usual_token(documents: Sequence[Document]) -> str:
+    """The usual write token, where nearly all of these documents carry it; else "", as nobody's documents gain one."""
+    carrying = sum(_carries(document) for document in documents)
+    return TOKEN if documents and carrying >= CARRIED * len(documents) else ""
+
+
+def _carries(document: Document) -> bool:
+    try:
+        found = document.get(TOKEN)
+    except Unreadable:
+        return False
+    return found is not None and found.type == c.OBJECT_ID
 
 
 def _names(documents: Sequence[Document], own: Collection[str], kinds: Collection[int], share: float) -> list[str]:
@@ -113,7 +125,7 @@ def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own:
     """The ObjectId that every write renews and that names no other row; "" where there is none."""
     found: list[tuple[Any, ...]] = []
     rows = {id: d for d in documents if (id := d.get("_id")) is not None}
-    for name in _names(documents, own, (c.OBJECT_ID,), 0.8):
+    for name in _names(documents, own, (c.OBJECT_ID,), CARRIED):
         values = [v for d in documents if (v := d.get(name)) is not None]
         steps = [(d.get(name), e.get(name)) for each in chains for d, e in each.steps]
         renewed = sum(a != b for a, b in steps)

@@ -207,6 +207,7 @@ class RepairContext(Struct, frozen=True):
             return {}
         if reason := foreign.objection(before):
             raise Refused(reason)
+        foreign.refuse_inside()
         return foreign.moved(before)
 
     def removed(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:

@@ -6,7 +6,7 @@ guard then compares the whole document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from bson import ObjectId
 from msgspec import Struct
 
 from model.errors import NotFound, Refused, Unreachable
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
 from model.server import guards
 from model.server.retry import Port, Write, bson_of, run
@@ -21,7 +22,7 @@ from model.storage import document_ids, numbering, stored_form, update_operators
 from model.storage.content_hashes import content_hash, next_hash
 from model.storage.current_documents import CurrentDocuments
 from model.storage.outcomes import Outcomes
-from model.storage.reserved_fields import compose
+from model.storage.reserved_fields import compose, number_of, place_of, same_version
 from model.storage.swap_steps import Made, Stamp, SwapSteps
 from model.storage.update_operators import Whole, check_size, is_surely_taken
 from model.values import canonical as c
@@ -42,19 +43,57 @@ class Guarding(Protocol):
 
 
 class VersionGuard:
-    """The guard that version, token and another program's lock field are as they were read, type included."""
+    """The guard that version, token and another program's lock field are as they were read, by type.
+
+    Without a token the content stands for it: a document that was deleted and begun anew may have come to the number
+    of the version that was read.
+    """
 
     def __init__(self, current: CurrentDocuments) -> None:
         self._current = current
 
     def clauses(self, base: Version, beside: int = 0) -> dict[str, Any]:
-        """A clause each for version and token, and one that the current version's sub-document is a document."""
+        """The clauses of :meth:`narrow`, and without a token those of the content, as far as a filter can say it."""
+        clauses = self.narrow(base)
+        if self._current.own.token:
+            return clauses
+        try:
+            return self._content(base, beside) | clauses
+        except Unreachable:
+            raise
+        except Refused:
+            return clauses
+
+    def narrow(self, base: Version) -> dict[str, Any]:
+        """A clause for version and token each, and one that a sub-document with the current version is one."""
         assert base.raw is not None
         here, part = self._current, self._current.part(base.raw)
         clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
         for name in filter(None, (here.own.version, here.own.token)):
             clauses |= guards.exact(here.path(name), c.get(part, (name,)))
         return clauses | here.foreign.clauses(base.raw)
+
+    def _content(self, base: Version, beside: int) -> dict[str, Any]:
+        """The clauses that each field of the content is as it was read."""
+        assert base.raw is not None
+        here = self._current
+        content = here.content(base.raw)
+        if not here.inside:
+            return guards.whole(content, partial(here.abilities_over, base.raw), beside=beside).filter
+        fields = c.fields(content)
+        if not all(addressable(name) for name, _ in fields):
+            return guards.exact(here.inside, Value.document(here.part(base.raw)))
+        clauses: dict[str, Any] = {}
+        for name, value in fields:
+            clauses |= guards.nested(here.path(name), value)
+        if len(bson_of(clauses)) + beside > guards.LARGEST:
+            raise Refused("The version is too large to be compared whole in one write.")
+        return clauses
+
+
+def guarded_besides(profile: CollectionProfile) -> str:
+    """The part of a :class:`VersionGuard` beside the version, as the end of a sentence."""
+    return f" and {profile.token} is unchanged" if profile.token else " and the content is as it was read"
 
 
 class HashGuard:
@@ -67,7 +106,7 @@ class HashGuard:
         """The clauses; only hash and token for a content that no filter can express."""
         raw, profile = base.raw, self._current.profile
         assert raw is not None
-        clauses = self._version.clauses(base)
+        clauses = self._version.narrow(base)
         hashed = self._current.content(raw)
         if profile.hash_include:
             hashed = c.only(hashed, [path.split(".")[0] for path in profile.hash_include])
@@ -133,7 +172,50 @@ class Landing(Struct, frozen=True):
     before: Callable[[Value, ObjectId, Version | None, bytes | None], bool | None] = lambda *_: None
     """By id, token, base, and the current document as it is now (None: deleted)."""
     follows: Callable[[bytes, Version], bool] = lambda *_: False
-    """Whether a stored document is certainly a later version of the base, and not a new document with its id."""
+    """Whether a stored document surely is a later version of the base, and no other document under its id."""
+    history: Callable[[Value, bool], Iterator[Version]] = lambda *_: iter(())
+    """The versions of a document, newest first, with their contents."""
+    lags: bool = False
+    """Whether the history may lack versions below the current one for a while."""
+
+
+def _is_as_read(now: Version, base: Version) -> bool:
+    """Whether a document is as it was read, to the byte where its bytes are known."""
+    if base.raw is not None:
+        return now.raw == base.raw
+    return _is_same_number(now.v, base.v) and now.content == base.content
+
+
+def _is_same_number(a: Value | None, b: Value | None) -> bool:
+    return a is not None and same_version(a, b)
+
+
+def _is_sent(version: Version, base: Version | None, content: bytes) -> bool | None:
+    """Whether a stored version is the one that was sent, in whatever order the server keeps its fields.
+
+    Another content of which the edit's own values are a part, or all of which are there, may be ours, changed in place
+    since: None.
+    """
+    stored = version.content
+    if stored is None:
+        return None
+    if stored == content or update_operators.reordered(content, stored):
+        return True
+    return False if update_operators.stands(base.content if base else None, content, stored) is False else None
+
+
+def _composed(
+    raw: bytes,
+    names: Collection[str],
+    content: bytes,
+    values: Mapping[str, Value | None],
+    inside: Mapping[str, Value],
+) -> bytes:
+    """The document with a new content, and values in sub-documents by their dotted paths."""
+    made = compose(raw, names, content, values)
+    for path, value in inside.items():
+        made = c.put(made, tuple(path.split(".")), value)
+    return made
 
 
 class CurrentWriter:
@@ -217,15 +299,18 @@ class CurrentWriter:
         assert base.raw is not None
         assert base.content is not None
         physical = guards.physical_id(base.raw)
-        values = {**values, **self.current.foreign.moved(base.raw)}
+        foreign = self.current.foreign
+        values, inside = {**values, **foreign.moved(base.raw)}, foreign.moved_inside(base.raw)
+        content = foreign.kept(base.content, content) if inside else content
         self.refuse_dots(base.raw, content)
-        made = partial(compose, base.raw, self.current.own.names, content, values)
+        made = partial(_composed, base.raw, self.current.own.names, content, values, inside)
         if not is_surely_taken(base.raw, content):
             check_size(made())
         where = guards.by_id(physical)
         edit = update_operators.operators(base.content, content)
         if edit is not None:
-            body = edit.body(values)
+            foreign.refuse_over((*edit.sets, *edit.unsets) if inside else ())
+            body = edit.body({**values, **inside})
             # The size of paths and clauses grows at most quadratically, so small documents cannot exceed the limit.
             beside = len(bson_of(body)) if len(base.raw) + len(content) > guards.SMALL else 0
             where |= self._guard.clauses(base, beside) | (edit.guard() if replaced else {})
@@ -320,18 +405,30 @@ class CurrentWriter:
     def asks(
         self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """The question whether a write in doubt landed; None if no token could tell."""
-        if not self._profile.token:
-            return None
+        """The question of a write in doubt, whether it landed: by the token, and without one by the stored state."""
         # A base that is as it was read proves that the first try has not landed. If the second try did not match it
         # either, the document was deleted and put back byte for byte in between, as by an undone delete: then the
         # first may still arrive.
         answers = iter((False,))
-        return lambda: self._landed(id, stamp.token, base, next(answers, None))
+        if self._profile.token:
+            return lambda: self._landed(id, stamp.token, base, next(answers, None))
 
-    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether the current document has the token, or the history contains it; None if nobody can tell."""
-        return self._landed(id, token, base, False) if self._profile.token else None
+        def arrived() -> bool | None:
+            sent = self.current.made(made())
+            return self._arrived(id, base, sent.content or c.EMPTY, sent.v, lambda: next(answers, None))
+
+        return arrived
+
+    def landed(
+        self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
+        """Whether a write landed: the current document carries its token, or the history knows of it.
+
+        Without tokens it is told by the ``content`` that the write was to make of ``base``. None if nobody can tell.
+        """
+        if self._profile.token:
+            return self._landed(id, token, base, False)
+        return self._arrived(id, base, content, None, lambda: False) if content is not None else None
 
     def _landed(self, id: Value, token: ObjectId, base: Version | None, unchanged: bool | None) -> bool | None:
         """The answer of :meth:`landed`; ``unchanged`` is returned if the base is as it was read."""
@@ -344,6 +441,68 @@ class CurrentWriter:
         if base is not None and base.raw is not None and raw == base.raw:
             return unchanged
         return self._landing.before(id, token, base, raw)
+
+    def _arrived(
+        self,
+        id: Value,
+        base: Version | None,
+        content: bytes,
+        v: Value | None,
+        unchanged: Callable[[], bool | None],
+    ) -> bool | None:
+        """Whether the stored state says that ``content`` became the version ``v``, the one that followed ``base``.
+
+        ``v`` is None where its number is not known. An equal version that somebody else made comes to the same.
+        """
+        try:
+            now = self.current.made(self.current.raw(id))
+        except NotFound:
+            now = None
+        if now is not None and base is not None and _is_as_read(now, base):
+            return unchanged()
+        if not self.current.numbered:
+            if now is None or now.content is None:
+                return None
+            return update_operators.stands(base.content if base is not None else None, content, now.content)
+        if now is not None and base is not None and _is_same_number(now.v, base.v):
+            return False  # changed in place: the write would have moved the version
+        if now is not None and v is not None and _is_same_number(now.v, v):
+            return _is_sent(now, base, content)
+        versions = [each for each in self._versions(id) if each.state != "missing"]
+        if v is not None and (there := next((each for each in versions if _is_same_number(each.v, v)), None)):
+            return _is_sent(there, base, content)
+        if base is None:
+            return self._began(versions, content)
+        follower = self._follower(versions, base)
+        return _is_sent(follower, base, content) if follower is not None else None
+
+    def _began(self, versions: Sequence[Version], content: bytes) -> bool | None:
+        """Whether a document began with a content: by its first version, where none is missing since number 1."""
+        numbers = sorted(number for each in versions if (number := number_of(each.v)) is not None)
+        if not numbers or self._profile.numbering != "next" or numbers != list(range(1, len(versions) + 1)):
+            return None
+        first = next(each for each in versions if number_of(each.v) == 1)
+        return first.content == content
+
+    def _versions(self, id: Value) -> Iterator[Version]:
+        try:
+            yield from self._landing.history(id, True)
+        except NotFound:
+            return
+
+    def _follower(self, versions: Sequence[Version], base: Version | None) -> Version | None:
+        """The version that followed the base; None where it is missing, or may be."""
+        at = place_of(base.v) if base is not None else None
+        if base is None or at is None:
+            return None
+        above = [(place, each) for each in versions if (place := place_of(each.v)) is not None and place > at]
+        if not above:
+            return None
+        place, nearest = min(above, key=lambda found: found[0])
+        if self._profile.numbering == "next":
+            return nearest if place == at + 1 else None
+        seen = not self._landing.lags and any(_is_same_number(each.v, base.v) for each in versions)
+        return nearest if seen else None
 
     # --- deleting
 

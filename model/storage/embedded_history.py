@@ -210,7 +210,18 @@ class EmbeddedHistory:
     # --- did a write land?
 
     def follows(self, raw: bytes, base: Version) -> bool:
-        """Whether a stored document is certainly a later version of the base: its array contains the base's token."""
+        """Whether a stored document surely is a later version of the base: it has the base's token in its array.
+
+        Without tokens it has the base itself there, number and content.
+        """
+        if not self.profile.token:
+            alike = [value.data for value in self.previous(raw) if value.type == c.OBJECT]
+            return any(
+                same_version(base.v, legible_field(each, self.profile.version))
+                and self.current.version_of(each, "prev").content == base.content
+                for each in alike
+                if base.v is not None
+            )
         token, name = self.current.token(base.raw or c.EMPTY), self.profile.token
         return token is not None and any(
             c.get(value.data, (name,)) == token for value in self.previous(raw) if value.type == c.OBJECT

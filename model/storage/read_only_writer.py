@@ -110,6 +110,8 @@ class ReadOnlyWriter:
         """None: no write is ever in doubt."""
         return None
 
-    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+    def landed(
+        self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
         """False: nothing was ever sent."""
         return False

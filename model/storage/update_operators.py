@@ -207,6 +207,21 @@ def is_surely_taken(*parts: bytes) -> bool:
 # --- the stored content
 
 
+def stands(base: bytes | None, sent: bytes, now: bytes) -> bool | None:
+    """Whether what an edit changed is there: all of it, nothing of it (False), or some of it (None).
+
+    The edit was to make ``sent`` of ``base``, the content of a document that keeps no versions.
+    """
+    if now == sent:
+        return True
+    edit = operators(base, sent, retypes=True) if base is not None else None
+    if edit is None:
+        return None
+    wanted: dict[str, Value | None] = {**edit.sets, **dict.fromkeys(edit.unsets)}
+    there = [c.get(now, tuple(path.split("."))) == value for path, value in wanted.items()]
+    return True if all(there) else None if any(there) else False
+
+
 def differences(sent: bytes, stored: bytes, before: bytes) -> str:
     """One sentence on how the server changed a content; "" if it stored exactly what was sent.
 

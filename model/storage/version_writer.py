@@ -219,8 +219,10 @@ class VersionWriter:
         """The question whether an insert in doubt landed."""
         return lambda: self.landed(id, stamp.token)
 
-    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        """Whether a version of this write exists, with the token as its ``_id`` or in its token field.
+    def landed(
+        self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
+        """Whether a version of this write is there: it has the token as its ``_id``, or beside the version.
 
         None if nobody can tell: a history without tokens began with a derived ``_id``, or the base is gone and may
         have been purged together with its successor.

@@ -104,8 +104,9 @@ def _guard(key: str, value: Any) -> dict[str, Any]:
         ways = ", ".join(f'"{how}"' for how in _HOW[:-1]) + f' or "{_HOW[-1]}"'
         raise ValueError(f'must be {{ field = "…", how = … }}, where how is {ways}')
     name = value["field"]
-    if not isinstance(name, str) or not name or "." in name or name.startswith("$") or name == "_id":
-        raise ValueError(f"must name a field at the top, without dots or dollars, not {name!r}")
+    steps = name.split(".") if isinstance(name, str) else [""]
+    if any(not step or step.startswith("$") for step in steps) or steps[0] == "_id":
+        raise ValueError(f"must name a field by its path, without dollars, not {name!r}")
     return {key: LockField(name, value["how"])}
 
 
@@ -115,7 +116,7 @@ def _hash_recipe(key: str, value: Any) -> dict[str, Any]:
     return {key: HashRecipe.read(value)}
 
 
-_HOW = ("inc", "uuid", "closed", "none")
+_HOW = ("inc", "uuid", "time", "closed", "none")
 
 
 def _operation(key: str, value: Any) -> dict[str, Any]:

@@ -404,7 +404,9 @@ class RowWriter(ReadOnlyWriter):
                 return self._is(next(states_of([row], p, None)).content, content)
         return None
 
-    def landed(self, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
+    def landed(
+        self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
         """True where a row carries the token, False where the document still has the version that was replaced."""
         if self._has_row(token):
             return True

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from typing import Any
 
 from bson import ObjectId
 from msgspec import Struct
@@ -32,6 +33,9 @@ from model.userdata.journal import Intent, Journal, Record
 from model.values import canonical
 from model.values.canonical import Value
 from model.writing import edit
+
+LOOKED_AT = 1000
+"""Documents behind the number tried first that an insert in doubt is looked for among."""
 
 SETTLED_AFTER = dt.timedelta(minutes=2)
 """A write that has not arrived by then is taken as lost; until then it may still be on its way."""
@@ -521,7 +525,7 @@ class Writer(Struct, frozen=True):
             return self._found_removal(record, id)
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
         at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
-        landed = layout.landed(id, ObjectId(record.token), self._base(record)) if record.token else None
+        landed = layout.landed(id, ObjectId(record.token), self._base(record), record.after) if record.token else None
         # Without a token the content itself tells: one that is just what was sent is what the write wanted.
         told = record.before is None or (landed is None and current is not None and current.v is not None)
         if landed or (told and current is not None and current.content == record.after):
@@ -598,11 +602,27 @@ class Writer(Struct, frozen=True):
         except NotFound:  # it would have begun the collection
             return not_there(record, id)
         mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
-        for raw in self.port.find(ns, mark, limit=1) if mark else ():
+        for raw in self.port.find(ns, mark, limit=1) if mark else self._alike(layout, field, id, record):
             number = canonical.get(raw, (field,))
             where = canonical.get(raw, (layout.profile.id,)) or id
-            return Outcome("applied", ns, where, "It arrived.", value=number)
+            if mark or where == id or canonical.get(raw, ("_id",)) == Value.of(ObjectId(record.token or "")):
+                return Outcome("applied", ns, where, "It arrived.", value=number)
+            said = f"An equal document is there as {id_name(where)}, and nobody can tell whose it is."
+            return Outcome("unknown", ns, id, said)
         return not_there(record, id)
+
+    def _alike(self, layout: Layout, field: str, id: Value, record: Record) -> Iterator[bytes]:
+        """The document that an insert made, where none carries a token: by its own ``_id``, else by its content.
+
+        One under another number than the first tried may be somebody else's.
+        """
+        if record.token:
+            yield from self.port.find(layout.ns, {"_id": ObjectId(record.token)}, limit=1)
+        wanted = canonical.without(record.after or canonical.EMPTY, [field])
+        later: dict[str, Any] = {field: {"$gte": id}}
+        for raw in self.port.find(layout.ns, later, sort={field: 1}, limit=LOOKED_AT):
+            if canonical.without(layout.content(raw), [field]) == wanted:
+                yield raw
 
     def _found_removal(self, record: Record, id: Value) -> Outcome:
         """How a delete or a purge in doubt has ended."""

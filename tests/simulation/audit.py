@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from typing import Any
 
 import bson
+from bson import ObjectId
 
 from model.errors import Refused
 from model.foundation.findings import Finding
 from model.layouts.base import Layout
 from model.layouts.flagged import Flagged
+from model.storage import update_operators
 from model.values.canonical import Value
 from tests.simulation.histories import Entry, flagged, history, still
 from tests.simulation.machine import Machine
@@ -19,14 +22,24 @@ from tests.simulation.writers import BESIDE_ONE_ANOTHER, ID, Attempt, Edit, Stra
 
 
 def faults(
-    machine: Machine, sound: Layout, of: Variant, edits: Sequence[Edit], stranger: Stranger | None = None
+    machine: Machine,
+    sound: Layout,
+    of: Variant,
+    edits: Sequence[Edit],
+    stranger: Stranger | None = None,
+    came_late: Set[ObjectId] = frozenset(),
 ) -> tuple[list[str], bool]:
-    """What is wrong, and whether the layout's own repair was needed; a ``stranger`` bumped a number in place."""
+    """What is wrong, and whether the layout's own repair was needed; a ``stranger`` bumped a number in place.
+
+    Without tokens an edit that is equal to somebody else's, of the same version, comes to the same. Of a document
+    without versions (``plain``, ``hashed``) what was told is held against the states that it went through, as
+    :func:`_as_told` says; ``came_late`` are the attempts of which a write arrived late.
+    """
     entries = history(machine, of.profile)
     said = bumped(entries, stranger) if stranger is not None else []
     if stranger is not None and not sound.numbered:  # each bump is a state of its own here
         entries = [last for _, (*_, last) in itertools.groupby(entries, key=lambda entry: entry.token)]
-    said += [*chain(entries, edits, of), *outcomes(entries, edits), *settled(entries, edits, sound)]
+    said += [*chain(entries, edits, of), *outcomes(entries, edits, of, came_late), *settled(entries, edits, sound, of)]
     repaired = False
     if isinstance(sound, Flagged):
         repaired = flagged(machine, of.profile) != [entries[-1].v]
@@ -67,6 +80,12 @@ def chain(entries: Sequence[Entry], edits: Sequence[Edit], of: Variant) -> list[
         if attempt is None:
             if entry.token != stamp(2).token:
                 said.append(f"version {entry.v} is nobody's: {entry.token}")
+        elif (
+            of.layout == "plain"
+            and not of.tokens
+            and _merged(still(before.content), attempt) == bson.decode(still(entry.content))
+        ):
+            continue
         elif still(entry.content) != still(attempt.content):
             said.append(f"version {entry.v} is not what its writer sent")
         elif still(before.content) != still(attempt.base.content or b"") or (
@@ -76,15 +95,62 @@ def chain(entries: Sequence[Entry], edits: Sequence[Edit], of: Variant) -> list[
     return said
 
 
-def outcomes(entries: Sequence[Entry], edits: Sequence[Edit]) -> list[str]:
+def _merged(before: bytes, attempt: Attempt) -> dict[str, Any] | None:
+    """What an edit by operators makes of a document to which somebody else has added a field, which no guard sees."""
+    edit = update_operators.operators(attempt.base.content or b"", attempt.content, retypes=True)
+    made = bson.decode(before)
+    for path, value in ({**edit.sets, **dict.fromkeys(edit.unsets)} if edit is not None else {}).items():
+        *parents, name = path.split(".")
+        place = made
+        for parent in parents:
+            place = place[parent]
+        if value is None:
+            place.pop(name, None)
+        else:
+            place[name] = value.python()
+    return made if edit is not None else None
+
+
+def _as_told(kind: str, attempt: Attempt, entries: Sequence[Entry], of: Variant, came_late: Set[ObjectId]) -> bool:
+    """Whether what a writer without tokens was told is so, though its own write is not, or is, among the states.
+
+    Applied: an equal version followed the same base, or in ``plain`` all that was set stood in a state behind it.
+    Conflict: in ``plain`` nothing of it stands any more in a later state, or it arrived late, as the content had come
+    back to its base, to the byte, in between: nobody can tell a writer that.
+    """
+    if of.tokens:
+        return False
+    base, after = attempt.base.content or b"", [entry for entry in entries if entry.token != stamp(1).token]
+    if of.layout not in ("plain", "hashed"):
+        pairs = itertools.pairwise(entries)
+        alike = any(
+            before.v == _plain(attempt) and still(entry.content) == still(attempt.content) for before, entry in pairs
+        )
+        return kind == "applied" and alike
+    if kind == "applied":
+        return any(update_operators.stands(base, attempt.content, entry.content) for entry in after)
+    overwritten = any(update_operators.stands(base, attempt.content, entry.content) is False for entry in after)
+    return kind == "conflict" and (attempt.token in came_late or overwritten)
+
+
+def outcomes(
+    entries: Sequence[Entry], edits: Sequence[Edit], of: Variant, came_late: Set[ObjectId] = frozenset()
+) -> list[str]:
     """Applied is there once, conflict and refused is not there, an edit is never there twice."""
     said = []
     there = Counter(entry.token for entry in entries)
     for edit in edits:
-        if sum(there[attempt.token] for attempt in edit.attempts) > 1:
+        counted = [
+            attempt
+            for attempt in edit.attempts
+            if attempt.outcome is None or not _as_told(attempt.outcome.kind, attempt, entries, of, came_late)
+        ]
+        if sum(there[attempt.token] for attempt in counted) > 1:
             said.append(f"{edit.mark} was applied twice")
         for attempt in edit.attempts:
             held, kind = there[attempt.token], attempt.outcome.kind if attempt.outcome is not None else "died"
+            if held != (kind == "applied") and _as_told(kind, attempt, entries, of, came_late):
+                continue
             if kind == "applied" and held != 1:
                 said.append(f"{edit.mark} was acknowledged and is there {held} times")
             if kind in ("conflict", "refused") and held:
@@ -92,15 +158,18 @@ def outcomes(entries: Sequence[Entry], edits: Sequence[Edit]) -> list[str]:
     return said
 
 
-def settled(entries: Sequence[Entry], edits: Sequence[Edit], sound: Layout) -> list[str]:
+def settled(entries: Sequence[Entry], edits: Sequence[Edit], sound: Layout, of: Variant) -> list[str]:
     """Looking again for a write in doubt finds what is true, or that nobody can tell."""
     said = []
     there = {entry.token for entry in entries}
     for edit in edits:
         for attempt in edit.attempts:
             if attempt.outcome is None or attempt.outcome.kind == "unknown":
-                found = sound.landed(ID, attempt.token, attempt.base)
+                found = sound.landed(ID, attempt.token, attempt.base, attempt.content)
+                told = "applied" if found else "conflict"
                 if found is not None and found != (attempt.token in there):
+                    if _as_told(told, attempt, entries, of, frozenset()):
+                        continue
                     said.append(f"{edit.mark} is said to have landed: {found}, and that is not so")
     return said
 

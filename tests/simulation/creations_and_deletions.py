@@ -23,8 +23,9 @@ from model.profile import CollectionProfile
 from model.storage.swap_steps import Stamp
 from model.values.canonical import Value
 from tests.simulation.audit import as_read
-from tests.simulation.histories import Entry, history
+from tests.simulation.histories import Entry, history, holds
 from tests.simulation.machine import Machine
+from tests.simulation.schedule import WriterPort
 from tests.simulation.writers import BESIDE, FIRST, ID, KINDS, NEW, NS, TRIES, Variant, changed, stamp
 
 SURELY_NOT = ("conflict", "refused")
@@ -64,10 +65,6 @@ class Removal:
         """Whether all or some of it may be gone: it was not told that nothing was deleted."""
         return self.outcome is None or self.outcome.kind not in SURELY_NOT
 
-    def holds(self, token: ObjectId) -> bool:
-        """Whether a version with this token is among what it saw."""
-        return any(token.binary in raw for _, raw in self.saw)
-
 
 @dataclass
 class Story:
@@ -96,6 +93,8 @@ def story(writer: int, rng: random.Random) -> Story:
 
 def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], Stamp]) -> None:
     """Do what a story plans; whoever is overtaken reads again and tries again."""
+    port = layout.server
+    assert isinstance(port, WriterPort)
     for number, (kind, id) in enumerate(told.plan):
         mark = f"w{told.writer}a{number}"
         for _ in range(TRIES):
@@ -103,6 +102,7 @@ def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], S
                 brought = stamps()
                 write = Write(mark, kind, id, brought.token)
                 told.writes.append(write)
+                port.token = brought.token
                 write.outcome = layout.create(bson.encode(FIRST | {"born": mark}), id, brought)
                 break
             purges = kind in ("purge", "undo purge")
@@ -121,6 +121,7 @@ def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], S
                 brought = stamps()
                 write = Write(mark, "delete" if ends else kind, id, brought.token, _plain(base))
                 told.writes.append(write)
+                port.token = brought.token
                 if ends:
                     write.outcome = layout.delete(id, base, brought)
                 else:
@@ -130,10 +131,12 @@ def live(layout: Layout, told: Story, rng: random.Random, stamps: Callable[[], S
                     brought = stamps()
                     again = Write(f"{mark} again", "create", id, brought.token)
                     told.writes.append(again)
+                    port.token = brought.token
                     again.outcome = layout.create(base.content, id, brought)
                 if write.outcome.kind not in SURELY_NOT:
                     break
                 continue
+            port.token = None
             removal = Removal(mark, id, saw)
             told.removals.append(removal)
             if purges:
@@ -208,7 +211,7 @@ def _of_one(
         yield f"{twice} are there twice"
     for write in writes:
         kind = write.outcome.kind if write.outcome is not None else "died"
-        excused = any(each.may_have_happened and each.holds(write.token) for each in removals)
+        excused = any(each.may_have_happened and holds(machine, of.profile, each.saw, write.token) for each in removals)
         if kind == "applied" and not there[write.token] and not excused:
             yield f"{write.mark} ({write.kind}) was acknowledged, is not there, and no delete saw it"
         freed = any(each.may_have_happened for each in removals) and any(write.token.binary in raw for raw in arrived)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bson
@@ -13,6 +13,8 @@ from model.profile import CollectionProfile
 from tests.simulation.machine import Machine
 
 Stored = dict[str, Any]
+OWN_DOCUMENTS = ("versions", "flagged", "deltas")
+UNNUMBERED = ("hashed", "plain")
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,54 @@ class Entry:
 def history(machine: Machine, profile: CollectionProfile, id: str = "K-1") -> list[Entry]:
     """The versions of a document, by default of the one that every simulation writes to."""
     assert profile.layout in _READERS, f"_READERS in tests/simulation/histories.py lacks {profile.layout}"
-    return _READERS[profile.layout](machine, profile, id)
+    entries = _READERS[profile.layout](machine, profile, id)
+    return entries if profile.token else _told_apart(entries, machine, profile, id)
+
+
+def _told_apart(entries: list[Entry], machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
+    """Versions without tokens, with those of the attempts whose writes made them: the machine's log knows."""
+    if p.layout in OWN_DOCUMENTS or p.layout in UNNUMBERED:
+        return entries
+    wrote = _writers(machine, p, id)
+    return [replace(each, token=wrote.get((each.v, still(each.content)))) for each in entries]
+
+
+def _writers(machine: Machine, p: CollectionProfile, id: str) -> dict[tuple[Any, bytes], ObjectId]:
+    """Whose write made a version last, by its number and content."""
+    wrote: dict[tuple[Any, bytes], ObjectId] = {}
+    for change in machine.log:
+        if change.ns != p.ns or change.after is None or change.by is None:
+            continue
+        for doc in _decoded([change.after], "_id", id):
+            made = _current(doc, p)
+            wrote[made.v, still(made.content)] = change.by
+    return wrote
+
+
+def _current(doc: Stored, p: CollectionProfile) -> Entry:
+    part = doc[p.current] if p.layout == "embedded" else doc
+    return _entry(part, p, *([p.prev] if p.layout == "nested" else []))
+
+
+def holds(machine: Machine, p: CollectionProfile, stored: Iterable[tuple[str, bytes]], token: ObjectId) -> bool:
+    """Whether the version that an attempt made is among (ns, stored document)."""
+    if p.token or p.layout in OWN_DOCUMENTS:
+        return any(token.binary in raw for _, raw in stored)
+    mine = {key for change in machine.log if change.by == token and change.ns == p.ns for key in _keys(change.after, p)}
+    return any(key in mine for ns, raw in stored for key in _keys(raw, p, ns))
+
+
+def _keys(raw: bytes | None, p: CollectionProfile, ns: str = "") -> Iterator[tuple[Any, bytes]]:
+    """The versions in a stored document, by number and content."""
+    if raw is None:
+        return
+    doc = bson.decode(raw)
+    if ns and ns == p.archive:
+        made = [_entry(doc, p, p.archive_id)]
+    else:
+        past = doc.get(p.prev, ()) if p.layout in ("embedded", "nested") else ()
+        made = [*(_entry(part, p, *([p.prev] if p.layout == "nested" else [])) for part in past), _current(doc, p)]
+    yield from ((each.v, still(each.content)) for each in made)
 
 
 def flagged(machine: Machine, profile: CollectionProfile) -> list[Any]:
@@ -40,9 +89,10 @@ def _decoded(raws: Iterable[bytes], name: str = "", id: str = "") -> list[Stored
 
 
 def _entry(doc: Stored, p: CollectionProfile, *own: str) -> Entry:
-    names = {"_id", p.version, p.token, p.hash, f"{p.token}_next", *own}
+    names = {"_id", p.version, p.token, p.hash, f"{p.token}_next", *own} - {""}
     content = {name: value for name, value in doc.items() if name not in names}
-    return Entry(doc.get(p.version), doc.get(p.token), bson.encode(content))
+    token = doc.get(p.token) if p.token else doc.get("_id") if p.layout in ("versions", "flagged") else None
+    return Entry(doc.get(p.version), token, bson.encode(content))
 
 
 def _by_number(docs: Iterable[Stored], p: CollectionProfile) -> list[Stored]:
@@ -61,12 +111,12 @@ def _deltas(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     for doc in _by_number(_decoded(machine.documents(p.ns), p.id, id), p):
         if doc.get(p.deleted) is True and not doc.keys() - {*own, p.deleted}:
             state = {}  # a tombstone: nothing is left of what was there before
-            entries.append(Entry(doc[p.version], doc[p.token], bson.encode({p.deleted: True})))
+            entries.append(Entry(doc[p.version], doc[p.token or "_id"], bson.encode({p.deleted: True})))
             continue
         for name in doc.get(p.removed, ()):
             state.pop(name, None)  # what it removes is gone already where a delete took the versions before
         state |= {name: value for name, value in doc.items() if name not in own}
-        entries.append(Entry(doc[p.version], doc[p.token], bson.encode(state)))
+        entries.append(Entry(doc[p.version], doc[p.token or "_id"], bson.encode(state)))
     return entries
 
 
@@ -102,8 +152,13 @@ def _same(a: Entry, b: Entry) -> bool:
 
 def _changes(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     """Where no history is kept: the states that the document went through."""
-    states = (change.after for change in machine.log if change.ns == p.ns and change.after is not None)
-    return [_entry(doc, p) for doc in _decoded(states, "_id", id)]
+    entries: list[Entry] = []
+    by: ObjectId | None = None
+    for change in machine.log:
+        for doc in _decoded([change.after], "_id", id) if change.ns == p.ns and change.after is not None else ():
+            by = change.by or by  # a stranger's bump is a state of whoever wrote last
+            entries.append(_entry(doc, p) if p.token else replace(_entry(doc, p), token=by))
+    return entries
 
 
 _READERS: dict[str, Callable[[Machine, CollectionProfile, str], list[Entry]]] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from bson import ObjectId
+
 from model.errors import Refused
 from model.localserver.pipelines import matching, parse_sort
 from model.localserver.projections import compile_projection
@@ -31,6 +33,8 @@ class Change:
     ns: str
     after: bytes | None
     before: bytes | None = None
+    by: ObjectId | None = None
+    """The token of the attempt that wrote it, also where documents carry none."""
 
 
 @dataclass
@@ -39,6 +43,8 @@ class Machine:
 
     collections: dict[str, Collection] = field(default_factory=dict)
     log: list[Change] = field(default_factory=list)
+    by: ObjectId | None = None
+    """The token of the attempt whose write is applied now; documents need not carry it."""
     strict: bool = True  # every update, replacement and delete names its ``_id`` and has a guard beside it
 
     def collection(self, ns: str) -> Collection:
@@ -98,7 +104,7 @@ class Machine:
             if found is None:
                 return Reply("no")
             collection.remove([found[0]])
-            self.log.append(Change(write.ns, None, found[1]))
+            self.log.append(Change(write.ns, None, found[1], self.by))
             return Reply("yes", 1, 1)
         assert write.body is not None
         if isinstance(write.body, bytes):
@@ -117,13 +123,13 @@ class Machine:
         new = checked(update(old, False, matcher))
         if new != old:
             collection.replace(at, new)
-            self.log.append(Change(write.ns, new))
+            self.log.append(Change(write.ns, new, by=self.by))
         return Reply("yes", 1, int(new != old), stored=new if write.returns else None)
 
     def _insert(self, collection: Collection, raw: bytes) -> None:
         raw = prepared(raw)
         collection.insert(raw)
-        self.log.append(Change(collection.ns, raw))
+        self.log.append(Change(collection.ns, raw, by=self.by))
 
 
 def check(write: Write) -> None:

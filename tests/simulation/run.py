@@ -60,7 +60,7 @@ class Result:
 def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | None = None) -> Result:
     """Run a layout under one seed."""
     rng = random.Random(f"{layout} {seed}")
-    of = variant(layout, rng)
+    of = variant(layout, rng, seed)
     if rng.random() < LIVES:
         return _run_lives(layout, seed, of, rng, crew, shown, odds)
     own = random.Random(f"{layout} {seed} beside")
@@ -92,7 +92,7 @@ def run(layout: str, seed: int, crew: Crew, shown: bool = False, odds: Odds | No
     if feeder is not None:
         feeder.drain()
     sound = layout_of(SoundPort(machine, facts), of, False)
-    said, repaired = faults(machine, sound, of, edits, stranger)
+    said, repaired = faults(machine, sound, of, edits, stranger, schedule.came_late)
     kinds = [a.outcome.kind if a.outcome is not None else "died" for e in edits for a in e.attempts]
     return Result(
         seed,

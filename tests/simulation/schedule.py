@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bson import ObjectId
+
 from model.errors import Unreachable
 from model.foundation.records import ServerFacts
 from model.server.retry import Reply, Terms, Write, bson_of
@@ -78,11 +80,13 @@ class Schedule:
     odds: Odds = field(default_factory=Odds)
     trace: list[str] | None = None  # filled where a schedule is to be shown
     background: Callable[[], str] | None = None  # a process beside the writers: one step of it, and what it did
-    late: list[tuple[str, Write]] = field(default_factory=list)
+    late: list[tuple[str, Write, ObjectId | None]] = field(default_factory=list)
     alive: list[int] = field(default_factory=list)
     steps: int = 0
     crashed: list[BaseException] = field(default_factory=list)
     arrived: list[bytes] = field(default_factory=list)  # what was inserted late, and the filters of late deletes
+    came_late: set[ObjectId] = field(default_factory=set)
+    """The tokens of the attempts of which a write arrived late."""
     inserted: dict[int, Write] = field(default_factory=dict)  # by identity: a second try sends the same one
 
     def run(self, writers: Sequence[Callable[[], None]]) -> None:
@@ -130,20 +134,32 @@ class Schedule:
             turns[following].release()
             turns[number].acquire()
 
-    def apply(self, write: Write) -> Reply:
+    def apply(self, write: Write, by: ObjectId | None = None) -> Reply:
         """Do a write now; an insert that is done a second time, its document deleted in between, arrives late."""
-        reply = self.machine.apply(write)
+        reply = self._applied(write, by)
         if reply.applied == "yes" and write.kind == "insert" and isinstance(write.body, bytes):
             if id(write) in self.inserted:
-                self.arrived.append(write.body)
+                self._arrives(write.body, by)
             self.inserted[id(write)] = write
         return reply
 
+    def _applied(self, write: Write, by: ObjectId | None) -> Reply:
+        self.machine.by = by
+        try:
+            return self.machine.apply(write)
+        finally:
+            self.machine.by = None
+
+    def _arrives(self, what: bytes, by: ObjectId | None) -> None:
+        self.arrived += [what] if by is None else [what, by.binary]
+
     def _land(self) -> None:
-        who, write = self.late.pop(int(self.rng.random() * len(self.late)))
-        reply = self.machine.apply(write)
+        who, write, by = self.late.pop(int(self.rng.random() * len(self.late)))
+        reply = self._applied(write, by)
         if reply.applied == "yes" and write.kind in ("insert", "delete"):
-            self.arrived.append(write.body if isinstance(write.body, bytes) else bson_of(write.filter))
+            self._arrives(write.body if isinstance(write.body, bytes) else bson_of(write.filter), by)
+        if reply.applied == "yes" and by is not None:
+            self.came_late.add(by)
         self.say(who, f"   landing late: {_told(write)} → {_answer(reply)}")
 
 
@@ -156,6 +172,8 @@ class WriterPort:
         self.schedule = schedule
         self.number = number
         self.name = f"writer {number}"
+        self.token: ObjectId | None = None
+        """The token of the attempt under way, which tells the audit whose a write is."""
         self._facts = facts
 
     def facts(self) -> ServerFacts:
@@ -167,16 +185,16 @@ class WriterPort:
         chance = schedule.rng.random()
         odds = schedule.odds
         if chance >= odds.death + odds.doubt:
-            reply = schedule.apply(write)
+            reply = schedule.apply(write, self.token)
             schedule.say(self.name, f"{_told(write)} → {_answer(reply)}")
             return reply
         dies = chance < odds.death
         how = schedule.rng.choice(("never sent", "reply lost", "landing late"))
         if how == "reply lost":
-            reply = schedule.apply(write)
+            reply = schedule.apply(write, self.token)
             how = f"reply lost: {_answer(reply)}"
         elif how == "landing late":
-            schedule.late.append((self.name, write))
+            schedule.late.append((self.name, write, self.token))
         schedule.say(self.name, f"{_told(write)} → {how}{', and dies' if dies else ''}")
         if dies:
             raise Dead
@@ -230,8 +248,10 @@ class SoundPort(WriterPort):
     def __init__(self, machine: Machine, facts: ServerFacts) -> None:
         self.machine = machine
         self._facts = facts
+        self.token = None
 
     def send(self, write: Write) -> Reply:
+        self.machine.by = self.token
         return self.machine.apply(write)
 
     def find(

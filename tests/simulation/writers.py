@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -48,6 +48,7 @@ class Variant:
     removes: bool = True  # deltas have a field for removed paths
     mongodb: bool = True
     excludes: bool = False  # what a stranger bumps is no part of the hash
+    tokens: bool = True  # documents carry write tokens
 
     @property
     def profile(self) -> CollectionProfile:
@@ -61,6 +62,8 @@ class Variant:
             fields["hash_exclude"] = ("views",)
         if self.names:
             fields |= {"version": "rev", "token": "writeToken", "archive_id": "of", "current": "now", "prev": "before"}
+        if not self.tokens:
+            fields["token"] = ""
         return stated(NS, self.layout, **fields)
 
     @property
@@ -86,12 +89,16 @@ class OneCollection:
         return ""
 
 
-def variant(layout: str, rng: random.Random) -> Variant:
+def variant(layout: str, rng: random.Random, seed: int) -> Variant:
     """The variant of one schedule."""
     numbering = "next"
     if layout not in ("hashed", "plain"):
         numbering = rng.choice(("next",) * 6 + ("time", f"counter:{COUNTERS}"))
-    return Variant(layout, rng.random() < 0.5, numbering, rng.random() < 0.5, rng.random() < 0.75)
+    of = Variant(layout, rng.random() < 0.5, numbering, rng.random() < 0.5, rng.random() < 0.75)
+    tokens = random.Random(f"{layout} {seed} tokens").random() < 0.5
+    if not tokens and layout in BESIDE_ONE_ANOTHER:
+        of = replace(of, numbering="next")  # other numbers do not keep two writers apart there
+    return replace(of, tokens=tokens)
 
 
 @dataclass
@@ -140,11 +147,15 @@ def ground(of: Variant, beside: bool = False) -> Machine:
     if layout.missing_index():
         machine.unique(*((PAST, (p.archive_id, p.version)) if p.layout == "archive" else (NS, (p.id, p.version))))
     feeder = Feeder(machine, p)
+    port = layout.server
+    assert isinstance(port, SoundPort)
     for number, id in enumerate((BESIDE, ID) if beside else (ID,)):
+        port.token = stamp(1 + 2 * number).token
         created = layout.create(bson.encode(FIRST), id, stamp(1 + 2 * number))
         assert created.kind == "applied", created
         if of.layout == "stream":
             feeder.drain()
+        port.token = stamp(2 + 2 * number).token
         second = layout.swap(id, layout.version(id), bson.encode(FIRST | {"t": 2}), stamp(2 + 2 * number))
         assert second.kind == "applied", second
     return machine
@@ -180,6 +191,8 @@ def work(layout: Layout, edits: list[Edit], stamps: Callable[[], Stamp]) -> None
             brought = stamps()
             attempt = Attempt(brought.token, base, changed(base.content, edit.kind, edit.mark))
             edit.attempts.append(attempt)
+            if isinstance(layout.server, WriterPort):
+                layout.server.token = brought.token
             attempt.outcome = layout.swap(ID, base, attempt.content, brought)
             if attempt.outcome.kind in ("applied", "unknown"):
                 break
@@ -210,6 +223,11 @@ BESIDE_ONE_ANOTHER = ("versions", "flagged", "deltas")
 """Layouts in which the next version is inserted, whatever is changed in the one before it just then."""
 
 
+def last_by(machine: Machine) -> ObjectId | None:
+    """Whose the newest state of the one document is, that a stranger may have changed since."""
+    return next((each.by for each in reversed(machine.log) if each.ns == NS and each.by is not None), None)
+
+
 @dataclass
 class Stranger:
     """An application without versions, which bumps a number in the current version now and then."""
@@ -234,8 +252,14 @@ class Stranger:
         if reply.applied == "yes":
             self.bumps += 1
             there = current[p.current] if inside else current
-            self.left[there[p.token]] = self.bumps if p.layout == "deltas" else there.get("views", 0) + 1
+            owner = there.get(p.token) or (current["_id"] if p.layout in BESIDE_ONE_ANOTHER else last_by(self.machine))
+            self.left[owner] = self.bumps if p.layout == "deltas" else there.get("views", 0) + 1
         return f"bumps views to {self.bumps}"
+
+
+def _version_in(row: dict[str, Any]) -> dict[str, Any]:
+    """A row's version, without what a stranger bumps in place."""
+    return {name: value for name, value in row.items() if name not in ("_id", "views")}
 
 
 @dataclass
@@ -266,6 +290,8 @@ class Feeder:
         """Whether the very version is archived; what is archived is never changed."""
         p = self.profile
         rows = map(bson.decode, self.machine.documents(p.archive))
+        if not p.token:  # a life that began anew has the same numbers
+            return any(_version_in(each) == _version_in(row) for each in rows)
         return any(all(each[name] == row[name] for name in (p.archive_id, p.version, p.token)) for each in rows)
 
     def drain(self) -> None:

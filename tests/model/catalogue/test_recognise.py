@@ -184,10 +184,25 @@ def test_a_date_of_the_business_is_content(server: Server, database: Db) -> None
     assert (info.layout, profile.at, profile.author) == ("versions", "", "")
 
 
-def test_a_collection_without_tokens_gets_the_default_one(server: Server, database: Db) -> None:
+def test_a_collection_gains_no_token_unless_nearly_all_of_its_documents_carry_one(server: Server, database: Db) -> None:
     ground.versions(database, SEEDS)
-    database["contracts"].update_many({}, {"$unset": {"_w": 1}})
     assert known(server, database.name)["contracts"][1].token == "_w"
+    few = [row["_id"] for row in database["contracts"].find().limit(12)]
+    database["contracts"].update_many({"_id": {"$nin": few}}, {"$unset": {"_w": 1}})
+    assert known(server, database.name)["contracts"][1].token == ""
+    database["contracts"].update_many({}, {"$unset": {"_w": 1}})
+    assert known(server, database.name)["contracts"][1].token == ""
+
+
+def test_a_profile_that_says_nothing_of_tokens_keeps_those_that_documents_carry(server: Server, database: Db) -> None:
+    ground.archive(database, SEEDS)
+    for said, token in (({}, "_w"), ({"token": ""}, ""), ({"token": "mark"}, "mark")):
+        entry = {"ns": f"{database.name}.contracts", "layout": "archive", **said}
+        profile = Profile.read({"collection": [entry]}, "x")
+        assert known(server, database.name, profile)["contracts"][1].token == token
+    database["contracts"].update_many({}, {"$unset": {"_w": 1}})
+    open = Profile.read({"collection": [{"ns": f"{database.name}.contracts", "layout": "archive"}]}, "x")
+    assert known(server, database.name, open)["contracts"][1].token == ""
 
 
 def test_a_field_of_other_use_is_never_overwritten_by_a_token(server: Server, database: Db) -> None:

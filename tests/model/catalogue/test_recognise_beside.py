@@ -267,7 +267,7 @@ def test_an_id_that_names_another_row_is_no_token(server: Server, database: Db) 
             database["things"].insert_one(row)
             before = row["_id"]
     info, profile = known(server, database.name)["things"]
-    assert (info.layout, profile.token) == ("versions", "_w")
+    assert (info.layout, profile.token) == ("versions", "")
 
 
 def test_an_id_that_names_a_document_elsewhere_is_no_token(server: Server, database: Db) -> None:
@@ -275,7 +275,7 @@ def test_an_id_that_names_a_document_elsewhere_is_no_token(server: Server, datab
     assert known(server, database.name)["contracts"][1].token == "opId"
     database["requests"].insert_many([{"_id": row["opId"], "path": "/"} for row in database["contracts"].find()])
     info, profile = known(server, database.name)["contracts"]
-    assert (info.layout, profile.token) == ("versions", "_w")
+    assert (info.layout, profile.token) == ("versions", "")
     assert "opId is a write token" not in info.why
 
 

@@ -51,7 +51,7 @@ EXPECTED = {
 STAMPED = {"version": "v", "token": "_w", "at": "changedAt", "author": "changedBy"}
 OWN = {"id": "docId", **STAMPED}
 FIELDS = {
-    "insurance.agents": {"id": "_id", "token": "_w"},
+    "insurance.agents": {"id": "_id"},
     "insurance.claims": OWN,
     "insurance.contracts": {
         "id": "_id", **STAMPED, "archive": "insurance.contracts_history", "archive_id": "docId",

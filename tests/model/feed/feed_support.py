@@ -36,7 +36,7 @@ class Ground:
 
     def layout(self, port: Any = None) -> Stream:
         """The layout over a port."""
-        return Stream(port or self.server, stated(NS, "stream", archive=ARCHIVE, **self.fields))
+        return Stream(port or self.server, stated(NS, "stream", archive=ARCHIVE, **{"token": "_w", **self.fields}))
 
     def feed(self, port: Any = None) -> list[Fed]:
         """One run of the feeder that ends when nothing waits."""

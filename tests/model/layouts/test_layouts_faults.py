@@ -23,8 +23,16 @@ from tests.model.server.faulty_server import Dead, Fault, FaultyServer
 FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
 TWO: list[tuple[Fault, Fault]] = list(itertools.product(FAULTS, FAULTS))
 ID = Value.of("K-1")
-TOKENLESS = "hashed without a token"
-HISTORIES = [name for name, layout in WRITABLE.items() if layout.numbered and not layout.fed]
+WITHOUT = " without a token"
+TOKENLESS = f"hashed{WITHOUT}"
+MARKED = [name for name in WRITABLE if name not in ("versions", "flagged", "deltas")]
+"""Layouts whose writes are told by a token, where documents carry one: the others know theirs by their own ``_id``."""
+HISTORIES = [
+    each
+    for name, layout in WRITABLE.items()
+    if layout.numbered and not layout.fed
+    for each in (name, f"{name}{WITHOUT}")
+]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +41,7 @@ def server(local_uri: str) -> Iterator[Server]:
         yield connected
 
 
-@pytest.fixture(params=[*WRITABLE, TOKENLESS])
+@pytest.fixture(params=[*WRITABLE, *(f"{name}{WITHOUT}" for name in MARKED)])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -66,8 +74,8 @@ def edited(content: bytes | None, key: str) -> bytes:
 
 
 def ground(server: Server, name: str, faults: tuple[Fault, ...] = (), **fields: str) -> Ground:
-    if name == TOKENLESS:
-        name, fields = "hashed", {"token": "", **fields}
+    if name.endswith(WITHOUT):
+        name, fields = name.removesuffix(WITHOUT), {"token": "", **fields}
     sound = layout_of(server, "faults", name, **fields)
     for ns in ("faults.things", "faults.things_past"):
         for raw in list(server.find(ns)):
@@ -158,12 +166,87 @@ def test_what_a_dead_writer_leaves_is_absorbed_by_the_next_edit(name: str, serve
     raise AssertionError("a swap of more than four writes")
 
 
-def test_without_a_token_doubt_is_unknown_and_nothing_is_sent_twice(server: Server) -> None:
-    for name, fault in itertools.product(("plain", "hashed", "archive", "embedded", "stream"), ("lost", "never")):
-        here = ground(server, name, ("none", fault) if name == "archive" else (fault,), token="")
+def test_without_a_token_the_stored_state_says_how_a_write_in_doubt_has_ended(server: Server) -> None:
+    for name, fault in itertools.product(MARKED, ("lost", "never")):
+        before: tuple[Fault, ...] = ("none",) if name == "archive" else ()
+        here = ground(server, f"{name}{WITHOUT}", (*before, fault))
         outcome = here.swap("mine")
-        assert outcome.kind == ("applied" if (name, fault) == ("hashed", "lost") else "unknown"), name
-        assert len(here.faulty.sent) == (2 if name == "archive" else 1), name
+        again = fault == "never" and name != "hashed"  # where the base is still there, the write is sent once more
+        assert outcome.kind == ("unknown" if (name, fault) == ("hashed", "never") else "applied"), (name, fault)
+        assert len(here.faulty.sent) == len(before) + 1 + again, (name, fault)
+
+
+def test_without_a_token_another_next_version_is_a_conflict_and_a_missing_one_is_unknown(server: Server) -> None:
+    things = server._client["faults"]["things"]
+    for name, kept in (("embedded", True), ("nested", True), ("embedded", False), ("nested", False)):
+        for place in range(40):
+            here = ground(server, f"{name}{WITHOUT}", ("never",))
+
+            def overtake(here: Ground = here, kept: bool = kept) -> None:
+                for key in ("theirs", "again"):
+                    base = here.sound.version(ID)
+                    assert here.sound.swap(ID, base, edited(base.content, key)).kind == "applied"
+                if not kept:  # an application that keeps the newest versions alone
+                    things.update_one({}, {"$set": {here.sound.profile.prev: []}})
+
+            here.faulty.between[place] = overtake
+            outcome = here.swap("mine")
+            if here.faulty.between:
+                assert place > 1, "the swap has fewer operations than that"
+                break
+            assert outcome.kind == "conflict" if kept else outcome.kind in ("conflict", "unknown"), (name, place)
+            assert b"mine" not in (here.sound.version(ID).raw or b"")
+
+
+def test_without_a_token_a_plain_document_tells_by_the_values_that_were_set(server: Server) -> None:
+    for set_by_others, kind in (({"x": 5, "y": 5}, "conflict"), ({"x": 5}, "unknown"), ({"z": 5}, "applied")):
+        here = ground(server, f"plain{WITHOUT}", ("lost",))
+        base = here.sound.version(ID)
+
+        def overtake(values: dict[str, int] = set_by_others) -> None:
+            server._client["faults"]["things"].update_one({}, {"$set": values})
+
+        sent = here.faulty.send
+
+        def then(write: object, overtake: object = overtake, sent: object = sent) -> object:
+            reply = sent(write)  # type: ignore[operator]
+            overtake()  # type: ignore[operator]
+            return reply
+
+        here.faulty.send = then  # type: ignore[method-assign, assignment]
+        content = c.put(c.put(base.content or b"", ("x",), Value.of(1)), ("y",), Value.of(1))
+        assert here.layout.swap(ID, base, content).kind == kind, set_by_others
+
+
+@pytest.mark.parametrize("name", list(WRITABLE))
+def test_no_write_adds_a_field_of_ours_to_documents_that_lack_it(name: str, server: Server) -> None:
+    here = ground(server, name, token="")
+    names = {"things": names_in(server, "things"), "things_past": names_in(server, "things_past")}
+    base = here.sound.version(ID)
+    for content in (doc(a=3), doc(a="3"), doc(a=1)):  # by operators, whole, and an old state restored
+        assert here.sound.swap(ID, here.sound.version(ID), content).kind == "applied"
+    removed = here.sound.removal(ID, here.sound.version(ID))
+    assert here.sound.delete(ID, here.sound.version(ID)).kind == "applied"
+    if removed:
+        assert here.sound.put_back(removed).kind == "applied"
+    ends = {here.sound.profile.deleted} if here.sound.own_documents else set()  # the version that says it is deleted
+    assert names_in(server, "things") - ends == names["things"]
+    assert names_in(server, "things_past") in (names["things_past"], names["things_past"] | {"docId"} | names["things"])
+    assert base.content == doc(a=2)
+
+
+def names_in(server: Server, collection: str) -> set[str]:
+    """The names in the documents of a collection, and in their sub-documents."""
+    found: set[str] = set()
+    queue: list[object] = list(server._client["faults"][collection].find())
+    while queue:
+        value = queue.pop()
+        if isinstance(value, dict):
+            found |= value.keys()
+            queue += value.values()
+        elif isinstance(value, list):
+            queue += value
+    return found
 
 
 def test_without_a_token_a_hashed_document_is_found_by_its_hash_and_nobody_is_named_for_it(server: Server) -> None:

@@ -105,7 +105,7 @@ def test_the_defaults_are_the_names_of_the_published_patterns() -> None:
 
 
 def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
-    assert fields_of(stated("s.t", "archive")) == {
+    assert fields_of(stated("s.t", "archive", token="_w")) == {
         "id": "_id",
         "version": "v",
         "token": "_w",
@@ -163,7 +163,7 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
         ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nhash_recipe = { id = true }\n", ["covers _id", "hashed"]),
         ("[[collection]]\nns = 'a.b'\ntargets = { x = 'shop.invoices' }\n", ["targets", "shop.invoices:number"]),
         ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\narchive = 'a.b'\n", ["archive", "another collection"]),
-        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nversion = '_w'\n", ["version", "token", "'_w'"]),
+        ("[[collection]]\nns = 'a.b'\nlayout = 'archive'\nversion = 'w'\ntoken = 'w'\n", ["version", "token", "'w'"]),
         ("[[collection]]\nns = 'a.b'\n[[collection]]\nns = 'a.b'\n", ["a.b", "twice"]),
         (f"{WATCHING}watch = 'x'\n", ["watch must be", "[[collection.watch]]"]),
         (f"{WATCHING}[[collection.watch]]\nname = 'x'\nfliter = '{{}}'\n", ["watch must be", "a name and a filter"]),

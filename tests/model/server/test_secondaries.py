@@ -35,6 +35,7 @@ PROFILE = f"""
 ns = "{NS}"
 layout = "archive"
 archive = "{PAST}"
+token = "_w"
 
 [[collection]]
 ns = "{LISTS}"

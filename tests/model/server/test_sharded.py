@@ -147,7 +147,9 @@ def session(cluster: LocalServer, tmp_path: Path) -> Iterator[Session]:
     cluster.load("shop.things_past", [])
     cluster.shard("shop.things", KEY)
     profile = tmp_path / "profile.toml"
-    profile.write_text('[[collection]]\nns = "shop.things"\nlayout = "archive"\narchive = "shop.things_past"\n')
+    profile.write_text(
+        '[[collection]]\nns = "shop.things"\nlayout = "archive"\narchive = "shop.things_past"\ntoken = "_w"\n'
+    )
     with Session.open(cluster.uri, profile=profile, home=tmp_path) as made:
         made.indexes.create("shop.things")
         yield made
@@ -156,7 +158,7 @@ def session(cluster: LocalServer, tmp_path: Path) -> Iterator[Session]:
 def test_an_edit_on_a_cluster_is_undone_and_its_preview_shows_the_key(session: Session) -> None:
     base = session.history.version("shop.things", ID)
     sending = session.writing.preview("shop.things", ID, base, doc(region="eu", place="Oslo", n=1))
-    assert '"region": {"$eq": "eu"}' in " ".join(sending.pymongo.split())
+    assert '"region": {"$eq": "eu"' in " ".join(sending.pymongo.split())
     outcome = session.edit("shop.things", "K-1", set={"n": 2})
     assert outcome.kind == "applied", outcome
     assert outcome.entry is not None

@@ -390,7 +390,7 @@ def test_the_command_line_takes_such_an_id_as_extended_json(
     assert status == 0, err
     assert json.loads(out)["id"] == {"tenant": "a", "number": {"$numberInt": "7"}}
     status, out, _ = run("show", server_uri, ns, *id, "--stored", "--json")
-    assert set(json.loads(out)) == {"_id", "tenant", "number", "v", "n", "_w"}
+    assert set(json.loads(out)) == {"_id", "tenant", "number", "v", "n"}
     status, out, _ = run("history", server_uri, ns, *id, "--json")
     assert [json.loads(line)["v"] for line in out.splitlines()] == [{"$numberInt": "2"}, {"$numberInt": "1"}]
     assert run("show", server_uri, ns, '{"tenant": "a"}', "--profile", str(file))[0] == 2

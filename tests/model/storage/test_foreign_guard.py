@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 import pytest
-from bson import Binary, Int64, ObjectId
+from bson import Binary, Int64, ObjectId, Timestamp
 
 from model.catalogue.recognise import recognise
 from model.foundation.collection_profile import LockField
@@ -254,6 +254,15 @@ def test_eve_is_known_and_its_fields_are_no_content(server: Server, database: An
         ("etag", [f"{n:032x}" for n in range(5)]),
         ("etag", [str(uuid.UUID(int=n)) for n in range(5)]),
         ("concurrencyStamp", [Binary(uuid.UUID(int=n).bytes, 4) for n in range(5)]),
+        ("etag", ['W/"1"', 'W/"2"', 'W/"2"', 'W/"3"', 'W/"4"']),
+        ("etag", ["0" * 40] * 5),
+        ("rowVersion", [bytes([0] * 7 + [n]) for n in range(5)]),
+        ("row_version", [dt.datetime(2024, 9, 1, 10, n) for n in range(5)]),
+        ("RowVersion", [Timestamp(n, 1) for n in range(1, 6)]),
+        ("optLockVersion", [0, 0, 1, 2, 0]),
+        ("entityVersion", [0, 0, 1, 2, 0]),
+        ("revisionId", [str(uuid.UUID(int=n)) for n in range(5)]),
+        ("_rev", [f"{n}-{n:032x}" for n in range(1, 6)]),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -283,8 +292,7 @@ def test_what_looks_like_a_lock_is_asked_for_and_nothing_is_written_until_it_is_
         ("version", [3, 3, 3, 3, 3]),  # of a schema
         ("version", ["1.2", "1.3", "2.0", "2.1", "3.0"]),
         ("revision", ["A", "B", "C", "A", "B"]),
-        ("etag", ["red", "green", "blue", "red", "green"]),
-        ("etag", ["0" * 40] * 5),
+        ("etag", [True, False, True, False, True]),
         ("rev", [-1, 4, 2, 9, 1]),
         ("uuid", [str(uuid.UUID(int=n)) for n in range(5)]),
         ("orderNo", [1, 2, 3, 4, 5]),
@@ -317,3 +325,55 @@ def test_a_lock_that_the_hash_covers_is_not_moved_alone(server: Server, database
     ((_, profile),) = recognise(server, database.name)
     assert profile.layout == "hashed"
     assert profile.guard == LockField("__v")
+
+
+def test_the_lock_of_beanie_is_known_and_made_anew_by_each_edit(server: Server, database: Any) -> None:
+    ids = [Binary(uuid.UUID(int=n).bytes, 4) for n in range(1, 6)]
+    lock, why = found(server, database, *({"_id": n, "revision_id": id, "a": n} for n, id in enumerate(ids)))
+    assert lock == LockField("revision_id", "uuid")
+    assert "revision_id is the lock of Beanie" in why
+    layout = layout_of(server, database.name, "plain", guard=lock, token="")
+    base = layout.version(Value.of(0))
+    assert layout.swap(Value.of(0), base, doc(a=7)).kind == "applied"
+    now = database["things"].find_one({"_id": 0})
+    assert now.keys() == {"_id", "revision_id", "a"}
+    assert now["revision_id"].subtype == 4
+    assert now["revision_id"] != ids[0]
+
+
+@pytest.mark.parametrize(
+    ("how", "values", "after"),
+    [("inc", [3, 4, 5], 4), ("uuid", [str(uuid.UUID(int=n)) for n in range(3)], None)],
+    ids=["inc", "uuid"],
+)
+def test_a_lock_in_a_sub_document_is_asked_for_and_moves_with_the_edit_once_it_is_stated(
+    how: str, values: list[Any], after: object, server: Server, database: Any
+) -> None:
+    documents = [{"_id": n, "a": n, "meta": {"revision": value, "by": "eva"}} for n, value in enumerate(values)]
+    assert found(server, database, *documents)[0] == LockField("meta.revision")
+    lock = LockField("meta.revision", how)
+    layout = layout_of(server, database.name, "plain", guard=lock, token="")
+    base = layout.version(Value.of(0))
+    old = base.content or b""
+    assert "meta.revision, the lock of another program" in layout.explained(base)
+    assert layout.swap(Value.of(0), base, c.put(old, ("a",), Value.of(9))).kind == "applied"
+    now = database["things"].find_one({"_id": 0})
+    assert now["meta"].pop("revision") not in ({values[0]} if after is None else {values[0], 5})
+    assert now == {"_id": 0, "a": 9, "meta": {"by": "eva"}}
+    assert layout.swap(Value.of(0), base, c.put(old, ("a",), Value.of(8))).kind == "conflict"
+    base = layout.version(Value.of(0))
+    over = layout.swap(Value.of(0), base, c.put(base.content or b"", ("meta",), Value.of({"by": "tom"})))
+    assert over.kind == "refused"
+    assert "edit the fields beside it one by one" in over.detail
+    beside = c.put(base.content or b"", ("meta", "by"), Value.of("tom"))
+    assert layout.swap(Value.of(0), base, beside).kind == "applied"
+
+
+def test_a_lock_that_is_the_time_of_the_write_becomes_a_later_time(server: Server, database: Any) -> None:
+    far = dt.datetime(2100, 1, 1)
+    database["things"].insert_one({"_id": 0, "a": 1, "rowVersion": far})
+    layout = layout_of(server, database.name, "plain", guard=LockField("rowVersion", "time"), token="")
+    base = layout.version(Value.of(0))
+    assert layout.swap(Value.of(0), base, doc(a=2)).kind == "applied"
+    assert database["things"].find_one()["rowVersion"] > far
+    assert layout.swap(Value.of(0), base, doc(a=3)).kind == "conflict"

@@ -210,13 +210,15 @@ def test_the_loop_reads_and_tries_again_until_every_writer_has_a_number(local_ur
 
 
 def test_what_a_way_promises_is_told_with_the_collection(server: Server) -> None:
-    told = {way: info_of(stated("s.t", "versions", numbering=way), 1, 1.0, "").numbering for way in WAYS_TRIED}
+    told = {
+        way: info_of(stated("s.t", "versions", numbering=way, token="_w"), 1, 1.0, "").numbering for way in WAYS_TRIED
+    }
     assert len(set(told.values())) == 4
     assert all(said.endswith(".") for said in told.values())
     assert "_w_next" in told["time"]
     assert "_w_next" not in told["loop"]
-    assert "edits are refused" in info_of(stated("s.t", "deltas", numbering="time", token=""), 1, 1.0, "").numbering
-    assert "_w_next" not in info_of(stated("s.t", "embedded", numbering="time"), 1, 1.0, "").numbering
+    assert "edits are refused" in info_of(stated("s.t", "deltas", numbering="time"), 1, 1.0, "").numbering
+    assert "_w_next" not in info_of(stated("s.t", "embedded", numbering="time", token="_w"), 1, 1.0, "").numbering
     assert info_of(stated("s.t", "plain"), 1, 1.0, "").numbering == ""
 
 

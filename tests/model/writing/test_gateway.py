@@ -153,7 +153,8 @@ def test_every_write_that_a_layout_sends_is_guarded(name: str, local_uri: str) -
         remove = layout.delete if name == "stream" else layout.purge
         assert remove(id, base).kind == "applied"
         assert layout.put_back(removed).kind == "applied"
-        numbered = bind(port, stated(sound.ns, name, archive=sound.profile.archive, numbering="counter:gateway.seq"))
+        counted = {"numbering": "counter:gateway.seq", "token": "_w"}  # a number that is drawn is marked by a token
+        numbered = bind(port, stated(sound.ns, name, archive=sound.profile.archive, **counted))
         numbered.swap(id, numbered.version(id), doc(a=7))
         if layout.own_documents:
             assert numbered.delete(id, numbered.version(id)).kind == "applied"

@@ -159,8 +159,10 @@ def test_a_write_that_is_overtaken_while_it_is_found_is_told_as_its_own_version(
     ground.land()
     landed = Layout.landed
 
-    def then_overtaken(self: Layout, id: Value, token: ObjectId, base: Version | None = None) -> bool | None:
-        found = landed(self, id, token, base)
+    def then_overtaken(
+        self: Layout, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
+    ) -> bool | None:
+        found = landed(self, id, token, base, content)
         monkeypatch.setattr(Layout, "landed", landed)
         ground.overtake()
         return found
