@@ -1,1 +1,1 @@
-"""Which layout each collection has, and on what grounds."""
+"""Finds out which layout each collection has, and why."""

@@ -1,8 +1,7 @@
 """The content of a source: its collections with their layouts, and documents and versions read through these.
 
-Recognition looks at a whole database, so its answer is kept; a layout that a profile states, or a person picked, goes
-before it.
-Everything here may be called from several threads.
+Recognition reads a whole database, so its result is kept. A layout stated in a profile, or picked by a person, comes
+first. All methods may be called from several threads.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Catalogue:
     """The collections of one server, with the layout of each."""
 
     database: str
-    """The only database to look at where none is named; "" for all that this user may see."""
+    """The database to use if none is named; "" for all that this user may see."""
 
     def __init__(
         self,
@@ -58,32 +57,32 @@ class Catalogue:
         database: str = "",
         kept: KeptRecognition | None = None,
     ) -> None:
-        """``kept`` holds what was recognised in an earlier run, where the source is the same at every start."""
+        """``kept`` holds the recognition of earlier runs, if the source stays the same between starts."""
         self._server, self._port, self._profile, self._source = server, port, profile, source
         self.database = database
         self._kept = kept
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
-        self._uncounted: set[str] = set()  # of these, those of which the documents are counted when that is shown
+        self._uncounted: set[str] = set()  # those of them whose documents are counted when they are shown
         self._picked: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._accepted: frozenset[str] = frozenset()  # "" for all
-        self._by_hand: frozenset[str] = frozenset()  # what the profile states although its file does not
-        self._picked_names: dict[str, str] = {}  # the layouts that were asked for by their names
+        self._by_hand: frozenset[str] = frozenset()  # stated in the session's profile but not in its file
+        self._picked_names: dict[str, str] = {}  # the layouts that were picked by name
         self._bound: dict[str, Layout] = {}
 
     def databases(self) -> list[str]:
-        """The databases this user may see, without the server's own; the only one, where it is to be the only one."""
+        """The databases this user may see, without the server's own; a single one if the session is limited to it."""
         return [self.database] if self.database else self._server.databases()
 
     @property
     def unseen(self) -> Mapping[str, str]:
-        """What this user could not be shown: databases (under ""), collections of one, documents of a collection."""
+        """Why this user cannot see databases (key ""), a database's collections, or a collection's documents."""
         with self._lock:
             unread = {ns: info.why for ns, (info, _) in self._known.items() if recognise.may_not_be_read(info)}
         return {**self._server.unseen, **unread}
 
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
-        """Each collection with its layout, looked at anew."""
+        """Each collection with its layout, recognised anew."""
         names = [db] if db is not None else self.databases()
         wanted, there = db or self.database, False
         for name in names:
@@ -92,7 +91,7 @@ class Catalogue:
                 there = True
                 info = self._with_grounds(found_info)
                 with self._lock:
-                    # Another thread may have stated a layout meanwhile, by which this was not recognised.
+                    # Meanwhile another thread may have stated a layout that this recognition did not know.
                     if by is self._profile and self._known.get(info.ns) != (info, profile):
                         self._known[info.ns] = (info, profile)
                         self._uncounted.discard(info.ns)
@@ -101,7 +100,7 @@ class Catalogue:
                 found = info if picked is None else replace(picked[0], documents=info.documents)
                 yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
         if wanted and not there:
-            # Its collections were asked for and not the list of databases, which many a user may not read.
+            # Its collections were requested, not the list of databases, which many users may not read.
             raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
 
     def _recognised(
@@ -115,7 +114,7 @@ class Catalogue:
         return replace(info, why="Stated by hand, and in no profile yet.") if is_by_hand else info
 
     def _standing(self, info: CollectionInfo) -> str:
-        """The layout's words on how far its archive or feed has come; "" for a collection that is itself an archive."""
+        """How far the archive or feed has come, in the layout's words; "" for an archive's own collection."""
         try:
             return "" if info.belongs_to else self.layout(info.ns).standing
         except Refused:
@@ -138,21 +137,21 @@ class Catalogue:
         return replace(info, documents=documents)
 
     def is_stated(self, ns: str) -> bool:
-        """Whether a person states the layout of a collection in a profile."""
+        """Whether a profile states the layout of a collection."""
         profile = self._profile
         return profile is not None and profile.get(ns) is not None
 
     def is_picked(self, ns: str) -> bool:
-        """Whether a layout was picked for a collection by its name."""
+        """Whether a person picked a layout for a collection by name."""
         with self._lock:
             return ns in self._picked
 
     def fed(self) -> list[str]:
-        """The collections that the profile states in a layout that a feed brings versions into."""
+        """The collections for which the profile states a layout with a feed."""
         return [each.ns for each in self._profile.collections if declared(each.layout).fed] if self._profile else []
 
     def watched(self, places: Sequence[str] = ()) -> list[str]:
-        """The collections for which the profile states conditions to watch, among those named or in those databases."""
+        """The collections with watched conditions in the profile, among ``places`` (collections or databases)."""
         named = places or ([self.database] if self.database else [])
         stated = self._profile.collections if self._profile else ()
         return [
@@ -162,7 +161,7 @@ class Catalogue:
         ]
 
     def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
-        """One collection and the names of its fields, as they were recognised before where possible."""
+        """A collection and its profile, as recognised before if possible."""
         with self._lock:
             found = self._picked.get(ns) or self._known.get(ns)
         if found is not None:
@@ -178,7 +177,7 @@ class Catalogue:
         if self._kept is None or by is not None:
             made = look()
         elif (made := self._kept.one(ns, look)) is not None and made[0].documents is None:
-            self._uncounted.add(ns)  # it was kept like that
+            self._uncounted.add(ns)  # it was kept without a count
         if made is None:
             for _ in self.collections(db):
                 pass
@@ -187,10 +186,10 @@ class Catalogue:
                 self._known.setdefault(ns, (self._with_grounds(made[0]), made[1]))
             found = self._known.get(ns)
         if found is None and by is not self._profile:
-            return self.known(ns)  # a layout was stated meanwhile, and all is recognised anew
+            return self.known(ns)  # a layout was stated meanwhile, and everything is recognised anew
         if found is None:
             if left_out := self.unseen.get(db):
-                next(iter(self._port.find(ns, limit=1)), None)  # most often its refusal is the reason
+                next(iter(self._port.find(ns, limit=1)), None)  # if it is refused, that is usually the reason
                 raise NotFound(f"No collection {ns} is to be seen in {self._source}. {left_out}")
             raise NotFound(
                 f"There is no collection {ns} in {self._source}; `palimpsest collections` lists what is there."
@@ -215,7 +214,7 @@ class Catalogue:
         return picked
 
     def state_guard(self, ns: str, how: str) -> CollectionInfo:
-        """Move the lock field of another program in this way from now on; raises ``Refused`` where there is none."""
+        """State how another program's lock field moves; raises ``Refused`` if there is none."""
         info, profile = self.known(ns)
         if profile.guard is None:
             raise Refused(f"{ns} has no field that looks like the lock of another program.")
@@ -227,7 +226,7 @@ class Catalogue:
         return made
 
     def id_parts(self, ns: str) -> tuple[str, ...]:
-        """The paths that the ids of a collection's documents are made of, where its profile lists several."""
+        """The paths of a composite id, if the collection's profile states one; else ()."""
         with self._lock:
             known = self._picked.get(ns) or self._known.get(ns)
             stated = self._profile.get(ns) if self._profile else None
@@ -235,14 +234,14 @@ class Catalogue:
         return profile.id_parts if profile is not None else ()
 
     def accept(self, ns: str = "") -> None:
-        """Write by the profile of a collection, or of all, although the data refute it: a person has said so."""
+        """Allow writes by the profile of a collection ("": of all) that the data refute, as a person insists."""
         with self._lock:
             self._accepted |= {ns}
 
     def objection(self, ns: str) -> str:
-        """Why nothing is written to a collection by its layout, in one or two sentences; "" where it is.
+        """Why nothing is written to a collection with its layout, in one or two sentences; "" if writing is fine.
 
-        A statement of this session was made beside what contradicts it, so it needs no other word.
+        A layout stated in this session was stated with the contradictions in view, so it is not questioned again.
         """
         with self._lock:
             if ns in self._by_hand or ns in self._accepted or "" in self._accepted:
@@ -255,11 +254,11 @@ class Catalogue:
         return doubt and f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
 
     def stated_for(self, ns: str) -> CollectionProfile | None:
-        """The profile's statement on a collection, whether or not that exists already."""
+        """The profile's statement on a collection, which need not exist yet."""
         return self._profile.get(ns) if self._profile else None
 
     def hold(self, profile: CollectionProfile, why: str) -> None:
-        """Read a collection by this profile from now on; later recognition does not change it."""
+        """Use this profile for a collection from now on; later recognition does not change it."""
         info = info_of(profile, None, 1.0, why)
         with self._lock:
             self._picked[profile.ns] = (info, profile)
@@ -268,11 +267,11 @@ class Catalogue:
 
     @property
     def profile_file(self) -> FilePath | None:
-        """The file of the profile in use; None where there is none."""
+        """The file of the profile in use; None if there is none."""
         return self._profile.file if self._profile is not None else None
 
     def state(self, profile: CollectionProfile) -> CollectionInfo:
-        """Read a collection by this profile from now on, as if the session's profile stated it."""
+        """Use this profile for a collection from now on, as if the session's profile stated it."""
         with self._lock:
             before = self._profile or Profile()
             others = tuple(each for each in before.collections if each.ns != profile.ns)
@@ -280,7 +279,7 @@ class Catalogue:
         return self.info(profile.ns)
 
     def forget(self, ns: str) -> CollectionInfo:
-        """Leave a collection to recognition from now on, whatever was stated of it or picked for it."""
+        """Leave a collection to recognition again, whatever was stated or picked."""
         with self._lock:
             before = self._profile or Profile()
             others = tuple(each for each in before.collections if each.ns != ns)
@@ -290,7 +289,7 @@ class Catalogue:
         return self.info(ns)
 
     def lookups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The fields by which the versions of a document are looked up, with the collection that they are in."""
+        """The fields by which a document's versions are looked up, each with its collection."""
         for info in list(self.collections()):
             profile = self.known(info.ns)[1]
             if profile.id != "_id" and profile.version:
@@ -299,13 +298,13 @@ class Catalogue:
                 yield profile.archive, tuple(filter(None, (profile.archive_id, profile.version)))
 
     def look_anew(self) -> None:
-        """Forget what was recognised: there are more documents now than it was recognised by."""
+        """Forget what was recognised, because there are more documents now."""
         with self._lock:
             self._known.clear()
             self._bound.clear()
 
     def adopt(self, profile: Profile, ns: str) -> None:
-        """Use this profile, in which ``ns`` was kept just now; what else was stated by hand goes on before it."""
+        """Use this profile, to which ``ns`` was just saved; other statements of this session still override it."""
         with self._lock:
             by_hand = self._by_hand - {ns}
             kept = [each for each in self._profile.collections if each.ns in by_hand] if self._profile else []
@@ -314,16 +313,16 @@ class Catalogue:
 
     def _use(self, profile: Profile, by_hand: frozenset[str]) -> None:
         self._profile, self._by_hand = profile, by_hand
-        self._known.clear()  # what was recognised may be an archive that belongs to something now
+        self._known.clear()  # a recognised collection may now be the archive of another
         self._bound.clear()
         for each in profile.collections:
             self._picked.pop(each.ns, None)
             self._picked_names.pop(each.ns, None)
 
     def asked_for(self, ns: str) -> str:
-        """The option of a command that has a collection read as it is, ``--layout NAME`` or ``--profile FILE``.
+        """The command line option that makes a collection read as it is, ``--layout NAME`` or ``--profile FILE``.
 
-        :data:`BY_HAND` where no option does; "" where it is read as it was recognised.
+        :data:`BY_HAND` if no option does that; "" if it is read as recognised.
         """
         with self._lock:
             if ns in self._picked:
@@ -340,15 +339,15 @@ class Catalogue:
         if bound is None:
             found = self.known(ns)
             with self._lock:
-                # Another thread may have recognised or picked another layout meanwhile, which is not to be undone.
+                # Meanwhile another thread may have recognised or picked another layout, which must stay.
                 _, profile = self._picked.get(ns) or self._known.get(ns) or found
                 bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
         return bound
 
     def with_versions(self, places: Sequence[str]) -> list[str]:
-        """The collections that keep earlier versions, among those named or in the databases named, or in all.
+        """The collections that keep earlier versions, among ``places`` (collections or databases), or all.
 
-        Raises ``Refused`` for a collection that is named and keeps none.
+        Raises ``Refused`` for a named collection that keeps none.
         """
         found: list[str] = []
         for place in places or self.databases():
@@ -368,7 +367,7 @@ class Catalogue:
         return layout if port is self._port else recognise.bind(port, layout.profile)
 
     def begun(self, ns: str) -> Layout:
-        """The layout of a collection that is not there yet: plain documents, until there are some to recognise."""
+        """The layout of a collection that does not exist yet: plain, until there are documents to recognise."""
         split(ns)
         return recognise.bind(self._port, CollectionProfile(ns))
 
@@ -377,7 +376,7 @@ class Catalogue:
     def page(
         self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
     ) -> Page:
-        """A page of current documents; the total only where the page ends the list."""
+        """A page of current documents; with a total only if the page reaches the end of the list."""
         started = time.monotonic()
         layout, (info, _) = self.layout(ns), self.known(ns)
         query = PageQuery(
@@ -397,11 +396,11 @@ class Catalogue:
     def rows(
         self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL
     ) -> Iterator[Row]:
-        """The current documents that match, whole, as they arrive."""
+        """The matching current documents, complete, as they arrive."""
         return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, skip, limit, any_version))
 
     def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
-        """How many documents match, or None and why it is not known."""
+        """The number of matching documents, or None and the reason."""
         try:
             total = self.layout(ns).count(filter_terms(filter), any_version, max_ms)
         except Refused as error:
@@ -409,7 +408,7 @@ class Catalogue:
         return total, "" if total is not None else f"N/A: counting takes longer than {max_ms / 1000:g} s."
 
     def history(self, ns: str, id: Value, changed: bool, step: Checkpoint) -> Iterator[Version]:
-        """The versions newest first; each is given on once the one before it is known, and without its content."""
+        """The versions newest first, each without content; with ``changed`` compared with the version before."""
         if not changed:
             for done, version in enumerate(self.layout(ns).history(id), 1):
                 step(done, None)
@@ -427,7 +426,7 @@ class Catalogue:
             yield newer.compared_with(None, count)
 
     def find_version(self, ns: str, id: Value, meant: object) -> Value:
-        """The version of a document that a text, a number or a stored value means; raises ``NotFound``."""
+        """The version of a document that a text, number or stored value means; raises ``NotFound``."""
         layout = self.layout(ns)
         if not isinstance(meant, str):
             meant = meant if isinstance(meant, Value) else Value.of(meant)
@@ -447,14 +446,14 @@ def _keeps_versions(info: CollectionInfo) -> bool:
 
 
 def _watched(rows: Iterator[Row], wanted: int, step: Checkpoint) -> Iterator[Row]:
-    """Rows, with a step behind each."""
+    """Rows, with a checkpoint after each."""
     for done, row in enumerate(rows, 1):
         step(done, wanted)
         yield row
 
 
 def _as_version(row: Row, info: CollectionInfo) -> Row:
-    """A row of an archive with the document and the version that it keeps; one that does not decode as it is."""
+    """An archive's row with the document and version that it stores; an unreadable row is returned unchanged."""
     if not row.readable:
         return row
     of, v, at = (_at(row.raw, info.fields.get(role, "")) for role in ("archive_id", "version", "at"))
@@ -472,7 +471,7 @@ SHORTEST_HASH = 32  # digits of an MD5
 
 
 def _versions_meant(written: str) -> Iterator[Value]:
-    """The values that a typed version may stand for: a number, a hash or other string, Extended JSON."""
+    """The values that a typed version may mean: a number, a hash or other string, Extended JSON."""
     bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
     try:
         number = int(bare)
@@ -485,12 +484,12 @@ def _versions_meant(written: str) -> Iterator[Value]:
         yield text.value_from_text(written)
     yield Value.of(written)
     if re.fullmatch(f"[0-9a-fA-F]{{{SHORTEST_HASH},}}", written):
-        for subtype in (0, 5):  # a hash that is kept as Binary, by its digits
+        for subtype in (0, 5):  # the digits of a hash stored as Binary
             yield Value.of(Binary(bytes.fromhex(written), subtype))
 
 
 def filter_terms(written: str) -> Terms | None:
-    """A filter as typed; nothing is None. Raises ``Unreadable`` with the place."""
+    """A filter as typed; None if empty. Raises ``Unreadable`` with the position."""
     return dict(canonical.fields(text.loose(written))) or None
 
 

@@ -1,7 +1,7 @@
-"""What a collection's documents say against a profile that a person states for it, with an example each.
+"""Finds how a collection's documents contradict a profile that a person states, each with an example.
 
-Only a sample is looked at, so that this can be asked while somebody types; silence proves nothing. Damage says
-something against a profile too, where a document or two lack a field; what none of the documents bears out is more.
+Only a sample is read, so it can run while somebody types; no contradiction proves nothing. A document or two without
+a field may be damaged; a field that no document has refutes the profile.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from model.values.kinds import NUMBERS
 from model.writers.written_rows import PLACE
 
 ESSENTIAL = ("id", "version", "current", "counter", "archive_id", "guard")
-"""Roles without which nothing can be written by a profile: where no document plays them, it is about something else.
+"""Roles that writing depends on: if no document plays them, the profile is about something else.
 
-What hashes say against their recipe is told by the recipe itself.
+Contradictions of hashes are found together with their recipe.
 """
 NEEDED = ("id", "version", "current", "prev", "hash", "counter", "pending", "processed", "archive_id")
-"""Roles that every document has to play; others may be left out by any of them."""
+"""Roles that every document has to play; documents may lack others."""
 TOLD = ("at", "author", "reason", "guard")
-"""Roles that some document has to play, if they are named."""
+"""Roles that some document has to play, if the profile names them."""
 _KINDS = {
     "current": ((c.OBJECT,), "sub-document"),
     "prev": ((c.ARRAY,), "array"),
@@ -43,26 +43,26 @@ _KINDS = {
     "counter": (NUMBERS, "number"),
     "hash": ((c.STRING, c.BINARY), "text of a hash"),
 }
-_SEVERAL = 8  # sentences: more than these say nothing that these do not
-_SURE = 3  # documents: fewer may be damaged, or not of this kind
-_ROWS_SURE = 5  # rows of an archive that belong to nothing: fewer may be left over
+_SEVERAL = 8  # the most sentences: more would add nothing
+_SURE = 3  # documents: fewer may be damaged, or of another kind
+_ROWS_SURE = 5  # archive rows that belong to no document: fewer may be left over
 
 
 class Contradiction(Struct, frozen=True):
-    """One thing that speaks against a profile."""
+    """One contradiction of a profile."""
 
     sentence: str
     throughout: bool = False
-    """Whether all the documents say so, of something without which nothing can be written by the profile."""
+    """Whether all documents contradict, in something that writing depends on."""
 
 
 def contradictions(server: Port, profile: CollectionProfile) -> tuple[str, ...]:
-    """One sentence for each thing that speaks against the profile; none where nothing was found."""
+    """One sentence for each contradiction of the profile; empty if none was found."""
     return tuple(islice(dict.fromkeys(each.sentence for each in _all(server, profile)), _SEVERAL))
 
 
 def refuted(server: Port, profile: CollectionProfile, sample: Sample) -> str:
-    """Why nothing should be written by a profile, one sentence with an example; "" where nothing says so."""
+    """Why nothing should be written by a profile, one sentence with an example; "" if nothing forbids it."""
     return next((each.sentence for each in _all(server, profile, sample) if each.throughout), "")
 
 
@@ -91,16 +91,16 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
 def _archived(
     server: Port, profile: CollectionProfile, sample: Sample, roles: dict[str, str], there: set[str], beside: bool
 ) -> Iterator[Contradiction]:
-    """What the second collection says against the profile."""
+    """How the second collection contradicts the profile."""
     db, _, name = profile.archive.partition(".")
     if PLACE.search(name):
-        return  # each document has a collection of its own for its rows
+        return  # each document has its own collection for its rows
     if db == profile.ns.partition(".")[0] and name not in there:
         yield Contradiction(f"There is no collection {profile.archive}.")
         return
     archive = take(server, profile.archive)
     if not archive.documents or profile.where or profile.parts or profile.elements:
-        return  # what other rows hold says nothing of those of this collection
+        return  # rows of other collections say nothing about this one
     wanted = ("archive_id",) if beside else ("archive_id", "version")
     yield from _roles(archive, profile, {role: roles[role] for role in wanted if role in roles})
     if not beside:
@@ -119,13 +119,13 @@ def _is_there(server: Port, profile: CollectionProfile, id: Value) -> bool:
 
 
 def _roles(sample: Sample, profile: CollectionProfile, roles: dict[str, str]) -> Iterator[Contradiction]:
-    """Fields that documents lack, or that hold something else than their role."""
+    """Fields that documents lack, or whose values do not fit their role."""
     documents, kind = sample.documents, declared(profile.layout)
     if not documents:
         return
     for role, field in roles.items():
         if role == "current" and kind.flags_newest:
-            continue  # a sample need not hold the newest version of anything
+            continue  # a sample need not contain a newest version
         inside = within(profile) if role in kind.inside else ""
         path = f"{inside}.{field}" if inside else field
         found = [(document, _get(document, path)) for document in documents]
@@ -140,12 +140,12 @@ def _roles(sample: Sample, profile: CollectionProfile, roles: dict[str, str]) ->
 
 
 def _enough(role: str) -> int:
-    """How many documents have to say that nothing plays a role, so that it is sure."""
+    """How many documents must lack a role before it counts."""
     return 1 if role == "guard" else _SURE
 
 
 def _lacked(sample: Sample, role: str, path: str, lacking: Sequence[Document]) -> Iterator[Contradiction]:
-    """A field that all documents lack, or some of them, although its role needs it."""
+    """A field that all documents, or some of them, lack although its role needs it."""
     documents = sample.documents
     if role in (*NEEDED, *TOLD) and len(lacking) == len(documents):
         said = f"No document sampled in {sample.ns} has {path}, which is stated as {role}."
@@ -157,7 +157,7 @@ def _lacked(sample: Sample, role: str, path: str, lacking: Sequence[Document]) -
 
 
 def _misfit(role: str, value: Value, profile: CollectionProfile) -> str:
-    """What a value is instead of what its role asks for; "" where it fits."""
+    """What a value is instead of what its role needs; "" if it fits."""
     if role == "version" and version_damage(value):
         return f"of the type {value.kind} and no whole number or date"
     if role in ("id", "archive_id") and value.type not in (*ID_TYPES, c.DATE, c.OBJECT):
@@ -176,7 +176,7 @@ def _misfit(role: str, value: Value, profile: CollectionProfile) -> str:
 def _twice(
     documents: Iterable[Document], profile: CollectionProfile, fields: Sequence[str], what: str
 ) -> Iterator[Contradiction]:
-    """Documents that the profile cannot keep apart."""
+    """Documents that the profile cannot distinguish."""
     keys = Counter(tuple(_get(document, field) for field in fields) for document in documents)
     for key, times in keys.items():
         if times > 1 and all(value is not None for value in key):

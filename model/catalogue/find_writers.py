@@ -1,7 +1,7 @@
-"""Recognising histories that known programs write: by the fields of their rows, and by what the rows say.
+"""Recognises histories written by known programs, by the fields of their rows and what these rows say.
 
-A program is named only where every row that was sampled has its fields, rows name documents of a collection, and of the
-documents looked at each is what its rows lead to.
+A program is named only if all sampled rows have its fields, the rows name documents of a collection, and each
+examined document is what its rows lead to.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from model.writers.writers import WriterPreset, presets
 from model.writers.written_rows import PLACE, WrittenRows
 
 LOOKED_AT = 6  # documents whose history is read
-LONGEST = 400  # rows of a document that is looked at, unless all have more
-ASKED = 24  # ids of rows that are looked for among documents
-WRONG = 5  # of so many documents looked at, one may be damaged
+LONGEST = 400  # rows of an examined document, unless all have more
+ASKED = 24  # ids in rows to look for among documents
+WRONG = 5  # one of so many examined documents may be damaged
 
 
 def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
@@ -54,13 +54,13 @@ def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
 
 
 def _field_in(known: WriterPreset) -> str:
-    """The field of a document after which the collection with its rows is called; "" where all have one collection."""
+    """The field of a document that names the collection of its rows; "" if all share one collection."""
     found = PLACE.search(known.archive)
     return "" if found is None or found[1] == "name" else found[1]
 
 
 def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequence[Sample]) -> Proposal | None:
-    """The proposal for documents each of which has the rows about it in a collection of its own."""
+    """The proposal for documents that each have their rows in a collection of their own."""
     field, db = _field_in(known), documents.ns.partition(".")[0]
     names = {d.get("_id"): v.python() for d in documents.documents if (v := d.get(field)) and v.type == c.STRING}
     rows = {each.ns: each for each in samples}
@@ -79,14 +79,14 @@ def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequen
 
 
 def signed(rows: Sample, known: WriterPreset) -> bool:
-    """Whether every row that was sampled has the fields of the program's rows."""
+    """Whether every sampled row has the fields of the program's rows."""
     return bool(rows.documents) and all(
         value_at(row.raw, path) is not None for row in rows.documents for path in known.fields
     )
 
 
 def _groups(rows: Sample, known: WriterPreset) -> Iterator[tuple[Mapping[str, str], Sequence[Document]]]:
-    """The rows by the collection that they belong to, where one collection has the rows of several."""
+    """The rows grouped by their collection, if one collection has the rows of several."""
     path = next((path for path, wanted in known.keys.get("where", {}).items() if wanted == "*"), "")
     if not path:
         yield {}, rows.documents
@@ -110,7 +110,7 @@ def _proposal(
 ) -> Proposal | None:
     profile = profile_of(known.name, "", rows.ns, where)
     named = Counter(id for row in documents if (id := value_at(row.raw, profile.archive_id)) is not None)
-    ids = sorted(list(named)[:ASKED], key=lambda id: named[id])  # short histories tell as much as long ones
+    ids = sorted(list(named)[:ASKED], key=lambda id: named[id])  # short histories prove as much as long ones
     best: tuple[int, Sample, list[Value]] | None = None
     for other in others:
         found, _ = matching(server, other.ns, {"_id": {"$in": ids}}, limit=ASKED, projection={"_id": 1})
@@ -136,7 +136,7 @@ def _proposal(
 
 
 def _editable(profile: CollectionProfile, documents: Sample) -> CollectionProfile:
-    """The profile, read only where the program keeps the hash of a document in a field that is not known here."""
+    """The profile, read-only if the program stores a document's hash in an unknown field."""
     hashed = [name for name, how in profile.renewed.items() if how == HASH]
     fields = [each for document in documents.documents for each in document.fields.items()]
     elsewhere = any(is_hash(value) for _, value in fields) and not any(name in hashed for name, _ in fields)
@@ -144,7 +144,7 @@ def _editable(profile: CollectionProfile, documents: Sample) -> CollectionProfil
 
 
 def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tuple[int, int, str]:
-    """How many documents are what their rows lead to, of how many, and what speaks against it."""
+    """How many documents are what their rows lead to, how many were examined, and what contradicts."""
     layout, rows = bind(server, profile), WrittenRows(server, profile)
     right = looked = 0
     wrong = ""

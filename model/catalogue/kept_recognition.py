@@ -1,7 +1,7 @@
-"""What was recognised in the sample, kept in a file: each start would find the same again, and looks for a second.
+"""The recognition of the sample, kept in a file, because each start would spend a second to find the same.
 
-It is valid for the documents that the sample's server was loaded with, until somebody writes there, and for the code
-that recognised them. Its first bytes are made of all others, so that a damaged file is never read.
+It is valid for the documents that the sample's server loaded, until somebody writes there, and for the code that made
+it. The file starts with a checksum of the rest, so that a damaged file is never used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from model.foundation.whole_files import whole_file
 
 Recognised: TypeAlias = tuple[CollectionInfo, CollectionProfile]
 
-_KEPT = 30 * 24 * 3600  # seconds after which a file goes that nobody has written since
+_KEPT = 30 * 24 * 3600  # seconds until a file that nobody has written is deleted
 _DIGEST = hashlib.sha256().digest_size
 _KINDS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind for kind in (CollectionInfo, CollectionProfile, HashRecipe, LockField, Operation, Watch)
@@ -38,13 +38,13 @@ _KINDS: dict[str, Callable[..., Any]] = {
 
 
 class KeptRecognition:
-    """The files in a folder; ``loaded`` tells the name of what the server holds, "" once it was written to."""
+    """The files in a folder; ``loaded`` returns the name of what the server holds, "" after it was written to."""
 
     def __init__(self, folder: Path, loaded: Callable[[], str]) -> None:
         self._folder, self._loaded = folder, loaded
 
     def all_of(self, db: str, recognise: Callable[[], Iterator[Recognised]]) -> Iterator[Recognised]:
-        """Each collection of a database with its layout, as it is kept; else as it is recognised, and kept then."""
+        """Each collection of a database with its layout, from the file; else recognised, and then kept."""
         path = self._path(db)
         if path is not None and (kept := _read(path)) is not None:
             yield from kept
@@ -57,7 +57,7 @@ class KeptRecognition:
             _write(path, found)
 
     def one(self, ns: str, recognise: Callable[[], Recognised | None]) -> Recognised | None:
-        """One collection with its layout, as it is kept, alone or among all; else as it is recognised and kept."""
+        """One collection with its layout, from its own file or the database's; else recognised, and then kept."""
         for place in (ns.partition(".")[0], ns):
             path = self._path(place)
             kept = None if path is None else _read(path)
@@ -79,7 +79,7 @@ class KeptRecognition:
 
 @cache
 def _state_of_code() -> str:
-    """What tells whether any code or preset of recognition is another: times and sizes, as they tell Python itself."""
+    """Identifies the code and presets of recognition by times and sizes of files, as Python does for its caches."""
     told = [os.stat(sys.executable)]
     for room in (*model.__path__, *resources.__path__):
         for above, below, files in os.walk(room):
@@ -89,7 +89,7 @@ def _state_of_code() -> str:
 
 
 def _read(path: Path) -> list[Recognised] | None:
-    """What a file holds; None where there is none, or a damaged one."""
+    """The content of a file; None if it is missing or damaged."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -100,7 +100,7 @@ def _read(path: Path) -> list[Recognised] | None:
 
 def _write(path: Path, found: Sequence[Recognised]) -> None:
     body = json.dumps(_told(list(found))).encode()
-    with suppress(OSError):  # it is recognised again the next time
+    with suppress(OSError):  # it is recognised again next time
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path) as file:
             file.write(hashlib.sha256(body).digest() + body)
@@ -110,7 +110,7 @@ def _write(path: Path, found: Sequence[Recognised]) -> None:
 
 
 def _told(value: Any) -> Any:
-    """A value in JSON: what JSON lacks is a pair of a kind and its parts."""
+    """A value as JSON; what JSON lacks becomes a pair of a kind and its parts."""
     if isinstance(value, Struct):
         return [type(value).__name__, {name: _told(part) for name, part in asdict(value).items()}]
     if isinstance(value, list | tuple):
@@ -121,7 +121,7 @@ def _told(value: Any) -> Any:
 
 
 def _made(told: Any) -> Any:
-    """The value that :func:`_told` was given."""
+    """The value from which :func:`_told` made this JSON."""
     if isinstance(told, dict):
         return {name: _made(part) for name, part in told.items()}
     if not isinstance(told, list):

@@ -1,10 +1,9 @@
-"""The collections that have to do with one of them, told by their names and by a glimpse into each, in one command.
+"""Finds the collections that are related to one, by their names and a glimpse into each, in one command.
 
-What one collection is depends on others: on its history, on what it is the history of, on what its fields refer to.
-One is left out only where it is not named as such, and where none of its first and last rows names a document here and
-no document looked at here names one there, or where their fields have nothing in common by which they would be
-versions, states or changes of one another. In doubt all are looked at: a glimpse that a server cannot give is no
-answer.
+A collection's layout depends on others: its history, the documents whose history it is, the targets of its fields. A
+collection is excluded only if its name does not suggest a relation and either no id leads from one to the other among
+the rows examined, or their fields have too little in common for versions, states or changes. In doubt all collections
+are examined: a glimpse that a server cannot give excludes nothing.
 """
 
 from __future__ import annotations
@@ -41,31 +40,29 @@ from model.writers.written_rows import PLACE
 
 ROWS = 4  # first rows of each, and as many last ones
 NAMED = 6  # values under each path that may be ids elsewhere
-PATHS = 20  # of these
-READ = 30  # documents that are looked through for them
+PATHS = 20  # the number of such paths
+READ = 30  # documents searched for them
 MET = 24  # documents of one collection that have such ids
 LONGEST_ID = 200  # bytes
-ALIKE = 0.4  # of the names in rows, those that a document has too, if they may be versions of it
-LIKE = (
-    0.2  # of the values under names that both have, those that are equal, where just numbers say what belongs to what
-)
+ALIKE = 0.4  # the share of names in rows that a document must have too, if they may be its versions
+LIKE = 0.2  # the share of equal values under common names, if only numbers relate rows and documents
 MOST_BYTES = 8 << 20  # of all glimpses
-MOST = 12  # collections with names that have to do with one another: where there are more, names say nothing
+MOST = 12  # collections with related names: if there are more, names mean nothing
 
 
 class Glimpses(Struct, frozen=True):
-    """Some rows of collections, and most of the samples of those that were begun."""
+    """Some rows of collections, and most of the samples of those that are to be sampled."""
 
     rows: Mapping[str, Sample]
     begun: Mapping[str, Beginning]
     ends: Mapping[str, Sequence[bytes]]
-    """The last documents of large collections that were begun, and some from between."""
+    """The last documents of large collections to sample, and some from the middle."""
 
 
 def named_near(name: str, names: Set[str]) -> list[str] | None:
-    """The collections whose names make them a history of another one's, or the other way round, for a second step too.
+    """The collections whose names make them another's history or the reverse, also by a second step.
 
-    None where there are too many of them.
+    None if there are too many.
     """
     shared = {each.archive for each in presets().values() if not PLACE.search(each.archive)}
     found = {name}
@@ -84,7 +81,7 @@ def _is_beside(one: str, other: str) -> bool:
 
 
 def named_after_documents(sample: Sample, names: Set[str]) -> set[str]:
-    """The collections that a program calls after a field of these documents."""
+    """The collections that a program names after a field of these documents."""
     found: set[str] = set()
     for known in presets().values():
         place = PLACE.search(known.archive)
@@ -95,9 +92,9 @@ def named_after_documents(sample: Sample, names: Set[str]) -> set[str]:
 
 
 def glimpses(server: Port, begun: Sequence[str], others: Sequence[str], most: int) -> Glimpses | None:
-    """Some collections begun, and a glimpse into others, in one command; None where that cannot be had.
+    """The beginnings of some collections and a glimpse into others, in one command; None if the server cannot do it.
 
-    Where documents are large it stops after some of them: the ends of collections are read by themselves then.
+    If documents are large it stops early: the ends of collections are then read separately.
     """
     last: list[Terms] = [{"$sort": {"_id": -1}}]
     parts: list[tuple[str, list[Terms]]] = []
@@ -117,7 +114,7 @@ def glimpses(server: Port, begun: Sequence[str], others: Sequence[str], most: in
                 complete = at
                 break
     except (Refused, Unreadable, ValueError, IndexError):
-        complete = -1  # there are servers that join no collections
+        complete = -1  # some servers cannot join collections
     if complete < firsts and others:
         return None
     rows = {ns: _glimpsed(ns, [*found[2 * at], *found[2 * at + 1]]) for at, ns in enumerate(others)}
@@ -135,7 +132,7 @@ def glimpses(server: Port, begun: Sequence[str], others: Sequence[str], most: in
 
 
 def _begun(rows: Sequence[bytes], complete: bool, most: int) -> Beginning:
-    """The first rows of a collection, of which about half the bytes of its sample are kept."""
+    """The first rows of a collection, up to about half of its sample's bytes."""
     sizes = accumulate(map(len, rows), initial=0)
     kept = tuple(raw for raw, before in zip(rows, sizes, strict=False) if before <= most // 2)
     return Beginning(kept, complete and len(kept) == len(rows) <= WHOLE)
@@ -151,7 +148,7 @@ def those_named(
 ) -> tuple[Mapping[str, Sequence[Document]], Sequence[Document]] | None:
     """The documents elsewhere that ``rows`` of this collection name, and those here that rows elsewhere name.
 
-    They are read in one command; None where that cannot be had.
+    Reads them in one command; None if the server cannot do it.
     """
     asked, here = _asked(rows) if seen.rows else [], _named_in(seen.rows.values(), sample)
     parts: list[tuple[str, list[Terms]]] = []
@@ -175,7 +172,7 @@ def those_named(
 
 
 def _named_in(others: Iterable[Sample], sample: Sample) -> list[Value]:
-    """The values in rows elsewhere that may be ids of documents here, where these were not read as a whole."""
+    """The values in rows elsewhere that may be ids of documents here; empty if all documents here were read."""
     if sample.whole is not None:
         return []
     likely = (row for other in others if _may_be_about(other, sample) for row in other.documents)
@@ -187,7 +184,7 @@ def _named_in(others: Iterable[Sample], sample: Sample) -> list[Value]:
 
 
 def _asked(rows: Sequence[bytes]) -> list[Value]:
-    """Values of documents that may be ids of others, some under each path."""
+    """Values in documents that may be ids of others, some under each path."""
     by_path: dict[str, dict[Value, None]] = {}
     for raw in rows[:: max(1, len(rows) // READ)]:
         document = read(raw)
@@ -203,13 +200,13 @@ def _asked(rows: Sequence[bytes]) -> list[Value]:
 
 
 def _counts(path: str) -> bool:
-    """Whether a number under a path is that of a version or a part, or a measure, and names nothing."""
+    """Whether a number under this path is a version, a part's number or a measure, and so names nothing."""
     name = path.rpartition(".")[2]
     return is_version_name(name) or names_a_part(name) or name.startswith("__")
 
 
 def _values(document: Document) -> Iterator[tuple[str, Value]]:
-    """The values that may be ids, with their paths: at the top, in sub-documents and in the elements of arrays."""
+    """The values that may be ids, with their paths: top level, in sub-documents and in array elements."""
     for name, value in document.fields.items():
         if value.type in ID_TYPES and len(value.data) <= LONGEST_ID:
             yield name, value
@@ -232,7 +229,7 @@ def _inside(name: str, value: Value) -> Iterator[tuple[str, Value]]:
 
 
 def _readings(value: Value) -> Iterator[Value]:
-    """A value, and the ObjectId that a text is the digits of."""
+    """A value, and if it is text, the ObjectId that it may spell."""
     yield value
     digits = value.data[4:-1].decode("ascii", "replace") if value.type == c.STRING else ""
     if len(digits) == 24 and ObjectId.is_valid(digits):
@@ -245,7 +242,7 @@ def _readings(value: Value) -> Iterator[Value]:
 def related(
     sample: Sample, seen: Glimpses, named: Mapping[str, Sequence[Document]], ours: Sequence[Document]
 ) -> list[str]:
-    """The collections that may have to do with this one, by :func:`those_named`."""
+    """The collections that may be related to this one, judged from :func:`those_named`."""
     held = [read(raw) for raw in sample.whole] if sample.whole is not None else sample.documents
     here = _named_by([*(document for document in held if document is not None), *ours])
     found = []
@@ -257,7 +254,7 @@ def related(
 
 
 def _named_by(documents: Sequence[Document]) -> dict[Value, list[Document]]:
-    """Documents by each value under which rows may name them: their ids, what no two share, and a stream's."""
+    """Documents by each value by which rows may name them: ids, unique fields, and a stream's id."""
     values: dict[str, list[tuple[Value, Document]]] = {}
     for document in documents:
         for name, value in document.fields.items():
@@ -272,7 +269,7 @@ def _named_by(documents: Sequence[Document]) -> dict[Value, list[Document]]:
 
 
 def _tell_apart(name: str, values: Sequence[Value]) -> bool:
-    """Whether documents may be known by a field: no two share a value, and numbers are named as ids are."""
+    """Whether a field may identify documents: its values are unique, and numbers have the name of an id."""
     numbers = any(value.type in NUMBERS for value in values)
     return len({*values}) == len(values) and (is_id_name(name) or not numbers)
 
@@ -298,9 +295,9 @@ def _are_about(rows: Sample, documents: Mapping[Value, Sequence[Document]]) -> b
 
 
 def _are_kin(pairs: Sequence[tuple[Value, Document, Document]]) -> bool:
-    """Whether rows look like the documents that one of their fields names.
+    """Whether rows resemble the documents that one of their fields names.
 
-    A small number names something everywhere, so such rows must be like their documents in what they hold as well.
+    Small numbers match something everywhere, so such rows must also have values in common with their documents.
     """
     if not any(_have_names_in_common(row, document) for _, row, document in pairs):
         return False
@@ -315,7 +312,7 @@ def _are_kin(pairs: Sequence[tuple[Value, Document, Document]]) -> bool:
 
 
 def _have_names_in_common(row: Document, document: Document) -> bool:
-    """Whether a row has the fields of a document, or a part of it is nearly all of one."""
+    """Whether a row has the fields of a document, or a part of it is nearly a whole document."""
     whole, ours = _telling(document.fields), _telling(row.fields)
     if len(ours & whole) >= ALIKE * len(ours):
         return True
@@ -325,12 +322,12 @@ def _have_names_in_common(row: Document, document: Document) -> bool:
 
 
 def _telling(fields: Mapping[str, Value]) -> Set[str]:
-    """The names that tell what a thing is: not those that say when and by whom all kinds of things were written."""
+    """The characteristic names of a thing, without those for time and author that everything has."""
     return {name for name in fields if not name.startswith("_") and bare(name) not in TIMES | AUTHORS}
 
 
 def _may_be_about(rows: Sample, documents: Sample) -> bool:
-    """Whether rows may be about such documents, by their fields alone."""
+    """Whether rows may be about such documents, judged by their fields alone."""
     if any(record_in(row) is not None for row in rows.documents):
         return True
     if any(signed(rows, known) for known in presets().values()):

@@ -1,8 +1,8 @@
-"""The recognition of layouts: a proposal for each collection from samples and indexes; a person decides.
+"""Recognises layouts: a proposal for each collection from samples and indexes; a person decides.
 
-A collection is a history's second half, a pair, a document that keeps its own past, documents that are versions, a
-document with its hash, a pattern, or plain: asked in this order, the first that fits is proposed. Collections that
-a profile states are not looked into.
+A collection is a history's second half, one of a pair, documents with their own past, documents that are versions,
+documents with their hash, a pattern, or plain. These are tried in this order and the first that fits is proposed.
+Collections stated in a profile are not examined.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Stated(Protocol):
     def collections(self) -> Sequence[CollectionProfile]: ...
 
 
-SEALS_TRIED = 5  # documents of which the hash may tell whether it covers the author
-TOKENS_ASKED = 40  # whether they are ids of something
-SETTLED = 0.8  # the confidence in a history that was found by its name, from which on no other one is looked for
+SEALS_TRIED = 5  # documents whose hash may show whether it covers the author
+TOKENS_ASKED = 40  # tokens to test whether they are ids of something
+SETTLED = 0.8  # the confidence in a history found by its name that makes a further search unnecessary
 
 
 class _Found(Struct, frozen=True):
-    """A collection that was looked at."""
+    """A collection that was examined."""
 
     ns: str
     kind: str
@@ -84,11 +84,11 @@ def recognise(
     checkpoint: Checkpoint = no_checkpoint,
     unseen: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
-    """Each collection of a database with its layout; a layout that the profile states is taken as it is.
+    """Each collection of a database with its layout; a layout stated in the profile is taken as it is.
 
-    An archive is listed with ``belongs_to``, and with a profile by which its rows are browsed as they are. Raises
-    ``Unreachable`` and ``NotAllowed``; a collection that may not be read is listed with the reason. ``unseen`` says
-    under a database's name what the list of its collections left out.
+    An archive is listed with ``belongs_to``, and with a profile for browsing its rows. Raises ``Unreachable`` and
+    ``NotAllowed``; an unreadable collection is listed with the reason. ``unseen`` says, under a database's name,
+    which collections its list omits.
     """
     ground = _Ground(server, db, profile, unseen)
     steps = _Steps(checkpoint, 2 * len(ground.kinds))
@@ -108,10 +108,10 @@ def recognise_one(
     unseen: Mapping[str, str] | None = None,
     uncounted: Callable[[str], object] | None = None,
 ) -> tuple[CollectionInfo, CollectionProfile] | None:
-    """One collection with its layout, as :func:`recognise` tells it, from a look at those that have to do with it.
+    """One collection with its layout, as :func:`recognise` finds it, by reading only related collections.
 
-    None where there is no such collection, or where only a look at all of them tells. With ``uncounted``, which is told
-    of it, the documents of a large one are not counted. Raises ``Unreachable`` and ``NotAllowed``.
+    None if it does not exist, or if all collections must be read to tell. If ``uncounted`` is given, it is told of a
+    large collection instead of counting it. Raises ``Unreachable`` and ``NotAllowed``.
     """
     ground = _Ground(server, ns.partition(".")[0], profile, unseen, uncounted)
     if ns not in ground.kinds:
@@ -120,11 +120,11 @@ def recognise_one(
         ground.look(ns)
         return ground.judged(ns)
     made = _by_those_near(ground, ns)
-    return None if made is not None and made[0].doubt else made  # what is in doubt is judged among all others
+    return None if made is not None and made[0].doubt else made  # a doubtful one is judged among all others
 
 
 def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, CollectionProfile] | None:
-    """One collection, by those named as its history, and by those of which a glimpse has to do with it."""
+    """One collection, judged from those named as its history and those related by a glimpse."""
     open_to_look = {each.partition(".")[2] for each, kind in ground.kinds.items() if ground.is_open(each)}
     named = near_collections.named_near(ns.partition(".")[2], open_to_look)
     if named is None:
@@ -136,7 +136,7 @@ def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, Collection
         return None
     ground.look_at(seen)
     first = seen.begun[ns].rows
-    if named:  # a history that is called one, and is, leaves nothing to look for
+    if named:  # a collection that is named as its history, and is it, ends the search
         ground.relate()
         if ground.is_settled(ns):
             return ground.judged(ns)
@@ -162,7 +162,7 @@ def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, Collection
 
 
 class _Ground:
-    """A database that is looked at: its collections, the samples taken so far, and what follows from them."""
+    """A database under examination: its collections, the samples so far, and the conclusions."""
 
     def __init__(
         self,
@@ -195,11 +195,11 @@ class _Ground:
         return f"{self._db}.{name}"
 
     def is_open(self, ns: str) -> bool:
-        """Whether a collection is to be recognised: the profile says nothing of it, and it has documents."""
+        """Whether a collection must be recognised: the profile does not state it, and it holds documents."""
         return ns not in self.stated and ns not in self._stated_rows and self.kinds[ns] == "collection"
 
     def look(self, ns: str, begun: Beginning | None = None, further: Sequence[bytes] | None = None) -> None:
-        """Take a sample of a collection, unless the profile tells what it is."""
+        """Take a sample of a collection, unless the profile states what it is."""
         if ns in self.stated or ns in self._stated_rows or ns in self.found:
             return
         self.found[ns] = each = _look(self.server, ns, self.kinds[ns], self.share, begun, further)
@@ -207,12 +207,12 @@ class _Ground:
             self.here.hold(each.sample)
 
     def look_at(self, seen: near_collections.Glimpses) -> None:
-        """Make samples of the collections that were begun."""
+        """Make samples from the beginnings in a glimpse."""
         for ns, beginning in seen.begun.items():
             self.look(ns, beginning, seen.ends.get(ns))
 
     def relate(self) -> None:
-        """Hold all that were looked at against one another."""
+        """Compare all examined collections with one another."""
         stated_rows, found = self._stated_rows, self.found
         self._proposals = dict(_pairs(self.here, found))
         every = self._proposals.values()
@@ -224,7 +224,7 @@ class _Ground:
         self._logs = {each.ns: log for each in unclaimed if (log := _log(self.here, each, self._samples)) is not None}
 
     def is_settled(self, ns: str) -> bool:
-        """Whether the rows of one of these bear out that it is another's history, and nothing in it names others."""
+        """Whether rows confirm that one of these collections is another's history, and nothing in it names others."""
         of = self.claimed[ns].ns if ns in self.claimed else ns
         made, found = self._proposals.get(of), self.found.get(of)
         if made is None or made.confidence < SETTLED or found is None or found.sample is None:
@@ -232,7 +232,7 @@ class _Ground:
         return not _write_tokens(found.sample, made.profile)
 
     def judged(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
-        """What a collection is."""
+        """The layout of a collection."""
         if ns in self.stated:
             return as_stated(self.server, self.stated[ns], self.share)
         if ns in self.claimed:
@@ -244,7 +244,7 @@ class _Ground:
         return _with_what_is_hidden(made, self.found, self._left_out)
 
     def _count(self, ns: str) -> int | None:
-        """The number of documents in a collection; None where it is not known, or is to be asked for later."""
+        """The number of documents in a collection; None if unknown, or to be counted later."""
         found = self.found.get(ns)
         sample = found.sample if found is not None else None
         if sample is not None and (sample.whole is not None or self._uncounted is None):
@@ -261,13 +261,13 @@ def is_system(name: str) -> bool:
 
 
 def may_not_be_read(info: CollectionInfo) -> bool:
-    """Whether a collection was only listed, as this user may not read it; its ``why`` names the privilege."""
+    """Whether a collection is listed although this user may not read it; its ``why`` names the privilege."""
     return info.confidence == 0.0 and info.documents is None
 
 
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
-    """The field names to use where a person picks another layout; raises ``Refused`` where it cannot be."""
-    kind = declared(layout)  # refuses a name that is no layout
+    """The field names to use if a person picks another layout; raises ``Refused`` if that is impossible."""
+    kind = declared(layout)  # refuses unknown layouts
     db, _, name = info.ns.partition(".")
     kinds = {each: kind for each, kind, _ in server.collections(db)}
     if kinds.get(name) == "view" and not kind.unversioned:
@@ -279,7 +279,7 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     parts = [*parts_of(sample), sample] if info.doubt else [sample]
     told = ((part, made) for part in parts if (made := kind.picked(server, part, others)) is not None)
     part, proposal = next(told, (sample, None))
-    if layout == info.layout and info.belongs_to is None:  # the names in use stay, the others are looked up
+    if layout == info.layout and info.belongs_to is None:  # the names in use stay, others are looked up
         fields: dict[str, Any] = {role: name for role, name in info.fields.items() if role != "guard"}
         found = replace(proposal.profile if proposal else stated(info.ns, layout), **fields)
     elif proposal is None:
@@ -292,14 +292,14 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
 def as_stated(
     server: Port, profile: CollectionProfile, most: int = SAMPLE_BYTES
 ) -> tuple[CollectionInfo, CollectionProfile]:
-    """A collection as a profile states it, with the lock field that it does not name, and with what refutes it."""
+    """A collection as stated in a profile, plus a lock field that the profile does not name, and contradictions."""
     sample = _look(server, profile.ns, "collection", most).sample
     if sample is None:
         return info_of(profile, None, 1.0, STATED), profile
     found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
     try:
         doubt = gently(lambda: refuted(server, found, sample), "")
-    except NotAllowed:  # of the archive
+    except NotAllowed:  # for the archive
         doubt = ""
     why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
     return replace(info_of(found, sample.count, 1.0, why), doubt=doubt), found
@@ -324,7 +324,7 @@ def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile
 
 
 def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> CollectionProfile:
-    """The profile with the author as content, where the hashes of documents fit with it and not without it."""
+    """The profile with the author as content, if the documents' hashes fit only with the author."""
     if not (profile.author and profile.hash) or LAYOUTS.get(profile.layout, Plain).read_only:
         return profile
     sealed = replace(profile, seals_author=True)
@@ -339,7 +339,7 @@ def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> Co
 
 def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
     kind = LAYOUTS.get(profile.layout, Plain)
-    if kind is Log or (kind.written_by_others and profile.edit == "no"):  # nothing here is ever raised
+    if kind is Log or (kind.written_by_others and profile.edit == "no"):  # nothing here ever raises it
         return profile, ""
     try:
         return with_lock(profile, sample, fields_of(profile).values(), not (kind.own_documents or kind.read_only))
@@ -383,7 +383,7 @@ def _look(
 
 
 def count(server: Port, ns: str) -> int | None:
-    """The number of documents in a collection; None where that takes long, or is not allowed."""
+    """The number of documents in a collection; None if that takes too long or is forbidden."""
     try:
         return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
     except NotAllowed:
@@ -391,7 +391,7 @@ def count(server: Port, ns: str) -> int | None:
 
 
 def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Proposal]]:
-    """Current collections with their archives; no collection is the archive of two, or of itself by a detour."""
+    """Current collections with their archives; none is the archive of two, or indirectly of itself."""
     samples = [each.sample for each in found.values() if each.sample is not None]
     archives: set[str] = set()
     mains: set[str] = set()
@@ -405,7 +405,7 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
         others = [other for other in samples if other.ns not in (sample.ns, *archives)]
         try:
             made = pair(server, sample, others)
-        except (Unreadable, NotAllowed):  # bytes that are no BSON, deep inside
+        except (Unreadable, NotAllowed):  # damaged BSON at a deeper level
             continue
         if made is not None:
             archives.add(made.profile.archive)
@@ -441,26 +441,26 @@ def _second_half(
     sure = proposal.confidence if proposal else 1.0
     by = f", written by {title(of.writer)}" if of.writer else ""
     info = info_of(of, documents, sure, f"Holds {what} of {of.ns.partition('.')[2]}{by}.")
-    # A hash in a row is of the content alone, not of the row with its key and number.
+    # A hash in a row covers only the content, without the row's key and number.
     return replace(info, ns=ns, belongs_to=of.ns), CollectionProfile(ns, token="", hash="")
 
 
 def _log(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
-    """The proposal for a record of what other documents were; None for all else."""
+    """The proposal for a record of changes to other documents; None for all else."""
     try:
         return find_logs.recorded(server, sample, others) or find_logs.streamed(sample, others)
-    except Unreadable:  # bytes that are no BSON, deep inside
+    except Unreadable:  # damaged BSON at a deeper level
         return None
 
 
 def _recorded_in(ns: str, logs: Mapping[str, Proposal]) -> str:
-    """What a person should know who edits documents whose changes others record, one sentence; "" for none."""
+    """A warning for editors of documents whose changes others record, one sentence; "" if nobody does."""
     names = [each.partition(".")[2] for each, log in logs.items() if ns in log.about]
     return f"An edit from here has no entry in {listed(names)}." if names else ""
 
 
 def _unindexed(server: Port, profile: CollectionProfile, samples: Sequence[Sample] = ()) -> str:
-    """The index that a history which another program writes lacks, one sentence; "" for none."""
+    """The index that is missing for a history of another program, one sentence; "" if none is."""
     kind = LAYOUTS.get(profile.layout, Plain)
     if not (kind.written_by_others and profile.archive):
         return ""
@@ -485,7 +485,7 @@ def _judged(
         return info_of(made, None, 0.0 if found.trouble else 1.0, why), made
     made_by = paired or _beside(server, sample, samples)
     doubt, several = several_writers(sample, made_by, partial(_by_itself, server, samples))
-    if doubt:  # read as it is, every document can be seen
+    if doubt:  # without a layout, every document can be seen
         made_by = Proposal(_plain(sample), 0.5, doubt, several)
     profile = made_by.profile
     why = made_by.why
@@ -509,9 +509,9 @@ def _judged(
 def _with_what_is_hidden(
     made: tuple[CollectionInfo, CollectionProfile], found: Mapping[str, _Found], left_out: str
 ) -> tuple[CollectionInfo, CollectionProfile]:
-    """A collection by itself, with the doubt that its other half may be where this user cannot read.
+    """A single collection, with the doubt that its other half may be where this user cannot read.
 
-    To write to it as if it had none would leave a version out that other programs rely on, or make one up.
+    Writing to it as if it had none would omit a version that other programs rely on, or invent one.
     """
     info, profile = made
     sample = found[info.ns].sample
@@ -538,7 +538,7 @@ def _doubt_of_hidden(info: CollectionInfo, sample: Sample, hidden: Sequence[_Fou
 
 
 def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterator[Proposal]:
-    """The proposals for a part of a collection's documents, beside the other collections."""
+    """The proposals for a part of a collection's documents, compared with the other collections."""
     with contextlib.suppress(Unreadable, NotAllowed):
         if (paired := pair(server, part, [each for each in samples if each.ns != part.ns])) is not None:
             yield paired
@@ -555,9 +555,9 @@ def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
 
 
 def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], name: str = "") -> str:
-    """The collection of which tokens are ids after all; "" for none.
+    """The collection in which the tokens are ids after all; "" if there is none.
 
-    A row that carries its ``_id`` under the token's ``name`` as well is the write's own.
+    A row with its ``_id`` also in the field ``name`` was written with this token.
     """
     asked = list(tokens)[:TOKENS_ASKED]
     for other in samples if asked else ():
@@ -573,20 +573,20 @@ def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], 
 
 
 def _beside(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal:
-    """What a collection is that records nothing of others: states of their documents, or what it is by itself."""
+    """The proposal for a collection that records nothing: states of others' documents, or by itself."""
     by_itself = _alone(server, sample)
     try:
         if declared(by_itself.profile.layout).unversioned:
             return find_logs.states_at_top(server, sample, others) or by_itself
-    except Unreadable:  # bytes that are no BSON, deep inside
+    except Unreadable:  # damaged BSON at a deeper level
         pass
     return by_itself
 
 
 def _alone(server: Port, sample: Sample) -> Proposal:
-    """The proposal for a collection by itself; a judge that meets bytes it cannot read has no opinion.
+    """The proposal for a single collection; a judge that cannot read some bytes abstains.
 
-    A judge that says ``plain`` gives the evidence against its own layout, which is told where no other fits.
+    If a judge says ``plain``, its evidence against its own layout is reported unless another layout fits.
     """
     but: Proposal | None = None
     for made in _proposals(server, sample):
@@ -597,7 +597,7 @@ def _alone(server: Port, sample: Sample) -> Proposal:
 
 
 def _proposals(server: Port, sample: Sample) -> Iterator[Proposal]:
-    """What each judge says who has an opinion."""
+    """The opinion of each judge that has one."""
     kinds: list[type[Layout] | Pattern] = [*LAYOUTS.values(), *PATTERNS.values()]
     for kind in kinds:
         with contextlib.suppress(Unreadable, NotAllowed):

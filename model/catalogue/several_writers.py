@@ -1,8 +1,8 @@
-"""The doubt in a collection in which several programs keep versions, each in a layout of its own.
+"""The doubt that several programs write one collection, each with its own layout.
 
-Documents that carry the fields of a layout and the others are judged apart. Only where each of two parts is recognised
-by itself, as another layout or by other fields, several programs write; an optional field splits documents of one
-layout, and documents of several kinds are no versions at all.
+Documents with a layout's fields and those without are judged separately. Only if both parts are recognised on their
+own, as different layouts or with different fields, are there several writers. An optional field splits documents of
+one layout, and documents of several kinds are not versions at all.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from model.recognition.field_names import BEFORE, NOW, bare
 from model.recognition.key_candidates import is_version_name
 from model.recognition.sampling import Document, Proposal, Sample
 
-FEWEST, SHARE = 5, 10  # documents of each part, and one in so many of those sampled
-CARRIED = 0.8  # of the documents of a part, that carry the fields of what it is taken for
+FEWEST, SHARE = 5, 10  # least documents of each part, and one in so many of all sampled
+CARRIED = 0.8  # the share of a part's documents that must have its layout's fields
 TRIED = 4  # ways to split a sample
 TELLING = ("id", "version", "current", "prev", "hash", "archive", "archive_id")
-"""Roles that tell one layout from another; flags, tokens and times may be left out by a document."""
+"""Roles that distinguish layouts; any document may lack flags, tokens and times."""
 
 
 def several_writers(
     sample: Sample, whole: Proposal, judge: Callable[[Sample], Iterable[Proposal]]
 ) -> tuple[str, tuple[str, ...]]:
-    """Why a collection cannot be written by one layout, in one sentence, and two that fit; "" where nothing says so."""
+    """Why no single layout can write a collection, one sentence, and two layouts that fit; "" if nothing says so."""
     for inside, outside in _splits(sample, whole):
         others = _recognised(sample, outside, judge)
         ours = _recognised(sample, inside, judge) if others is not None else None
@@ -42,13 +42,13 @@ def several_writers(
 
 
 def parts_of(sample: Sample) -> Iterator[Sample]:
-    """The parts of a sample that several programs may have written, each with the fields that tell it."""
+    """The parts of a sample that several programs may have written, divided by their fields."""
     for inside, _ in _splits(sample, None):
         yield replace(sample, documents=tuple(inside))
 
 
 def _splits(sample: Sample, whole: Proposal | None) -> Iterator[tuple[list[Document], list[Document]]]:
-    """The documents with the fields of a layout, and those without, where there are enough of both."""
+    """The documents with a layout's fields and those without, if there are enough of both."""
     if whole is not None and _keeps_versions(whole):
         ways = [] if whole.profile.writer else [_carriers(sample, _tops(whole.profile))]
     else:
@@ -61,9 +61,9 @@ def _splits(sample: Sample, whole: Proposal | None) -> Iterator[tuple[list[Docum
 
 
 def _ways(sample: Sample) -> list[frozenset[int]]:
-    """The documents that share fields which others lack: those with the most such fields first.
+    """Groups of documents that share fields which others lack, those with most such fields first.
 
-    The fields of a layout stand together; one alone splits only by what its name or its values say of it.
+    A layout's fields occur together; a single field splits only if its name or values suggest it.
     """
     names: dict[frozenset[int], list[str]] = {}
     for name in sample.shapes:
@@ -81,7 +81,7 @@ def _may_tell(sample: Sample, name: str) -> bool:
 
 
 def _recognised(sample: Sample, part: list[Document], judge: Callable[[Sample], Iterable[Proposal]]) -> Proposal | None:
-    """What some documents are by themselves, where they carry the fields of that: look-ups meet the others as well."""
+    """The layout of some documents alone, if they have its fields: look-ups also find other documents."""
     alone = replace(sample, documents=tuple(part))
     for made in judge(alone):
         if _keeps_versions(made) and len(_carriers(alone, _tops(made.profile))) >= CARRIED * len(part):
@@ -90,7 +90,7 @@ def _recognised(sample: Sample, part: list[Document], judge: Callable[[Sample], 
 
 
 def _tops(profile: CollectionProfile) -> set[str]:
-    """The fields at the top of each current document by which a layout is known."""
+    """The top-level fields of current documents by which a layout is recognised."""
     inner = declared(profile.layout).within
     roles = (inner, "prev") if inner else ("id", "version", "hash")
     return {name.partition(".")[0] for role, name in fields_of(profile).items() if role in roles}

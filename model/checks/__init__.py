@@ -1,1 +1,1 @@
-"""The search for damage in one document and its versions: facts, and the rules over them."""
+"""Finds damage in one document and its versions: facts, and rules that judge them."""

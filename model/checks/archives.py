@@ -23,7 +23,7 @@ from model.text.names import version_name
 
 
 def with_archive(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
-    """The damage of one document and its rows in the archive."""
+    """The damage of one document and its archive rows."""
     if _are_complete(seen, ground):
         return []
     facts = [fact.whole for fact in seen]
@@ -54,7 +54,7 @@ def with_archive(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageD
 
 
 def _are_complete(facts: Sequence[SomeFact], ground: CheckContext) -> bool:
-    """Whether one current document and its rows are numbered without a gap, and nothing else is to be said."""
+    """Whether one current document and its rows are numbered without gaps and nothing else is wrong."""
     current, rows = facts[0], facts[1:]
     if ground.dated or current.archived or not all(fact.archived for fact in rows):
         return False
@@ -102,7 +102,7 @@ def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ch
 
 
 def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
-    """A1 and A2: the archive's row under the current version's number."""
+    """A1 and A2: the archive row with the current version's number."""
     beside = [(at, fact) for at, fact in rows if at == top and right_type(fact.v, ground.dated)]
     same = [fact for _, fact in beside]
     if not same or not right_type(current.v, ground.dated):
@@ -127,7 +127,7 @@ def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: C
 
 
 def _is_new(at: dt.datetime | None, ground: CheckContext) -> bool:
-    """Whether a version is so new that the feed may still be on its way to it; one of unknown age is not."""
+    """Whether a version is so new that the feed may not have archived it yet; False if its age is unknown."""
     return at is not None and ground.is_young(at)
 
 
@@ -140,7 +140,7 @@ def _missing(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: 
     at = newest([current])
     versions = (*earlier[0].versions, current.v) if earlier else (current.v,)
     said = f"current {name} is not archived"
-    if earlier:  # lost versions stay lost; the current one, still there, need not be
+    if earlier:  # lost versions stay lost, but the current one can still be archived
         said = f"{earlier[0].detail}; {said} either"
     elif rows and rows[-1][0] < top:
         said += f", the archive ends at {version_name(rows[-1][1].v)}"

@@ -1,4 +1,4 @@
-"""The interface of a layout's search for damage."""
+"""The interface of a layout's check for damage."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from model.values.canonical import Value
 
 
 class Check(Protocol):
-    """The search through one collection, and the second one that belongs to it."""
+    """Checks one collection, and the second collection that belongs to it."""
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some documents, or of all; ``reading`` is told how far it is."""
+        """The damage of some or all documents; ``reading`` is told of the progress."""

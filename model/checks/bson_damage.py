@@ -1,4 +1,4 @@
-"""Whether a document survives being read and written again by a driver, and if not, why (class B1)."""
+"""Whether a document survives being decoded and encoded by a driver, and if not, why (class B1)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from model.storage.reserved_fields import unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
 
-# The options of a program that sets none: a loss there is damage, although nothing is lost here.
+# The default options of a program: a loss with these is damage, although nothing is lost here.
 USUAL: CodecOptions[dict[str, object]] = CodecOptions(document_class=dict)
-FLAGS = b"ilmsux"  # the flags of a regular expression, in the order in which they are stored
+FLAGS = b"ilmsux"  # the flags of a regular expression, in stored order
 FIRST_DATE, LAST_DATE = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
 _TYPES = {
     c.SYMBOL: "a symbol, which comes back as text",
@@ -22,14 +22,14 @@ _TYPES = {
 
 
 def damage_of(raw: bytes) -> str:
-    """A few words on why a document does not decode, or comes back as other bytes; "" where it survives."""
+    """Why a document cannot be decoded, or comes back as other bytes, in a few words; "" if it survives."""
     if c.walker is not None and c.walker.survives(raw):
         return ""
     try:
         decoded = c.decode(raw, USUAL)
         if bson.encode(decoded, codec_options=USUAL) == raw:
             return ""
-        # An `_id` that is not the first field is moved there at the top of a document alone.
+        # The driver moves an `_id` to the front only at the top of a document.
         if bson.encode({"": decoded}, codec_options=USUAL)[6:-1] == raw:
             return ""
     except (Unreadable, bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):

@@ -1,7 +1,7 @@
-"""Histories in several stored documents, looked at one after the other in the order of their ids.
+"""Checks histories that consist of several stored documents, one by one in the order of their ids.
 
-The documents of a finding are read once more, and fresh, before it is told: another program may have been in the middle
-of an edit, and a secondary may have been behind. Without an index the facts are sorted here, on disk where many.
+The documents of a finding are read once more before it is reported: another program may have been in the middle of an
+edit, or a secondary may have been behind. Without an index the facts are sorted here, on disk if there are many.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 TOGETHER, FACTS_TOGETHER = 50, 5_000  # documents that are read again in one query, and their versions
-SAMPLED = 100  # versions that tell whether they are dates
+SAMPLED = 100  # versions examined to see whether they are dates
 GAPS = ("V2", "A4", "D1", "E1", "R1")
 TRIES = 3
 HELD = 4 << 20
-"""Bytes of one document's versions that are held to be read later; of those that follow, their facts alone are."""
+"""Bytes of one document's versions that are kept undecoded; of further versions only the facts are kept."""
 
 
 class Part(Struct, frozen=True):
-    """One of the collections that a history is in."""
+    """One of the collections that contain a history."""
 
     ns: str
     reader: FactReader
 
 
 class Chains(Struct):
-    """The check of a layout whose histories are several stored documents each."""
+    """The check of a layout with several stored documents per history."""
 
     server: Port  # for fresh reads
     profile: CollectionProfile
@@ -63,12 +63,12 @@ class Chains(Struct):
     gap: str = "V2"
     holds_current: bool = False
     beyond: Callable[[Value], dict[Value, str]] | None = None
-    """Where a hash is not that of one stored document's content: the versions whose hash is wrong, and what of it."""
+    """Finds wrong hashes that cover more than one stored document: the versions, and what is wrong."""
 
     more: Callable[[DamageDraft], str] | None = None
-    """What else is to be said of a finding, behind a comma."""
+    """Adds to a finding's sentence, after a comma."""
 
-    _held: int = 0  # bytes of the documents that were taken since a history was judged
+    _held: int = 0  # bytes of the documents read since the last history was judged
     _spotted: list[Finding] = field(default_factory=list)
     _left_out: dict[str, int] = field(default_factory=dict)
     _orders: dict[str, FieldOrders] = field(default_factory=dict)
@@ -76,14 +76,14 @@ class Chains(Struct):
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some documents, or of all of them; findings come as the reading goes on."""
+        """The damage of some or all documents; yields findings while reading."""
         self._spotted, self._left_out = [], {}
         ground = self._ground(now)
         if ids is not None:
             yield from self._examined(ids, ground, True)
             yield from self._noted()
             return
-        told: set[int] = set()  # in case that the others have to be read in another way
+        told: set[int] = set()  # findings reported so far, in case the rest must be read in another way
         try:
             if all(is_indexed(self.server, part.ns, part.reader.id) for part in self.parts):
                 for finding in self._in_order(ground, reading):
@@ -209,7 +209,7 @@ class Chains(Struct):
     def _examined(
         self, ids: Sequence[Value], ground: CheckContext, anew: bool = False
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some documents, read fresh; ``anew``: they have not been read before."""
+        """The damage of some documents, read fresh; ``anew``: they were not read before."""
         left = list(ids)
         for attempt in range(TRIES):
             if not left:
@@ -239,7 +239,7 @@ class Chains(Struct):
             yield Unchecked(self.profile.ns, "It was being written each time that it was looked at.", id)
 
     def _states(self, id: Value, facts: Sequence[Fact]) -> list[DamageDraft]:
-        """H1, where hashes are those of the states that versions lead to."""
+        """H1, if hashes cover the states that versions lead to."""
         assert self.beyond is not None
         said = self.beyond(id)
         wrong = [fact for fact in facts if fact.v is not None and fact.v in said]
@@ -248,7 +248,7 @@ class Chains(Struct):
         return [DamageDraft("H1", id, versions, words, "rebuild-hash", tuple(wrong), newest(wrong))] if wrong else []
 
     def _fetched(self, draft: DamageDraft) -> Finding | None:
-        """The finding with its stored documents; None where these have changed meanwhile."""
+        """The finding with its stored documents; None if these have changed meanwhile."""
         evidence: list[Evidence] = []
         said = draft.detail
         for fact in draft.rests_on:
@@ -284,23 +284,23 @@ class Chains(Struct):
 
     @property
     def ordered_by(self) -> str:
-        """The field in whose order a scan reads it, "" where that is none: then it cannot be read in parts."""
+        """The field that orders a scan; "" if there is none, so that the collection cannot be read in parts."""
         ordered = all(is_indexed(self.server, part.ns, part.reader.id) for part in self.parts)
         return self.parts[0].reader.id if ordered else ""
 
 
 def left_out(count: int, why: str) -> str:
-    """A sentence on documents of which only the bytes were looked at."""
+    """A sentence on documents of which only the bytes were checked."""
     if count == 1:
         why = why.replace("have ", "has ").replace("do not", "does not")
     return f"{count:,} document{'s' if count != 1 else ''} {why}, so only the bytes were looked at."
 
 
 def grouped(items: Sequence[tuple[Value, SomeFact]]) -> Iterable[tuple[Value, list[SomeFact]]]:
-    """Facts by their exact id."""
+    """Facts grouped by their exact id."""
     first = last = items[0][0]
     for id, _ in items:
-        if id is not last:  # equal ones of one collection are one object
+        if id is not last:  # equal ids of one collection share one object
             if id.data != first.data or id.type != first.type:
                 break
             last = id
@@ -318,12 +318,12 @@ def _of_group(group: tuple[bytes, Iterator[tuple[object, ...]]]) -> tuple[Value,
 
 
 def unreadable(ns: str, stored: str, raw: bytes, damage: str, id: str, version: c.Path = ()) -> Finding:
-    """The finding of class B1 for a stored document, with its id and version where these stand before the damage."""
+    """The B1 finding for a stored document, with its id and version if they precede the damage."""
     found = legible(raw)
     v = found.get(str(version[0])) if version else None
     for name in version[1:]:
         v = legible(v.data).get(str(name)) if v is not None and v.type == c.OBJECT else None
-    if v is not None and v.type in (c.OBJECT, c.ARRAY):  # no version, whatever the field is called
+    if v is not None and v.type in (c.OBJECT, c.ARRAY):  # this cannot be a version, whatever the field's name
         v = None
     where = "" if ns == stored else f" (in {stored})"
     told = "in the document" if ns == stored else "in the archive"
@@ -333,7 +333,7 @@ def unreadable(ns: str, stored: str, raw: bytes, damage: str, id: str, version: 
 
 
 def finding(ns: str, draft: DamageDraft, detail: str, evidence: tuple[Evidence, ...]) -> Finding:
-    """The finding of a draft; without a repair if a document in it would not survive being written."""
+    """The finding for a draft; without a repair if a document in it would not survive being written."""
     repair = draft.repair
     if repair is not None and any(damage_of(each.raw) for each in evidence):
         repair, detail = None, f"{detail}; it is not to be written, see B1"

@@ -1,4 +1,4 @@
-"""All versions of a document inside it: a chain in an array that is whole, in order and without repeats."""
+"""Checks documents that contain all their versions: the array must be complete, ordered and without duplicates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 NEAR_FULL = 15 << 20
-"""Bytes from which on a document is said to be near the 16 MiB that a server stores."""
+"""Bytes from which a document is reported as close to the server's limit of 16 MiB."""
 
 
 def embedded_chain(
@@ -30,8 +30,8 @@ def embedded_chain(
 ) -> list[DamageDraft]:
     """The damage of one document; ``reader`` makes facts of its versions.
 
-    ``sound`` says that its bytes have no damage. ``elsewhere`` gives the numbers of versions that were moved out of it;
-    it is asked only where some are missing.
+    ``sound`` says that its bytes are undamaged. ``elsewhere`` returns the numbers of versions that were moved out; it
+    is called only if some are missing.
     """
     p = ground.profile
     drafts: list[DamageDraft] = []
@@ -70,7 +70,7 @@ def _elements(past: Value | None) -> list[Value] | None:
 
 
 def _dated(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """M1: the dates of the versions contradict the array, whose order is that of writing."""
+    """M1: the dates of the versions contradict the array, which is in order of writing."""
     wrong: list[Fact] = []
     words: list[str] = []
     for before, fact in pairwise(facts):
@@ -84,14 +84,14 @@ def _dated(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
 
 
 class _Said(Struct):
-    """What is wrong with a chain: in words, by the versions that are concerned, and whether its repair is sure."""
+    """What is wrong with a chain, in words; the versions concerned; and whether the repair is certain."""
 
     sure: bool
     words: list[str] = field(default_factory=list)
     concerned: list[Fact] = field(default_factory=list)
 
     def add(self, said: str, facts: Sequence[Fact], sure: bool) -> None:
-        """One more thing that is wrong."""
+        """Add one more fault."""
         self.words.append(said)
         self.concerned += facts
         self.sure = self.sure and sure
@@ -130,14 +130,14 @@ def _chain(
 
 
 def _misfit(prev: str, elements: Sequence[Value] | None, past: Value | None, versions: int) -> str:
-    """What the array is instead of a list of versions; "" where it is one."""
+    """What the array is instead of a list of versions; "" if it is one."""
     if elements is None and past is not None:
         return f"{prev} is a {past.kind} and no list"
     return f"{prev} holds something that is no version" if versions != len(elements or ()) else ""
 
 
 def _repeated(facts: Sequence[Fact], said: _Said) -> None:
-    """Versions that have one number."""
+    """Report versions that share a number."""
     by_number: dict[int, list[Fact]] = {}
     for fact in facts:
         if right_type(fact.v, False) and fact.number is not None:
@@ -150,7 +150,7 @@ def _repeated(facts: Sequence[Fact], said: _Said) -> None:
 
 
 def _above(previous: Sequence[Fact], current: Fact, top: int, said: _Said) -> None:
-    """Earlier versions whose number is above the current one."""
+    """Report earlier versions whose number is above the current one's."""
     above = [fact for fact in previous if fact.number is not None and fact.number > top and right_type(fact.v, False)]
     if above:
         names = listed([version_name(fact.v) for fact in above], 4)
@@ -158,7 +158,7 @@ def _above(previous: Sequence[Fact], current: Fact, top: int, said: _Said) -> No
 
 
 def _fallen(previous: Sequence[Fact], said: _Said) -> None:
-    """Versions whose number is below that of the one before them."""
+    """Report versions whose number is below the previous version's."""
     fallen = [fact for fact, before in zip(previous[1:], previous, strict=False) if _number(fact) < _number(before)]
     if fallen:
         said.add(f"{listed([version_name(fact.v) for fact in fallen], 4)} out of order", fallen, True)

@@ -1,4 +1,4 @@
-"""Sorting more rows than memory should hold: runs put down in temporary files, then merged."""
+"""Sorts more rows than fit into memory: sorted runs in temporary files, merged at the end."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from model.errors import Refused
 Row: TypeAlias = tuple[Any, ...]
 
 TOGETHER = 50_000
-"""Rows that are sorted in memory; what one run on disk holds."""
+"""Rows to sort in memory; also the size of a run on disk."""
 
 
 class ExternalSort:
-    """Rows under keys of bytes, given back grouped by key; a context manager that forgets its files."""
+    """Rows with byte keys, returned grouped by key; a context manager that deletes its files."""
 
     def __init__(self, together: int = TOGETHER) -> None:
         self._together = together
@@ -36,7 +36,7 @@ class ExternalSort:
         self._rows, self._runs = [], []
 
     def add(self, key: bytes, row: Row) -> None:
-        """Add a row of plain values; raises ``Refused`` where there is no room on disk for many."""
+        """Add a row of plain values; raises ``Refused`` if the disk is full."""
         self._rows.append((key, row))
         if len(self._rows) >= self._together:
             self._put_down()
@@ -57,7 +57,7 @@ class ExternalSort:
         self._rows = []
 
     def groups(self) -> Iterator[tuple[bytes, Iterator[Row]]]:
-        """Each key with its rows, in the order in which they came; a group has to be read before the next one."""
+        """Each key with its rows, in order of arrival; read a group before taking the next."""
         self._rows.sort(key=itemgetter(0))
         parts = [*map(_back, self._runs), iter(self._rows)]
         for key, pairs in groupby(heapq.merge(*parts, key=itemgetter(0)), key=itemgetter(0)):

@@ -23,20 +23,20 @@ from model.values.canonical import Value
 
 
 class Fact(NamedTuple):
-    """A stored version without its content; a tuple, as a scan makes one of each."""
+    """A stored version without its content. It is a tuple, because a scan makes one for each version."""
 
     id: Value
     physical: Value
     archived: bool  # a row of the archive
     v: Value | None
-    digest: bytes  # of the content; equal where the contents are
-    sealed: str = ""  # the damage of the stored hash, "" where it is right or none is stored
+    digest: bytes  # of the content; equal for equal contents
+    sealed: str = ""  # what is wrong with the stored hash; "" if it is right or missing
     carries_hash: bool = False
     flagged: bool = False
     at: int | None = None  # milliseconds, by the profile's `at`
     made: bytes = b""  # the ObjectId that tells when it was written: its own `_id`, else its token
-    next: int | None = None  # the number that the version after it was to have; those before that one nobody used
-    damaged: bool = False  # it does not decode, so that only the fields before the damage are known
+    next: int | None = None  # the number announced for the next version; numbers before that were never used
+    damaged: bool = False  # it cannot be decoded, so only the fields before the damage are known
 
     @property
     def whole(self) -> Fact:
@@ -45,7 +45,7 @@ class Fact(NamedTuple):
 
     @property
     def counted(self) -> int | None:
-        """The number of the version, where that is of the right type for one."""
+        """The version's number, if it has the right type; else None."""
         v = self.v
         return None if v is None or v.type not in WHOLE_NUMBERS else int.from_bytes(v.data, "little", signed=True)
 
@@ -56,11 +56,11 @@ class Fact(NamedTuple):
 
     @property
     def written(self) -> dt.datetime | None:
-        """The time of writing, by its ObjectId; None where nothing tells it."""
+        """The time of writing in its ObjectId; None if there is none."""
         return ObjectId(self.made).generation_time if self.made else None
 
     def packed(self) -> tuple[Any, ...]:
-        """The fact as plain values, to be put down on disk."""
+        """The fact as plain values, for the disk."""
         v = self.v
         return (
             self.id.type, self.id.data, self.physical.type, self.physical.data, self.archived,
@@ -76,12 +76,12 @@ class Fact(NamedTuple):
 
 
 _Glance: TypeAlias = tuple[int | None, bytes | None, int | None, int | None]
-"""The id of a document, as type and payload, its version where that is a whole number, and its time if it is a date."""
+"""A document's id as type and payload, its version if that is a whole number, and its time if that is a date."""
 
 
 class _Seen(NamedTuple):
     id: Value
-    counted: int | None  # the number of the version, where that is of the right type for one
+    counted: int | None  # the version's number, if it has the right type
     at: int | None
     archived: bool
     raw: bytes
@@ -89,19 +89,19 @@ class _Seen(NamedTuple):
 
 
 class LazyFact(_Seen):
-    """A fact of a sound document without a hash, of which only that is read which tells a whole history."""
+    """A fact of a sound document without a hash; of the document only what a complete history needs is read."""
 
     __slots__ = ()
     sealed, damaged, carries_hash = "", False, False
 
     @classmethod
     def made(cls, id: Value, seen: _Glance, raw: bytes, reader: FactReader) -> LazyFact:
-        """Such a fact; its own constructor takes twice as long, and there is one for each version."""
+        """A new fact; avoids the constructor, which takes twice as long and is called for each version."""
         return tuple.__new__(cls, (id, seen[2], seen[3], reader.archived, raw, reader))
 
     @property
     def flagged(self) -> bool:
-        """Whether it carries the flag of its layout."""
+        """Whether it has the layout's flag."""
         return is_flagged(c.get(self.raw, (self.reader.flag,))) if self.reader.flag else False
 
     @property
@@ -114,21 +114,21 @@ SomeFact: TypeAlias = Fact | LazyFact
 
 
 def right_type(v: Value | None, dated: bool) -> bool:
-    """Whether a version has the type that versions of its collection have."""
+    """Whether a version has the type of its collection's versions."""
     return v is not None and (v.type == c.DATE if dated else v.type in WHOLE_NUMBERS)
 
 
 def place(v: Value | None, dated: bool) -> int | None:
-    """The place of a version among the others: its number, or a date's milliseconds in a collection of dates."""
+    """A version's position among others: its number, or a date's milliseconds in a collection of dates."""
     if dated:
         return int.from_bytes(v.data, "little", signed=True) if v is not None and v.type == c.DATE else None
     return number_of(v)
 
 
 def are_whole(facts: Iterable[SomeFact]) -> bool:
-    """Whether versions are numbered 1, 2, 3 … in the order given, their times too, with no hash that is wrong.
+    """Whether versions are numbered 1, 2, 3 … in the given order, with rising times and no wrong hash.
 
-    Nothing that is counted from 1 has any damage then but in what a layout has besides; most histories are so.
+    Such a history, and most are, can only have damage in features that its layout adds.
     """
     latest = -(1 << 63)
     for expected, fact in enumerate(facts, 1):
@@ -142,7 +142,7 @@ def are_whole(facts: Iterable[SomeFact]) -> bool:
 
 
 class _Latest:
-    """The id that was read last: all versions of a document share one object."""
+    """The id read last: all versions of a document share one object."""
 
     id = Value(c.NULL, b"")
 
@@ -154,15 +154,15 @@ class _Latest:
 
 
 class FactReader(Struct, frozen=True, dict=True):
-    """Makes facts of the stored documents of one collection."""
+    """Makes facts of one collection's stored documents."""
 
     own: Own
     profile: CollectionProfile
-    id: str  # the name of the document's id in here
+    id: str  # the name of the id field in these documents
     archived: bool = False
     flag: str = ""
-    claim: str = ""  # the field in which a version is marked with the number of the next one
-    beside: str = ""  # a field that counts as content although the layout keeps it: removed paths
+    claim: str = ""  # the field that marks a version with the number of the next one
+    beside: str = ""  # a layout field that nevertheless counts as content: removed paths
 
     # --- at a glance
 
@@ -179,7 +179,7 @@ class FactReader(Struct, frozen=True, dict=True):
         return _Latest()
 
     def _glance(self, raw: bytes) -> _Glance | None:
-        """What the walker says of a sound document, for one of which it is not sure; None where it may have a hash."""
+        """Checks a document again that the walker doubted; None if it may have a hash."""
         if self.own.hash and c.name_bytes(self.own.hash) + b"\x00" in raw:
             return None
         of, v, at = self._fields.spans(raw)
@@ -192,7 +192,7 @@ class FactReader(Struct, frozen=True, dict=True):
         )
 
     def at_a_glance(self, id: Value, raw: bytes) -> SomeFact:
-        """The fact of a document, or of a part of one, that has no damage; read later where it may."""
+        """The fact of an undamaged document or part; decoded later if possible."""
         seen: _Glance | None = None if c.walker is None else c.walker.glance(raw, self._names)
         if seen is None and (seen := self._glance(raw)) is None:
             return self.fact(id, raw)
@@ -201,16 +201,16 @@ class FactReader(Struct, frozen=True, dict=True):
     # --- read
 
     def id_of(self, raw: bytes) -> Value | None:
-        """The document's id, as far as it can be read."""
+        """The document's id; None if it is missing or unreadable."""
         try:
             return c.get(raw, (self.id,))
         except Unreadable:
             return None
 
     def read(self, raw: bytes, lazily: bool = False) -> tuple[str, Value | None, SomeFact | None]:
-        """What damages a document, its id and its fact, in one walk where all is well; None for what cannot be read.
+        """The damage of a document, its id and its fact; None for what cannot be read. One walk if it is sound.
 
-        With ``lazily`` the fact of a sound one may hold the document, and be read later.
+        ``lazily`` allows a sound document's fact to keep the document, and to be read later.
         """
         seen: _Glance | None = c.walker.glance(raw, self._names) if lazily and c.walker is not None else None
         damage = "" if seen is not None else damage_of(raw)
@@ -267,4 +267,4 @@ class FactReader(Struct, frozen=True, dict=True):
             number_of(field(self.claim)) if self.claim else None,
             False,
         )
-        return tuple.__new__(Fact, fact)  # its own constructor takes twice as long, and there is one for each version
+        return tuple.__new__(Fact, fact)  # the constructor takes twice as long, and is called for each version

@@ -1,7 +1,7 @@
-"""The search for the order of fields in which a document was hashed, where its stored hash differs.
+"""Finds the order of fields in which a document was hashed, if its stored hash differs.
 
-That order is not stored. It is looked for in documents of the collection whose hash is right, among the orders found
-before, and, of few fields, among all possible ones.
+That order is not stored. Known orders are tried: those of other documents whose hash is right, those found before,
+and for few fields all possible ones.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from model.storage.content_hashes import Sealed, fits, in_another_order
 from model.storage.reserved_fields import Own
 from model.values import canonical as c
 
-SOUND = 200  # documents that are asked for their order
+SOUND = 200  # documents whose order is learned
 
 
 class FieldOrders(Struct):
-    """The orders of fields that one collection is known to have been hashed in."""
+    """The orders of fields in which one collection's documents were hashed, as far as known."""
 
     server: Port
     profile: CollectionProfile
@@ -29,7 +29,7 @@ class FieldOrders(Struct):
     _known: dict[tuple[str, ...], None] | None = field(default=None)
 
     def explain(self, raw: bytes) -> bool:
-        """Whether the stored hash of a document, which is not its content's, is that of its fields in another order."""
+        """Whether a stored hash that does not match the content matches it in another order of fields."""
         seal = self._sealed(raw)
         if seal is None:
             return False
@@ -46,7 +46,7 @@ class FieldOrders(Struct):
         return None if stored is None else Sealed(self.own.content(raw), stored, c.get(raw, ("_id",)))
 
     def _arranged(self, content: bytes) -> Iterator[bytes]:
-        """The content in each order that is known."""
+        """The content in each known order."""
         pairs, tried = c.fields(content), set()
         for names in list(self._learned()):
             rank = {name: at for at, name in enumerate(names)}

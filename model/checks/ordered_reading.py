@@ -1,4 +1,4 @@
-"""A scan's reading of a collection: in the order of its ids, opened again after a lost cursor, never much at once."""
+"""How a scan reads a collection: in the order of its ids, resumed after a lost cursor, never much at once."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ TRIES = 3
 
 
 class OrderedReading(Struct):
-    """The start of a scan's reading, its pace, and its place."""
+    """Where a scan starts to read, how fast it reads, and how far it has come."""
 
     port: Port
     checkpoint: Checkpoint = no_checkpoint
     gentle: bool = False
     total: int | None = None
-    documents: int = 0  # stored documents looked at so far
-    histories: int = 0  # documents of the collection at hand, each once however many versions are stored
-    after: Value | None = None  # begin behind this id, where the collection is read in the order of its ids
+    documents: int = 0  # stored documents read so far
+    histories: int = 0  # documents of the current collection, each once with all its versions
+    after: Value | None = None  # start after this id, if the collection is read in the order of its ids
     part: tuple[Value | None, Value | None] | None = None  # only ids from the first on, before the second; None: no end
     types: TypeNumbers = field(default_factory=TypeNumbers)
     _done: Value | bytes | None = None
-    in_order: bool = True  # the documents come in the order of their ids, so that a scan may go on behind one
+    in_order: bool = True  # documents arrive in the order of their ids, so a scan can resume after one
     _began: float = field(default_factory=time.monotonic)
 
     @property
     def last(self) -> Value | None:
-        """The id up to which documents are done; None where the collection has to be read anew."""
+        """The last id that is done; None if the collection must be read from its start."""
         return physical_of(self._done) if isinstance(self._done, bytes) else self._done
 
     @last.setter
     def last(self, done: Value | bytes | None) -> None:
-        # A document stands for its id, which is asked for once in a thousand documents.
+        # A document stands for its id, which is needed only once in a thousand documents.
         self._done = done
 
     def looked(self) -> None:
-        """Count a document that was looked at; a gentle scan rests now and then as long as it has worked."""
+        """Count a document; a gentle scan then rests as long as it has worked, at most ``LONGEST_REST``."""
         self.documents += 1
         if self.documents % STEP:
             return
@@ -64,9 +64,9 @@ class OrderedReading(Struct):
             self._began = time.monotonic()
 
     def within(self, rows: Iterator[bytes], name: str) -> Iterator[bytes]:
-        """Of documents in the order of a field those of the part that is read; an unreadable one goes with the next.
+        """The documents that belong to the part to be read; an unreadable one goes with its successor.
 
-        An array stands where its least element does, and a query finds it by any of them.
+        The server sorts an array by its least element, but a query finds it by any element.
         """
         return rows if self.part is None else self._in(self.part, rows, name)
 
@@ -77,7 +77,7 @@ class OrderedReading(Struct):
             last = _place(some[-1], name)
             if before is None or (
                 last is not None and not _reaches(last, before)
-            ):  # then all before it belong here, too
+            ):  # then all earlier unreadable ones belong here too
                 if since is None or not any(map(contains, some, repeat(array))):
                     yield from some
                 else:
@@ -103,7 +103,7 @@ def _is_since(place: Key | None, since: Key) -> bool:
 
 
 def _place(raw: bytes, name: str) -> Key | None:
-    """The place of a document in the order of a field, () where it lacks that; None where it cannot be read."""
+    """A document's position in the order of a field, () if it has no such field; None if it cannot be read."""
     try:
         id = c.get(raw, (name,))
         if id is None:
@@ -114,22 +114,22 @@ def _place(raw: bytes, name: str) -> Key | None:
 
 
 class OtherOrder(Exception):
-    """The server sorts in an order unknown here, so that two of its answers cannot be joined."""
+    """The server's sort order is unknown here, so two of its answers cannot be joined."""
 
 
 class BrokenOff(Exception):
-    """A read ended before its end, with the reason as a sentence."""
+    """A read ended early; the reason is a sentence."""
 
 
 class EqualIds(NamedTuple, Generic[T]):
-    """The results of documents whose ids the server finds equal; those of one id hold it as one object."""
+    """The results for documents whose ids the server finds equal. Equal ids share one object."""
 
     key: Key
     items: list[tuple[Value, T]]
 
 
 def is_indexed(port: Port, ns: str, name: str) -> bool:
-    """Whether an index gives the documents in the order of a field; not where the indexes may not be listed."""
+    """Whether an index returns documents in the order of a field; False if indexes may not be listed."""
     if name == "_id":
         return True
     try:
@@ -147,14 +147,14 @@ def is_indexed(port: Port, ns: str, name: str) -> bool:
 def runs(
     reading: OrderedReading, ns: str, name: str, take: Callable[[bytes], tuple[Value, T] | None], behind: Value | None
 ) -> Iterator[EqualIds[T]]:
-    """The results of ``take`` for each document, in the order of a field, run by run of equal values.
+    """The results of ``take`` for each document, in the order of a field, grouped by equal values.
 
-    ``take`` gives None for a document to leave out. A lost cursor is opened again behind the last whole run. Raises
+    ``take`` returns None to leave a document out. A lost cursor is reopened after the last complete group. Raises
     ``BrokenOff`` and ``OtherOrder``.
     """
     tries, before = 0, None
     if behind is not None and not leapable(behind):
-        behind = None  # of a mark: what follows it cannot be said, so this begins anew
+        behind = None  # nothing can be asked for after a mark, so start over
     while True:
         key: Key | None = None
         items: list[tuple[Value, T]] = []
@@ -194,7 +194,7 @@ def runs(
 def _above(a: Key, b: Key) -> bool:
     try:
         return a > b
-    except TypeError:  # values that only a server can compare
+    except TypeError:  # only a server can compare these values
         return False
 
 
@@ -203,14 +203,14 @@ def _reaches(a: Key, b: Key) -> bool:
 
 
 def _wanted(reading: OrderedReading, ns: str, name: str, behind: Value | None) -> Terms | None:
-    """The filter for the documents to read: those behind an id, else those from the beginning of the part on."""
+    """The filter for the documents to read: those after an id, else those from the start of the part."""
     since, before = reading.part or (None, None)
     last = since if behind is None else behind
     if last is None:
         return None
     end = "$gte" if behind is None else "$gt"
     if before is not None and value_key(before)[0] == value_key(last)[0]:
-        # No other type sorts between them, so a router asks only the shards that have these ids.
+        # No other type sorts between them, so a router asks only the shards with these ids.
         return {name: {end: last, "$lt": before}}
     return beyond(name, last, False, lambda: reading.types.known(reading.port, ns), end)
 
@@ -218,13 +218,13 @@ def _wanted(reading: OrderedReading, ns: str, name: str, behind: Value | None) -
 def all_of(
     reading: OrderedReading, ns: str, projection: Terms | None = None, last: Value | None = None
 ) -> Iterator[bytes]:
-    """Every document in the order of ``_id``, behind ``last`` where that is given; raises ``BrokenOff``.
+    """Every document in the order of ``_id``, after ``last`` if given; raises ``BrokenOff``.
 
-    A lost cursor is opened again behind the last document; where the server does not reach the first one in that order,
-    they come in its own.
+    A lost cursor is reopened after the last document. If the server cannot sort by ``_id`` in time, documents come in
+    its own order.
     """
     if last is not None and not leapable(last):
-        last = None  # of a mark: what follows it cannot be said, so this begins anew
+        last = None  # nothing can be asked for after a mark, so start over
     tries, begun = 0, last is not None
     reading.in_order = True
     latest: bytes | None = None
@@ -256,7 +256,7 @@ def all_of(
 
 
 def physical_of(raw: bytes) -> Value | None:
-    """The `_id`, as far as the document can be read."""
+    """The `_id`; None if the document cannot be read that far."""
     try:
         return c.get(raw, ("_id",))
     except Refused:
@@ -264,7 +264,7 @@ def physical_of(raw: bytes) -> Value | None:
 
 
 def by_ids(port: Port, ns: str, name: str, ids: Sequence[Value]) -> Iterator[tuple[Value, bytes]]:
-    """The documents with exactly these ids, with the id of each."""
+    """The documents with exactly these ids, each with its id."""
     wanted = set(ids)
     one: Any = {"$eq": ids[0]} if len(ids) == 1 else {"$in": list(ids)}
     for raw in port.find(ns, {name: one}):

@@ -1,4 +1,4 @@
-"""Versions that are documents of their own: duplicates, gaps, wrong types, flags, hashes, times."""
+"""Checks versions that are documents of their own: duplicates, gaps, wrong types, flags, hashes, times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from model.text.names import version_name
 
 
 def own_documents(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
-    """The damage in one document's versions, each a document of its own."""
+    """The damage in one document's versions, each a stored document."""
     if not ground.dated and are_whole(seen):
         return []
     facts = [fact.whole for fact in seen]
@@ -39,7 +39,7 @@ def own_documents(seen: Sequence[SomeFact], ground: CheckContext) -> list[Damage
 
 
 def flagged(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
-    """The damage in one document's versions of a flagged collection: as for any, and C1 of the flag."""
+    """The damage in one document's versions of a flagged collection, including C1 for the flag."""
     drafts = own_documents(seen, ground)
     if not drafts and are_whole(seen) and seen[-1].flagged and not any(fact.flagged for fact in seen[:-1]):
         return drafts

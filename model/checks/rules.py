@@ -1,4 +1,4 @@
-"""The rules that find damage in the facts of one document, as far as layouts share them."""
+"""The rules that find damage in one document's facts and that several layouts share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 ORDER_ONLY = "hash differs in field order only"
-SKEW = 60  # seconds by which two makers of ObjectIds may disagree and still be right
+SKEW = 60  # seconds by which the clocks of two makers of ObjectIds may differ
 
 
 class DamageDraft(Struct, frozen=True):
-    """A finding whose stored documents are not fetched yet."""
+    """A finding whose stored documents have not been fetched yet."""
 
     code: str
     id: Value
@@ -35,33 +35,33 @@ class DamageDraft(Struct, frozen=True):
 
 
 class CheckContext(Struct, frozen=True):
-    """The facts about a collection that its documents are judged by."""
+    """The properties of a collection that its documents are judged by."""
 
     profile: CollectionProfile
     now: dt.datetime
     dated: bool  # its versions are dates
     gap: str = "V2"  # the class of a gap
-    dense: bool = True  # its versions are counted, so that an absent number is a missing version
-    holds_current: bool = False  # the archive is meant to hold the current version too
+    dense: bool = True  # its versions are counted, so a number that is absent is a missing version
+    holds_current: bool = False  # the archive should also hold the current version
 
     def is_young(self, at: dt.datetime | None) -> bool:
-        """Whether a time is inside the grace period; an unknown one counts as young."""
+        """Whether a time is within the grace period; an unknown time counts as young."""
         return at is None or self.now - at < self.profile.grace
 
 
 def numbered(facts: Iterable[Fact], ground: CheckContext) -> list[tuple[int, Fact]]:
-    """The facts that have a place among versions, in order."""
+    """The facts with a valid version, in order."""
     found = [(at, fact) for fact in facts if (at := place(fact.v, ground.dated)) is not None]
     return sorted(found, key=lambda pair: (pair[0], pair[1].archived, pair[1].physical.data))
 
 
 def wrong_types(facts: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """V3: versions of another type than the collection's, all in one."""
+    """V3: versions whose type differs from the collection's, in one draft."""
     wrong = [f for f in facts if not right_type(f.v, ground.dated) and not (f.damaged and f.v is None)]
     if not wrong:
         return []
     said = dict.fromkeys(_typed(fact.v) for fact in wrong)
-    sure = not ground.dated and all(fact.v is not None for fact in wrong)  # a person then says which number it is
+    sure = not ground.dated and all(fact.v is not None for fact in wrong)  # else a person says which number it is
     versions = tuple(fact.v for fact in wrong if fact.v is not None)
     detail = listed([*said], 5)
     repair = "convert-version" if sure else None
@@ -77,9 +77,9 @@ def _typed(v: Value | None) -> str:
 def missing_below(
     present: Iterable[int], top: int, marks: Mapping[int, Sequence[int | None]] | None = None
 ) -> tuple[tuple[Value, ...], str]:
-    """The numbers from 1 to below ``top`` that are not there, and words for them; of a gap too long its ends.
+    """The numbers from 1 to below ``top`` that are missing, with words for them; of a very long gap only its ends.
 
-    ``marks`` gives the next number that each version is marked with, by the number of the version.
+    ``marks`` returns the next number with which each version is marked, by the version's number.
     """
     numbers: list[int] = []
     words: list[str] = []
@@ -97,7 +97,7 @@ def missing_below(
 
 
 def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: CheckContext) -> list[DamageDraft]:
-    """The numbers missing below ``top``, as the class that this layout has for them."""
+    """The missing numbers below ``top``, with the class that this layout uses for gaps."""
     if not ground.dense:
         return []
     marks: dict[int, list[int | None]] = {}
@@ -112,7 +112,7 @@ def gap(present: Iterable[int], top: int, around: Sequence[Fact], ground: CheckC
 
 
 def hashes(facts: Sequence[Fact]) -> list[DamageDraft]:
-    """H1: stored hashes that are not their content's."""
+    """H1: stored hashes that do not match their content."""
     wrong = [fact for fact in facts if fact.sealed]
     if not wrong:
         return []
@@ -122,7 +122,7 @@ def hashes(facts: Sequence[Fact]) -> list[DamageDraft]:
 
 
 def twice(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> Iterator[DamageDraft]:
-    """V1: several stored documents for one version; those of a wrong type are left to V3."""
+    """V1: several stored documents for one version; V3 reports those of a wrong type."""
     for several in by_place([pair for pair in placed if right_type(pair[1].v, ground.dated)]):
         if len(several) > 1:
             equal = len({fact.digest for fact in several}) == 1
@@ -134,7 +134,7 @@ def twice(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> Iterator[
 
 
 def by_place(placed: Sequence[tuple[int, Fact]]) -> Iterator[list[Fact]]:
-    """The facts of each place, in order."""
+    """The facts grouped by position, in order."""
     several: list[Fact] = []
     before: int | None = None
     for at, fact in placed:
@@ -148,7 +148,7 @@ def by_place(placed: Sequence[tuple[int, Fact]]) -> Iterator[list[Fact]]:
 
 
 def times(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
-    """M1: times that run backwards along the numbers, or versions that are dates along the order of writing."""
+    """M1: times that run backwards along the numbers, or date versions that contradict the order of writing."""
     wrong: list[Fact] = []
     words: list[str] = []
     if ground.dated:
@@ -174,7 +174,7 @@ def times(placed: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[Dama
 
 
 def _neighbours(placed: Sequence[tuple[int, Fact]]) -> Iterator[tuple[Fact, Fact]]:
-    """Pairs of versions written one after the other, as their ObjectIds tell; equal ones are always a pair."""
+    """Pairs of versions written one after the other, judged by ObjectIds; versions with equal numbers always pair."""
     for (a, before), (b, fact) in pairwise(placed):
         if a == b:
             yield before, fact
@@ -183,7 +183,7 @@ def _neighbours(placed: Sequence[tuple[int, Fact]]) -> Iterator[tuple[Fact, Fact
 
 
 def _written_before(a: Fact, b: Fact) -> bool:
-    """Whether ``a`` was certainly written before ``b``: by one maker's counter, else by more than clocks may differ."""
+    """Whether ``a`` was certainly written before ``b``: by one maker's counter, or by more than clocks may differ."""
     if not (a.made and b.made):
         return False
     if a.made[4:9] == b.made[4:9]:
@@ -195,14 +195,14 @@ def _written_before(a: Fact, b: Fact) -> bool:
 
 
 def listed(words: Sequence[str], most: int) -> str:
-    """Some words with commas; beyond ``most`` of them the number of the others."""
+    """Some words with commas; after ``most`` of them the number of the rest."""
     if len(words) <= most:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most:,} more"
 
 
 def newest(facts: Iterable[Fact]) -> dt.datetime | None:
-    """The time at which the latest of some was written; None where none tells."""
+    """The latest known time of writing; None if unknown."""
     return max((at for fact in facts if (at := fact.written) is not None), default=None)
 
 
@@ -213,9 +213,9 @@ def ground_of(
     gap: str = "V2",
     holds_current: bool = False,
 ) -> CheckContext:
-    """The facts about a collection that some of its versions tell: dates, numbers that are counted, or times.
+    """The properties of a collection, judged from some versions: dates, counted numbers, or times.
 
-    Its versions are dates where most of these are; without a majority the profile's numbering tells.
+    Its versions are dates if most of these are; without a majority the profile's numbering decides.
     """
     dates = sum(v.type == c.DATE for v in versions)
     numbers = [number for v in versions if (number := number_of(v)) is not None]

@@ -1,4 +1,4 @@
-"""Histories and documents that are one stored document each: ``embedded``, ``hashed`` and ``plain``."""
+"""Checks histories and documents that are one stored document each: ``embedded``, ``hashed`` and ``plain``."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class SingleDocuments(Struct):
     profile: CollectionProfile
     reader: FactReader
     judge: Callable[[bytes, Value, CheckContext, bool], list[DamageDraft]] | None = None
-    """The judge of documents that decode, told whether their bytes have no damage."""
-    shared: bool = False  # look for hashes that several documents have
+    """Judges documents that can be decoded; the flag says that their bytes are undamaged."""
+    shared: bool = False  # report hashes shared by several documents
     _orders: FieldOrders | None = None
 
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some documents, or of all of them."""
+        """The damage of some or all documents."""
         ground = self._ground(now)
         left: dict[str, int] = {}
         if ids is not None:
@@ -48,7 +48,7 @@ class SingleDocuments(Struct):
             if self.shared:
                 yield from self._sharing(ids)
         else:
-            plain = self.judge is None and not self.shared  # nothing is looked at but the bytes
+            plain = self.judge is None and not self.shared  # only bytes are checked
             with ExternalSort() as spool:
                 try:
                     for raw in all_of(reading, self.profile.ns, last=None if self.shared else reading.after):
@@ -66,7 +66,7 @@ class SingleDocuments(Struct):
 
     @property
     def ordered_by(self) -> str:
-        """The field in whose order a scan reads it; "" where all have to be compared with one another."""
+        """The field that orders a scan; "" if all documents must be compared with one another."""
         return "" if self.shared else "_id"
 
     def _ground(self, now: dt.datetime) -> CheckContext:

@@ -1,4 +1,4 @@
-"""The check of histories that another program writes: what is missing, what does not apply, what differs."""
+"""Checks histories that another program writes: missing rows, patches that do not apply, differences."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DIFFERS = "differs from its newest row"
 
 
 class Histories(Protocol):
-    """What the check reads."""
+    """What the check reads histories from."""
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions newest first."""
 
 
 class WrittenHistories(Struct):
-    """Looks at each document's history as it is shown; ``together`` gives documents with what reads each."""
+    """Checks each document's history as it is displayed; ``together`` returns documents, each with its reader."""
 
     profile: CollectionProfile
     together: Callable[[Iterable[Value]], Iterable[tuple[Value, Histories]]]
@@ -37,14 +37,12 @@ class WrittenHistories(Struct):
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """V2 for a row that is not there, D1 for a patch that does not apply, A2 for a document that its newest row is
-        not.
-        """
+        """V2 for a missing row, D1 for a patch that does not apply, A2 for a document unlike its newest row."""
         if ids is not None:
             for id, reader in self.together(ids):
                 yield from self._of(reader, id)
             return
-        read: deque[bytes] = deque()  # not looked at yet
+        read: deque[bytes] = deque()  # not checked yet
         ended: list[BrokenOff] = []
         for id, reader in self.together(self._each(reading, read, ended)):
             yield from self._of(reader, id)
@@ -54,7 +52,7 @@ class WrittenHistories(Struct):
             yield Unchecked(self.profile.ns, str(error))
 
     def _each(self, reading: OrderedReading, read: deque[bytes], ended: list[BrokenOff]) -> Iterator[Value]:
-        """The documents in the order of the reading, up to where it broke off."""
+        """The documents in reading order, up to where the reading broke off."""
         try:
             for raw in all_of(reading, self.profile.ns, last=reading.after):
                 if (id := c.get(raw, (self.profile.id,))) is not None:
@@ -88,7 +86,7 @@ class WrittenHistories(Struct):
 
     @staticmethod
     def _known(versions: Sequence[Version]) -> int:
-        """Where the states are that could be told: the unproven one next to them names the patch that is wrong."""
+        """The position of the last known state; the unproven one next to it shows the wrong patch."""
         return next((at for at, each in enumerate(versions) if each.content is not None and not each.current), 0)
 
     def _evidence(self, versions: Sequence[Version]) -> tuple[Evidence, ...]:

@@ -68,7 +68,7 @@ LIKE = 0.4  # the least share of values in rows that their documents still have
 LEAST = 3  # documents of which it must hold something, if neither name nor index suggests it
 BOTH = 0.8  # the least share of current versions that a shadow holds
 LIKELIEST = 3  # large collections to follow up, if neither name suggests one
-LIKELY = 8  # the same for all collections: if documents are numbered, every collection's rows seem to name them
+LIKELY = 8  # such collections of any size: if documents are numbered, every collection's rows seem to name them
 RESIDUES = 0.25  # the largest share of current versions that an archive may hold: left by dead or running edits
 
 

@@ -452,9 +452,9 @@ def _told(sample: Sample, target: _Target, why: str) -> Proposal:
 
 
 def streamed(sample: Sample, others: Sequence[Sample]) -> Proposal | None:
-    """``log`` where rows are the events of streams, numbered in each, or snapshots of such streams; None elsewhere.
+    """``log`` if rows are the numbered events of streams, or snapshots of such streams; else None.
 
-    What tells events from the states of documents: what happened is another thing from one row to the next.
+    Events differ from states of documents in that what happened changes from row to row.
     """
     if (streams := sample.once(_streams)) is not None:
         id, number = streams
@@ -478,7 +478,7 @@ def _stream_log(sample: Sample, id: str, number: str, said: str) -> Proposal:
 
 
 def _streams(sample: Sample) -> tuple[str, str] | None:
-    """The field that tells streams apart and the one that numbers their events; None where rows are no events."""
+    """The fields that identify streams and number their events; None if rows are not events."""
     happened = [_happened(d) for d in sample.documents]
     if sum(each is not None for each in happened) < MOST * len(happened) or not happened:
         return None
@@ -494,7 +494,7 @@ def _streams(sample: Sample) -> tuple[str, str] | None:
 
 
 def _happened(document: Document) -> Value | None:
-    """The word for what happened, in a row that has it beside what happened to it, or both in one field."""
+    """The word for what happened, if the row has it next to a payload or in one field with it; else None."""
     kinds = [
         value
         for name, value in document.fields.items()
@@ -512,7 +512,7 @@ def _happened(document: Document) -> Value | None:
 
 
 def _numbered(sample: Sample, id: str, number: str) -> list[list[int]]:
-    """The places in the sample of the rows of each stream that has several; none where two have one number."""
+    """The rows of each stream with several, as positions in the sample; empty if two rows share a number."""
     streams: dict[Value, dict[Value, int]] = {}
     for at, d in enumerate(sample.documents):
         stream, place = d.get(id), d.get(number)
@@ -526,13 +526,13 @@ def _numbered(sample: Sample, id: str, number: str) -> list[list[int]]:
 
 
 def _time(sample: Sample) -> str:
-    """The date that every row has and that is named as a time; "" where the rows' own ObjectIds tell it as well."""
+    """The date named as a time that every row has; "" if the rows' own ObjectIds tell it as well."""
     dates = [n for n, s in sample.shapes.items() if s.share(c.DATE) >= MOST and bare(n) in TIMES]
     return max(dates, key=lambda name: (len(set(sample.shapes[name].values)), name != "updatedAt"), default="")
 
 
 def picked(server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-    """The path that names documents of another collection best; what the rows record does not matter."""
+    """The path that best names documents of another collection, whatever the rows record."""
     db = sample.ns.partition(".")[0]
     samples = [take(server, f"{db}.{name}", share(len(others))) for name in others[:20]]
     target = next(iter(_targets(server, sample, samples)), None)

@@ -1,6 +1,6 @@
-"""The recognition of collections in which every version is a document: ``versions``, ``flagged`` and ``deltas``.
+"""Recognises collections in which every version is a document: ``versions``, ``flagged`` and ``deltas``.
 
-A flag on just the newest, and the share of the earlier fields in later versions, tell the three apart.
+A flag on the newest only, and the share of earlier fields in later versions, distinguish the three.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from model.values import canonical as c
 
 
 def own_documents(server: Port, sample: Sample) -> Proposal | None:
-    """``versions``, ``flagged`` or ``deltas`` with its fields; None where versions are no documents of their own.
+    """``versions``, ``flagged`` or ``deltas`` with its fields; None if versions are not documents of their own.
 
-    Where one document contradicts the field that looks like a version, ``plain`` with that contradiction.
+    If any document contradicts the likely version field, proposes ``plain`` and says what contradicts.
     """
     fit = best(server, sample)
     if fit is None or not fit.confidence:
@@ -43,13 +43,13 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
 
 
 def wanted(server: Port, sample: Sample, kind: VersionKind) -> Proposal | None:
-    """The fields for one of these layouts, by the best guess; None where there is no version or no id."""
+    """The best guess at the fields for one of these layouts; None if there is no version or no id."""
     fit = best(server, sample)
     return None if fit is None else _told(sample, fit, kind)
 
 
 def near_miss(sample: Sample) -> str:
-    """Why documents that look a little like versions are not taken for ones, one sentence; "" where none do."""
+    """Why documents with some likeness to versions are not taken for versions, one sentence; "" if there is none."""
     numbers = version_fields(sample)
     for index in sample.indexes if numbers else ():
         if index.unique and len(index.names) == 2 and index.names[1] in numbers and index.names[0] in sample.shapes:
@@ -63,7 +63,7 @@ def near_miss(sample: Sample) -> str:
 
 
 class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
-    """Two fields that fit as id and version, with what else their documents hold."""
+    """Two fields that fit as id and version, and what else their documents hold."""
 
     sample: Sample
     fit: Fit
@@ -79,14 +79,14 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def coverage(self) -> tuple[float, float]:
-        """The share of known fields in later versions, and the share of new values in these."""
+        """The share of known fields that later versions repeat, and the share of new values among these."""
         found, fit = self.stamps, self.fit
         kept = {"_id", fit.id, fit.version, self.flag, found.token, found.hash, found.at, found.author}
         return coverage(fit.sound, kept)
 
     @property
     def kind(self) -> VersionKind:
-        """Which of the three it is."""
+        """Which of the three layouts it is."""
         covered, changed = self.coverage
         if self.flag:
             return FLAGGED
@@ -95,7 +95,7 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def clear(self) -> bool:
-        """Whether later versions hold few fields, and of these new values."""
+        """Whether later versions hold few fields, most of them with new values."""
         covered, changed = self.coverage
         return covered <= 0.6 and changed >= 0.8
 
@@ -114,13 +114,13 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def unlike(self) -> str:
-        """What says that versions have little in common; "" where they do, or nothing tells."""
+        """A clause that versions have little in common; "" if they have, or if it is unknown."""
         little = self.coverage[0] >= 0.8 and self.fit.several and self.fit.alike < 0.3
         return f"little stays the same from one {self.fit.version} to the next" if little else ""
 
 
 class VersionKind(Struct, frozen=True):
-    """One way in which every version is a document, the layout of that, and what tells it from the others."""
+    """One of the three ways to store every version as a document, its layout, and its signs."""
 
     layout: str
     telling: tuple[Sign[LikelyVersions], ...]
@@ -165,7 +165,7 @@ STAMPED: tuple[Sign[LikelyVersions], ...] = (
 
 
 def _told(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Proposal:
-    """The proposal for two fields; with ``wanted`` a person says which of the three layouts it is."""
+    """The proposal for two fields; ``wanted`` is a person's choice among the three layouts."""
     it = LikelyVersions(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
     found, kind = it.stamps, wanted or it.kind
     fields: dict[str, Any] = {
@@ -192,7 +192,7 @@ def _free_flag(sample: Sample) -> str:
 
 
 def _all(sample: Sample, fit: Fit) -> list[Document]:
-    """The sampled documents that are versions at all."""
+    """The sampled documents that have both an id and a version."""
     return [d for d in sample.documents if d.get(fit.id) is not None and d.get(fit.version) is not None]
 
 
@@ -218,7 +218,7 @@ def flag_field(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[st
 
 
 def _agreed(chains: Sequence[SampledChain], name: str) -> float:
-    """The share of versions that a field marks as the newest where they are, and not where they are not."""
+    """The share of versions in which a field is true for the newest and false for others."""
     right = total = 0
     for each in chains:
         for place, document in zip(each.places, each.documents, strict=True):
@@ -228,14 +228,14 @@ def _agreed(chains: Sequence[SampledChain], name: str) -> float:
 
 
 def _marks_all(chains: Sequence[SampledChain], name: str) -> bool:
-    """Whether a field is yes or no throughout, and yes in the newest version of each of several documents."""
+    """Whether a field is always boolean, and true in the newest version of each of several documents."""
     values = [d.get(name) for each in chains for d in each.documents]
     boolean = all(value is None or value.type == c.BOOLEAN for value in values)
     return boolean and len(chains) >= 5 and all(is_flagged(each.documents[-1].get(name)) for each in chains)
 
 
 def removed_field(chains: Sequence[SampledChain]) -> str:
-    """The field of later versions that lists what they removed; "" where there is none."""
+    """The field of later versions that lists removed fields; "" if there is none."""
     for each in chains:
         for document in each.documents:
             for name, value in document.fields.items():

@@ -1,7 +1,7 @@
-"""Candidates for the key of version documents: pairs of fields for id and version, and how well each fits.
+"""Candidates for the key of version documents: pairs of fields for id and version, and how well they fit.
 
-The proof is a look-up of some ids: the documents that share one have different versions, which follow one another, were
-made in that order, and are mostly alike. Two fields that number the lines of an order pass only a part of this.
+The proof is a look-up of some ids: documents with one id must have different, consecutive versions, made in that
+order, and be mostly alike. Two fields that number the lines of an order pass only some of these tests.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 KEYS = (*ID_TYPES, c.OBJECT)
-GUESSES = 20  # fields of each role
-PAIRS = 6  # guesses that are followed up
+GUESSES = 20  # fields tried for each role
+PAIRS = 6  # guesses to follow up
 LOOK_UPS = 16  # ids whose versions are read for a guess
 SEEN = 10  # of these, ids whose rows in the sample look wrong
-LARGE = 50_000  # documents from which on a look-up without an index is made seldom
-FEW = 2  # long histories that are read there
-COUNTED = 20_000  # documents up to which all are grouped by id, else as many at random
+LARGE = 50_000  # with so many documents, few look-ups are made without an index
+FEW = 2  # long histories to read in such a collection
+COUNTED = 20_000  # up to so many documents all are grouped by id, else so many at random
 GROUPS = 2000
-AT_HAND = 2000  # documents of a collection that is read as a whole for guesses without an index
-AT_HAND_BYTES = 1 << 20  # that these may have
-SHOWN = 8  # ids met in a sample that have several versions, where an index and the names say that these are versions
-MOST_BEGIN = 0.6  # of all ids: fields that seldom change bring neighbours together, of which few begin with the first
+AT_HAND = 2000  # documents of a collection that is read completely to check guesses without an index
+AT_HAND_BYTES = 1 << 20  # their bytes at most
+SHOWN = 8  # sampled ids with several versions, if an index and the names suggest versions
+MOST_BEGIN = 0.6  # share of all ids; under fields that seldom change, few groups begin with version 1
 RARE, RARER, RAREST = (
     0.1,
     0.001,
     1e-6,
-)  # the chance that is taken: the less, the less names or likeness speak for versions
+)  # accepted probability of chance; smaller if names or likeness say less
 
 
 class Fit(Struct, frozen=True, eq=False, dict=True):
@@ -64,13 +64,13 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     id: str
     version: str
-    unique: bool  # an index keeps the pairs apart
+    unique: bool  # an index separates the pairs
     chains: tuple[SampledChain, ...]
-    beginning: float = 1.0  # the share of all ids whose rows begin with the first version
+    beginning: float = 1.0  # the share of all ids whose rows begin with version 1
 
     @property
     def hinted(self) -> bool:
-        """Whether the version is named like one."""
+        """Whether the version field is named like one."""
         return is_version_name(self.version)
 
     @cached_property
@@ -80,23 +80,23 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def sound(self) -> tuple[SampledChain, ...]:
-        """Those of several versions that begin with the first and lack none; all of them where there are none such."""
+        """Documents with a complete history; all with several versions if there are none."""
         good = (each for each in self.several if judgement(each, self.version).verdict is Verdict.GOOD)
         return tuple(each for each in good if each.places[0] <= 1) or self.several
 
     @cached_property
     def dated(self) -> bool:
-        """Whether versions are dates, or numbers that count the time since 1970."""
+        """Whether versions are dates, or numbers that count time since 1970."""
         return 2 * sum(is_timed(each, self.version) for each in self.chains) > len(self.chains)
 
     @cached_property
     def judged(self) -> Judged:
-        """The evidence against the version in the documents looked up."""
+        """The evidence from the order of versions in the documents looked up."""
         return judged(self.chains, self.id, self.version)
 
     @cached_property
     def dense(self) -> float:
-        """The share of the numbers between the lowest and the highest that are there."""
+        """The share of numbers between the lowest and the highest that exist."""
         shares = [
             (len(set(part)) - 1) / (part[-1] - part[0]) if len(set(part)) > 1 else 0.0
             for each in self.several
@@ -107,12 +107,12 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def alike(self) -> float:
-        """The share of a document that the version after it keeps; dates and ObjectIds do not count."""
+        """The share of a document that the next version keeps, ignoring dates and ObjectIds."""
         return self._alike([step for each in self.several for step in each.steps])
 
     @cached_property
     def kindred(self) -> bool:
-        """Whether two versions of one document are more alike than two documents are."""
+        """Whether two versions of one document are more alike than two documents."""
         firsts = [each.documents[0] for each in self.chains if each.documents]
         return len(firsts) > 1 and self.alike > self._alike(list(pairwise(firsts))) + 0.1
 
@@ -129,18 +129,18 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def partial(self) -> bool:
-        """Whether later versions leave out many known fields, and hold new values."""
+        """Whether later versions omit many known fields, and hold new values."""
         held, new = coverage(self.sound, {"_id", self.id, self.version})
         return held <= 0.8 and new >= 0.8
 
     @cached_property
     def clean(self) -> float:
-        """The share of the documents whose versions are all there, each once, from the lowest or from anywhere on."""
+        """The share of documents with all versions from their lowest one on, each once."""
         return self._share(lambda part: self.dated or len(part) == part[-1] - part[0] + 1)
 
     @cached_property
     def begun(self) -> float:
-        """The share of the documents with all versions, the first included."""
+        """The share of documents with all versions from the first on."""
         lowest = min((each.places[0] for each in self.several), default=0)
         return self._share(
             lambda part: self.dated or len(part) == part[-1] - part[0] + 1,
@@ -158,20 +158,20 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def made_in_order(self) -> tuple[float, int]:
-        """The share of steps at which time rises with the version, and the number of steps of which time is known."""
+        """The share of steps at which time rises with the version, and the number of steps with known time."""
         told = [with_time(each, self.version) for each in self.several]
         rises, falls = sum(rises for rises, _, _ in told), sum(falls for _, falls, _ in told)
         return (rises / (rises + falls) if rises + falls else 1.0), rises + falls
 
     @property
     def rises_surely(self) -> bool:
-        """Whether so many steps are in the order of time that numbers need not follow one another."""
+        """Whether time rises at so many steps that numbers need not be consecutive."""
         rising, steps = self.made_in_order
         return rising >= 0.95 and steps >= 8 and self.alike >= 0.4
 
     @property
     def complete_and_rising(self) -> bool:
-        """Whether histories lack nothing, or so little that time alone bears them out."""
+        """Whether histories are complete, or supported by time alone."""
         return self.rises_surely or (self.clean >= 0.9 and self.made_in_order[0] >= 0.95 and self.alike >= 0.4)
 
     @property
@@ -181,19 +181,19 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def chance(self) -> float:
-        """How likely numbers drawn by lot would be in the order of time in all of these documents."""
+        """The probability that random numbers are in the order of time in all these documents."""
         return prod(1 / factorial(len(each.places)) for each in self.several)
 
     @property
     def is_chance(self) -> bool:
-        """Whether numbers drawn by lot may follow one another like that: the more speaks for versions, the less."""
+        """Whether random numbers may explain the order; other evidence for versions makes that less likely."""
         if (self.hinted and is_id_name(self.id)) or (self.kindred and self.akin):
             return self.chance > RARE
         return self.chance > (RARER if self.kindred or self.akin else RAREST)
 
     @cached_property
     def repeated(self) -> float:
-        """The share of the documents with a version above the first that have several."""
+        """The share of documents with a version above the first that have several."""
         above = [each for each in self.chains if each.places and max(each.places) > 1]
         return sum(len(each.places) > 1 for each in above) / len(above) if above else 0.0
 
@@ -208,14 +208,14 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def grounds(self) -> Grounds:
-        """The evidence that these are versions of one thing, not parts of it."""
+        """The evidence that these are versions of one thing, not its parts."""
         if not self.several:
             return weighed(ALONE, self)
         return weighed(INDEXED if self.unique else UNINDEXED, self)
 
     @property
     def confidence(self) -> float:
-        """The confidence that its evidence gives; 0 where something speaks against it."""
+        """The confidence from its evidence; 0 if something rules it out."""
         return self.grounds.confidence
 
 
@@ -225,7 +225,7 @@ KEY: dict[tuple[bool, bool], float] = {
     (False, True): 0.6,
     (False, False): 0.65,
 }
-"""What an index on both fields weighs, and the version's name."""
+"""The weight of an index on both fields and of the version's name."""
 
 _TOLD: tuple[Sign[Fit], ...] = (
     Sign(
@@ -245,7 +245,7 @@ ALONE: tuple[Sign[Fit], ...] = (
         leaves=lambda fit: 0.6 if fit.hinted and fit.unique else RULED_OUT,
     ),
 )
-"""Where no id has several versions: only an index and a name can speak for them."""
+"""Signs if no id has several versions: only an index and a name can speak for them."""
 _ORDERED: tuple[Sign[Fit], ...] = (
     *_TOLD,
     Sign(
@@ -286,7 +286,7 @@ INDEXED: tuple[Sign[Fit], ...] = (
     ),
     Sign("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.7)),
 )
-"""Where an index keeps the pairs apart."""
+"""Signs if an index separates the pairs."""
 UNINDEXED: tuple[Sign[Fit], ...] = (
     *_ORDERED,
     Sign("completeness", "histories without gaps", weighs=lambda fit: 0.15 * fit.clean if fit.hinted else 0.0),
@@ -320,32 +320,32 @@ UNINDEXED: tuple[Sign[Fit], ...] = (
     ),
     Sign("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.5)),
 )
-"""Where none does: even numbers drawn by lot follow one another now and then."""
+"""Signs without an index: even random numbers are sometimes in order."""
 
 
 def is_version_name(name: str) -> bool:
-    """Whether a field is named as versions are; Mongoose's "__v" is a lock and keeps no history."""
+    """Whether a field is named like a version; Mongoose's "__v" is a lock and records no history."""
     return bare(name) in VERSIONS and not name.startswith("__")
 
 
 def is_id_name(name: str) -> bool:
-    """Whether a field is named as ids are."""
+    """Whether a field is named like an id."""
     return bare(name) in IDS or words(name)[-1:] in (("id",), ("key",), ("uuid",), ("no",))
 
 
 def names_a_part(name: str) -> bool:
-    """Whether a field's name is that of a part's number, or of a measure."""
+    """Whether a field is named like a part's number, or a measure."""
     last = words(name)[-1:]
     return bare(name) in PARTS or (last[0] if last else "") in PARTS
 
 
 def version_fields(sample: Sample) -> list[str]:
-    """Fields that may hold a version, the likeliest first."""
+    """Fields that may hold a version, likeliest first."""
     return list(islice(versions_in_turn(sample), GUESSES))
 
 
 def versions_in_turn(sample: Sample) -> Iterator[str]:
-    """Fields that may hold a version, the likeliest first; indexes are asked for where only these tell which it is."""
+    """Fields that may hold a version, likeliest first; indexes are read only if names do not decide."""
     named: list[str] = []
     others: list[str] = []
     for name, shape in sample.shapes.items():
@@ -357,7 +357,7 @@ def versions_in_turn(sample: Sample) -> Iterator[str]:
 
 
 def id_fields(sample: Sample, version: str) -> list[str]:
-    """Fields that may hold the id that a document's versions share, the likeliest first."""
+    """Fields that may hold the id shared by a document's versions, likeliest first."""
     unique = sample.unique_with(version)
     found: list[tuple[Any, ...]] = []
     for name, shape in sample.shapes.items():
@@ -370,7 +370,7 @@ def id_fields(sample: Sample, version: str) -> list[str]:
 
 
 def fits(server: Port, sample: Sample) -> Iterator[Fit]:
-    """The pairs of fields that may be id and version, looked into one by one."""
+    """The pairs of fields that may be id and version, examined one by one."""
     tried = 0
     for version in version_fields(sample):
         for id in id_fields(sample, version):
@@ -397,7 +397,7 @@ def _fit(server: Port, sample: Sample, id: str, version: str) -> Fit:
 
 
 def _at_hand(sample: Sample, server: Port) -> tuple[Port, Sample]:
-    """A collection of few small documents read as a whole, by which guesses without an index are followed up."""
+    """A collection of few small documents read completely, to check guesses without an index."""
     sizes = [len(each.raw) for each in sample.documents]
     most = min(AT_HAND, AT_HAND_BYTES * len(sizes) // (sum(sizes) or 1))
     if most < SAMPLED:
@@ -413,7 +413,7 @@ def _at_hand(sample: Sample, server: Port) -> tuple[Port, Sample]:
 
 
 def _shows_histories(sample: Sample, id: str, version: str) -> bool:
-    """Whether the version's name and numbers say that ids met in a sample have several, so that none are looked for."""
+    """Whether name and numbers show that sampled ids have several versions, so that no others are searched."""
     shape = sample.shapes[version]
     if not is_version_name(version) or shape.numbered < 1:
         return False
@@ -422,14 +422,14 @@ def _shows_histories(sample: Sample, id: str, version: str) -> bool:
 
 
 class _Groups(Struct, frozen=True):
-    """The ids that several documents share, the longest histories first, and the share of all that begin with 1."""
+    """The ids that several documents share, longest histories first, and the share of ids that begin with 1."""
 
     several: tuple[Value, ...] = ()
     beginning: float = 1.0
 
 
 def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
-    """The documents by id; of a large collection some at random, which tell nothing of where a history begins."""
+    """The documents grouped by id; of a large collection a random part, which cannot show where histories begin."""
     whole = (sample.count or COUNTED + 1) <= COUNTED
     some: list[Terms] = [] if whole else [{"$sample": {"size": COUNTED // 10}}]
     counted: Terms = {"_id": f"${id}", "n": {"$sum": 1}}
@@ -442,7 +442,7 @@ def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
         rows, told = grouped({**counted, "first": {"$min": f"${version}"}}), whole
     except OF_CIRCUMSTANCE:
         raise
-    except Refused:  # some servers count in groups and do nothing else there
+    except Refused:  # some servers cannot do anything but count in groups
         rows, told = grouped(counted), False
     found = []
     begun = 0
@@ -469,7 +469,7 @@ def _looked_up(
 
 
 def _promising(sample: Sample, id: str, version: str) -> bool:
-    """Whether the sample does not speak against a pair that no index bears out."""
+    """Whether the sample does not contradict a pair without an index."""
     several = [places for places in (each.places for each in _met(sample, id, version).values()) if len(places) > 1]
     documents = sum(map(len, several))
     if documents and sum(len(set(places)) for places in several) < 0.7 * documents:
@@ -490,7 +490,7 @@ def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
 
 
 def _worth_a_look(sample: Sample, id: str, version: str, most: int, several: Sequence[Value]) -> list[Value]:
-    """The most telling ids: those that look wrong, long histories and short ones, the highest versions."""
+    """The most informative ids: those that look wrong, long and short histories, the highest versions."""
     met = _met(sample, id, version)
     wrong = [v for v, each in met.items() if judgement(each, version).verdict is Verdict.AGAINST]
     high = sorted(met, key=lambda value: -max(met[value].places, default=0))
@@ -505,7 +505,7 @@ def _spread(values: Sequence[Value], most: int) -> Sequence[Value]:
 
 
 def best(server: Port, sample: Sample) -> Fit | None:
-    """The pair of fields that fits best, whether well or not."""
+    """The pair of fields that fits best, even if not well."""
     found: Fit | None = None
     for fit in fits(server, sample):
         if found is None or _is_better(fit, found, sample):
@@ -518,8 +518,8 @@ def best(server: Port, sample: Sample) -> Fit | None:
 def _is_better(fit: Fit, found: Fit, sample: Sample) -> bool:
     """Whether one pair fits better than another.
 
-    Versions are in order under every field that seldom changes: the id is that which brings most of them together, or
-    nearly so many without damage.
+    Versions are in order under every field that seldom changes, so the id is the field that groups most of them, or
+    nearly as many without damage.
     """
     ranks = [(each.confidence > 0, each.unique, each.hinted) for each in (fit, found)]
     if ranks[0] != ranks[1] or not fit.confidence:
@@ -531,7 +531,7 @@ def _is_better(fit: Fit, found: Fit, sample: Sample) -> bool:
 
 
 def coverage(chains: Sequence[SampledChain], own: Collection[str]) -> tuple[float, float]:
-    """The share of known fields in later versions, and the share of new values in these; 1 and 0 if unknown."""
+    """The share of known fields that later versions repeat, and of new values among these; 1 and 0 if unknown."""
     held = known = changed = 0
     for each in chains:
         state: dict[str, Value] = {}

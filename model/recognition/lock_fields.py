@@ -1,4 +1,4 @@
-"""Lock fields that other programs keep in the documents of a collection: by their own names, else by likeness.
+"""Lock fields of other programs in a collection's documents: known by their names, else by likeness.
 
 The names of mongoose, Spring Data, Beanie and Eve say how the field moves. Another field that looks like a lock is
 named, and a person states how it moves, as a wrong guess would let that program overwrite an edit. A false alarm costs
@@ -81,10 +81,10 @@ LOCK_NAMES = (
 def with_lock(
     profile: CollectionProfile, sample: Sample, taken: Collection[str], edited: bool
 ) -> tuple[CollectionProfile, str]:
-    """The profile with the lock field of another program, and a sentence on it; as it was where there is none.
+    """The profile with another program's lock field, and a sentence about it; unchanged if there is none.
 
-    ``taken`` are the fields that the layout uses itself. Only where documents are ``edited`` in place a field that
-    looks like a lock is asked for.
+    ``taken`` are the layout's own fields. A field that only looks like a lock is reported only if documents are
+    ``edited`` in place.
     """
     if profile.guard is not None:
         return profile, ""
@@ -181,7 +181,7 @@ def _is_tag(value: Value) -> bool:
 
 
 def _sealed(sample: Sample, profile: CollectionProfile, lock: LockField) -> bool:
-    """Whether a stored hash is that of a content with the lock field in it, which must not be moved alone then."""
+    """Whether a stored hash covers the lock field, which must not be moved without the hash then."""
     own = {"_id", profile.id, profile.version, profile.token, profile.at, profile.hash}
     for document in sample.documents[:12] if profile.hash and lock.field not in profile.hash_exclude else ():
         stored = document.get(profile.hash)

@@ -1,7 +1,7 @@
 """The fields beside a version's content: a write token, a hash, the time and the author of the change.
 
-They are found in documents whose order is known. A hash, where there is one, tells whether a time belongs to the
-content: a time that is named here is no part of the content that people edit and compare.
+They are found in documents whose order is known. A hash, if there is one, tells whether a time belongs to the
+content: a time named in the profile is not part of the content that people edit and compare.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NOTHING = Proof(None, (), 0, 0)
 
 
 class Stamps(Struct, frozen=True):
-    """Names of fields; "" where there is none, or where the default name is taken by something else."""
+    """Names of fields; "" if there is none, or if another field has the default name."""
 
     token: str = ""
     token_seen: bool = False
@@ -58,7 +58,7 @@ class Stamps(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The evidence, as a clause; "" where there is none."""
+        """The evidence, as a clause; "" if there is none."""
         seen = [f"{self.token} is a write token"] if self.token_seen else []
         if self.proof.recipe is not None:
             how = "" if self.proof.recipe == HashRecipe() else f" ({self.proof.recipe.said})"
@@ -72,7 +72,7 @@ class Stamps(Struct, frozen=True):
 
 
 def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
-    """The stamps of versions; ``own`` names the layout's other fields, ``chains`` tells the versions' order."""
+    """The stamps of versions; ``own`` names the layout's other fields, ``chains`` gives the versions' order."""
     everything = _once(chain(documents, *(each.documents for each in chains)))
     token = token_of(chains, everything, own)
     at = time_field(chains, everything, own, token)
@@ -86,7 +86,7 @@ def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: C
 
 
 def roles_of(name: str, proof: Proof) -> dict[str, Any]:
-    """The roles of a profile that say how the hash in a field is made; what is not proven is in doubt."""
+    """The roles of a profile for a field's hash; without proof they say that it is in doubt."""
     if proof.holds:
         return {"hash_recipe": proof.recipe, "hash_rivals": proof.rivals}
     return {"hash_doubt": doubt_of(name, proof)} if proof.of else {}
@@ -111,7 +111,7 @@ def _carries(document: Document) -> bool:
 
 
 def _names(documents: Sequence[Document], own: Collection[str], kinds: Collection[int], share: float) -> list[str]:
-    """Fields that at least this share of the documents has with one of these types."""
+    """Fields that at least this share of documents has with one of these types."""
     counts: dict[str, int] = {}
     for document in documents:
         for name, value in document.fields.items():
@@ -122,7 +122,7 @@ def _names(documents: Sequence[Document], own: Collection[str], kinds: Collectio
 
 
 def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> str:
-    """The ObjectId that every write renews and that names no other row; "" where there is none."""
+    """The ObjectId that every write renews and that names no other row; "" if there is none."""
     found: list[tuple[Any, ...]] = []
     rows = {id: d for d in documents if (id := d.get("_id")) is not None}
     for name in _names(documents, own, (c.OBJECT_ID,), CARRIED):
@@ -138,12 +138,12 @@ def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own:
 
 
 def names_rows(name: str, values: Iterable[Value], rows: Mapping[Value, Document]) -> bool:
-    """Whether a field names rows: it equals the ``_id`` of one that does not carry that value itself."""
+    """Whether a field refers to rows: it equals the ``_id`` of a row with another value in this field."""
     return any(v in rows and rows[v].get(name) != v for v in values)
 
 
 def time_field(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str], token: str) -> str:
-    """The date that says when a version was made: it rises with them, and its name or an ObjectId bears it out."""
+    """The date of a version's creation: it rises with versions, and its name or an ObjectId confirms it."""
     found: list[tuple[Any, ...]] = []
     for name in _names(documents, own, (c.DATE,), 0.9):
         steps = [(d.place(name), e.place(name)) for each in chains for d, e in each.steps]
@@ -158,7 +158,7 @@ def time_field(chains: Sequence[SampledChain], documents: Sequence[Document], ow
 
 
 def _beside_an_id(documents: Sequence[Document], name: str, token: str) -> bool:
-    """Whether it is the time at which the document's token, or its own ObjectId, was made."""
+    """Whether it equals the time in the document's token or ObjectId."""
     near = 0
     for document in documents:
         times = [time_of(document.get(id)) for id in (token, "_id") if id]
@@ -170,10 +170,10 @@ def _beside_an_id(documents: Sequence[Document], name: str, token: str) -> bool:
 def author_field(
     chains: Sequence[SampledChain] | None, documents: Sequence[Document], own: Collection[str], at: str
 ) -> str:
-    """The text that says who made a version, by its name; first the one that is named like the time.
+    """The text with a version's author, found by its name; first choice is a name like that of the time.
 
-    Names that the author of a book or the user of an account has as well are taken only where the text changes from
-    one version to the next; ``chains`` is None of rows that are nobody's versions.
+    Names that can also mean a book's author or an account's user count only if the text changes between versions.
+    ``chains`` is None for rows that are not versions.
     """
     stem = words(at)[:-1]
     found: list[tuple[Any, ...]] = []
@@ -185,7 +185,7 @@ def author_field(
 
 
 def _changes(chains: Sequence[SampledChain], name: str) -> bool:
-    """Whether a text differs between two versions next to each other, and not seldom."""
+    """Whether a text differs between neighbouring versions often enough."""
     steps = [(a.get(name), b.get(name)) for each in chains for a, b in each.steps]
     return 5 * sum(a != b for a, b in steps) >= len(steps) > 0
 
@@ -196,9 +196,9 @@ def _changes(chains: Sequence[SampledChain], name: str) -> bool:
 def hash_field(
     documents: Sequence[Document], own: Collection[str], about: Sequence[str]
 ) -> tuple[str, Proof, Collection[str]]:
-    """The field that holds the hash of the content, its proof, and which of the fields about a version it leaves out.
+    """The field with the content's hash, its proof, and which fields about the version the hash excludes.
 
-    A field of the default name that holds something else gives "".
+    "" for a field of the default name that holds something else.
     """
     others = [*own, *about]
     candidates = [n for n in _names(documents, others, (c.STRING, c.BINARY), 0.0) if _holds_hashes(documents, n)]
@@ -206,7 +206,7 @@ def hash_field(
         sealed = some(documents, name)
         for count in range(len(about), -1, -1):
             for beside in combinations(about, count):
-                most = sealed[: len(sealed) // 2 + 1]  # where none of these fits, less than half can
+                most = sealed[: len(sealed) // 2 + 1]  # if none of these fits, fewer than half of all can
                 if not proven(most, name, [*own, *beside, name]).fits:
                     continue
                 proof = proven(sealed, name, [*own, *beside, name])
@@ -223,7 +223,7 @@ def _holds_hashes(documents: Sequence[Document], name: str) -> bool:
 
 
 def some(documents: Iterable[Document], name: str) -> list[Document]:
-    """A few documents with a hash, not too many bytes of them."""
+    """A few documents with a hash, limited in bytes."""
     found, left = [], CHECKED_BYTES
     for document in documents:
         if is_hash(document.get(name)) and left > 0:
@@ -237,13 +237,13 @@ def some(documents: Iterable[Document], name: str) -> list[Document]:
 def proven(
     documents: Sequence[Document], name: str, without: Collection[str], exclude: Sequence[str] = (), ids: bool = False
 ) -> Proof:
-    """The recipe by which the field is the hash of what is left without some fields; ``ids``: it may cover ``_id``."""
+    """The recipe by which a field is the hash of the remaining content; ``ids``: the hash may cover ``_id``."""
     profile = CollectionProfile("", hash=name, hash_exclude=tuple(exclude))
     return prove([sealed(document, name, without, ids) for document in documents], profile)
 
 
 def reordered(documents: Sequence[Document], name: str) -> Proof:
-    """The proof of a hash over the fields in any other order; only few documents, and small ones, are tried."""
+    """The proof of a hash over the fields in another order; only few and small documents are tried."""
     seals = [sealed(document, name, {"_id", name}) for document in documents[:REORDERED]]
     shape = shape_of(seals[0].stored) if seals else None
     profile = CollectionProfile("", hash=name, hash_recipe=shape)

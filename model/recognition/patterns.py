@@ -1,7 +1,7 @@
-"""The recognition of the three patterns beside the layouts: ``sequence``, ``pending`` and ``processed``.
+"""Recognises the three patterns: ``sequence``, ``pending`` and ``processed``.
 
-Arrays of ObjectIds and of strings are common and mostly something else, so each of these needs a name that says so, or
-two arrays between which tokens move.
+Arrays of ObjectIds or strings are common and mostly mean something else. So each pattern needs a telling name, or two
+arrays between which tokens move.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS
 
-FEW = 2000  # counters of a database
-DEEPEST = 2  # sub-documents above the parts of a two-step counter
+FEW = 2000  # counters in a database
+DEEPEST = 2  # levels of sub-documents around the parts of a two-step counter
 _DAY = re.compile(r"\d{4}-(\d\d|W\d\d)(-\d\d)?([T ].*)?\Z|\d{8}\Z", re.ASCII)
 
 
 class Pattern(Struct, frozen=True):
-    """The declaration of a pattern, like a layout's; its collections are browsed as plain."""
+    """A pattern, declared like a layout; its collections are browsed as plain."""
 
     name: str
-    about: str  # in a few words, for people
+    about: str  # a few words for people
     roles: tuple[str, ...]  # keys of a profile
-    judge: Callable[[Sample, bool], Proposal | None]  # with True: a person has picked it
-    lacks: str  # a sentence on the sign that is missing where a collection cannot be read so
+    judge: Callable[[Sample, bool], Proposal | None]  # True: a person has picked it
+    lacks: str  # the missing sign if a collection cannot be read like this, one sentence
     counts: Counting
-    further_keys: frozenset[str]  # keys of a profile that it takes beside its roles
+    further_keys: frozenset[str]  # further keys of a profile, besides its roles
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     where: ClassVar[str] = ""
@@ -69,11 +69,11 @@ class Pattern(Struct, frozen=True):
     read_only: ClassVar[str] = ""
 
     def proposed(self, server: Port, sample: Sample) -> Proposal | None:
-        """The proposal of this pattern for a collection taken by itself; None where nothing speaks for it."""
+        """The proposal of this pattern for a single collection; None if nothing suggests it."""
         return self.judge(sample, False)
 
     def picked(self, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
-        """The fields to use where a person picks this pattern; None where they cannot be told."""
+        """The fields to use if a person picks this pattern; None if they cannot be found."""
         return self.judge(sample, True)
 
 
@@ -100,30 +100,30 @@ class Numbered(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def holds_more(self) -> bool:
-        """Whether documents hold more than one number, or much beside it."""
+        """Whether documents hold several numbers, or many other fields."""
         return len(self.numbers) != 1 or len(self.sample.shapes.keys() - {"_id"}) > 3
 
     @property
     def named(self) -> bool:
-        """Whether the collection is named as one of counters."""
+        """Whether the collection is named like one of counters."""
         name = self.sample.name
         return not NAMED_COUNTERS.isdisjoint(words(name)) or bare(name) in NAMED_COUNTERS
 
     @cached_property
     def counter(self) -> str:
-        """The number; "" where none may be it."""
+        """The counter's field; "" if there is none."""
         hints = LAST_BESIDE if self.named or self.wanted else LAST
         counter = next((name for name in self.numbers if bare(name) in hints), "")
         return counter or (self.numbers[0] if (self.wanted or self.named) and self.numbers else "")
 
     @property
     def known(self) -> bool:
-        """Whether the number is named as the last one handed out."""
+        """Whether the field is named as the last number handed out."""
         return bare(self.counter) in LAST
 
     @property
     def found(self) -> str:
-        """What documents hold, as a clause."""
+        """What the documents hold, as a clause."""
         total = len(self.sample.documents)
         share, have = of(total, total, "document").capitalize(), "have" if total > 1 else "has"
         said = f"{share} sampled {have} a name as _id and one whole number, {self.counter}"
@@ -149,7 +149,7 @@ SEQUENCE: tuple[Sign[Numbered], ...] = (
     Sign("collection's name", "names of counters", weighs=where(lambda it: it.named, 0.1)),
     Sign("number's name", "names of last numbers", weighs=where(lambda it: it.named and it.known, 0.1)),
 )
-"""What speaks for numbers that are handed out, and against it."""
+"""Signs for and against numbers that are handed out."""
 
 
 def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
@@ -162,7 +162,7 @@ def sequence(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 def _counts_events(sample: Sample, counter: str) -> bool:
-    """Whether the numbers count events, and are not handed out: by day, or with tokens that wait."""
+    """Whether the numbers count events instead of being handed out: by day, or with waiting tokens."""
     if any(waiting_list(document.raw) for document in sample.documents):
         return True
     days = sum(bool(_DAY.match(str(v.python()))) for v in sample.shapes["_id"].values if v.type == c.STRING)
@@ -173,45 +173,45 @@ def _counts_events(sample: Sample, counter: str) -> bool:
 
 
 class TwoStep(Struct, frozen=True, eq=False, dict=True):
-    """A list in which tokens may wait to be counted, with what stands beside it."""
+    """A list in which tokens may wait to be counted, and the fields around it."""
 
     sample: Sample
     wanted: bool  # a person says that they do
     waiting: Shape
-    applied: Shape | None  # the list of those that were counted
+    applied: Shape | None  # the list of counted tokens
     counters: Sequence[str]
 
     @property
     def counter(self) -> str:
-        """The number that is counted; "" where there is none."""
+        """The number that counts; "" if there is none."""
         return self.counters[0] if self.counters else ""
 
     @property
     def is_amount(self) -> bool:
-        """Whether the number is named as an amount, and nothing keeps what was counted."""
+        """Whether the number is named as an amount, and there is no list of counted tokens."""
         return self.applied is None and bare(_last(self.counter)) in AMOUNTS
 
     @cached_property
     def items(self) -> list[Value]:
-        """What is in the lists."""
+        """The entries of both lists."""
         both = (self.waiting, *([self.applied] if self.applied else []))
         return [item for shape in both for value in shape.values for item in _items(value)]
 
     @cached_property
     def holds_tokens(self) -> bool:
-        """Whether some of that are tokens."""
+        """Whether some entries are tokens."""
         return any(map(_is_token, self.items))
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether lists are without tokens, in documents that are more than a name, a number and lists."""
+        """Whether no list holds a token, in documents that are more than a name, a number and lists."""
         if self.holds_tokens or (self.applied is not None and not self.items):
             return False
         return not _nothing_else(self.sample, [self.waiting.name, self.counter, *self.done])
 
     @property
     def done(self) -> list[str]:
-        """The name of the list of those that were counted, where there is one."""
+        """The name of the list of counted tokens, if there is one."""
         return [self.applied.name] if self.applied else []
 
     @property
@@ -252,11 +252,11 @@ PENDING_TOKENS: tuple[Sign[TwoStep], ...] = (
         leaves=unless(lambda it: not _moves(it.sample.documents, it.waiting.name, "".join(it.done))),
     ),
 )
-"""What speaks for tokens that wait to be counted, and against it."""
+"""Signs for and against tokens that wait to be counted."""
 
 
 def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
-    """Arrays of tokens that wait to be counted, and a number that they are counted into."""
+    """Arrays of tokens that wait to be counted, and the number that counts them."""
     shapes = _with_inner(sample)
     waiting, applied = _waiting_lists(shapes, wanted)
     if not waiting:
@@ -278,16 +278,16 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 def _waiting_lists(shapes: Sequence[Shape], wanted: bool) -> tuple[list[Shape], list[Shape]]:
-    """The lists in which tokens may wait, and those in which they may stay once they are counted."""
+    """The lists in which tokens may wait, and those in which counted ones may stay."""
     lists = [s for s in shapes if s.types[c.ARRAY] and _holds(s, _is_token_or_key)]
     arrays = [s for s in lists if _holds(s, _is_token)]
-    # A nightly cleanup takes the list away from every day but the last, so a list with such a name need not be common.
+    # A nightly cleanup may remove the list from every day but the last, so a list with a telling name may be rare.
     waiting = [s for s in arrays if _waits(s.name)]
-    if waiting:  # an event may be counted by a key of its own, such as an order's number
+    if waiting:  # an event may be counted by its own key, such as an order number
         return waiting, [s for s in lists if _stays(s.name)]
     applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and _stays(s.name)]
     others = [s for s in arrays if s not in applied]
-    if applied:  # tokens wait for moments, and those that were counted stay
+    if applied:  # tokens wait only briefly, but counted ones stay
         waiting = list(filter(_is_mostly_empty, others))
     return waiting or (others if wanted else []), applied
 
@@ -297,7 +297,7 @@ def _is_mostly_empty(shape: Shape) -> bool:
 
 
 def _calm(sample: Sample, counters: Sequence[str]) -> Proposal | None:
-    """Counters that a person names as such while no token waits anywhere."""
+    """Counters that a person has picked, while no token is waiting."""
     if not counters:
         return None
     profile = CollectionProfile(sample.ns, "pending", counter=counters[0])
@@ -305,7 +305,7 @@ def _calm(sample: Sample, counters: Sequence[str]) -> Proposal | None:
 
 
 def tokens_in(sample: Sample, profile: CollectionProfile) -> list[Value]:
-    """The tokens that a sample holds if its documents are two-step counters."""
+    """The tokens in a sample, if its documents are two-step counters."""
     lists = [
         c.get(d.raw, tuple(path.split("."))) for d in sample.documents for path in (profile.pending, profile.applied)
     ]
@@ -313,7 +313,7 @@ def tokens_in(sample: Sample, profile: CollectionProfile) -> list[Value]:
 
 
 def waiting_list(raw: bytes) -> str:
-    """The list in which a stored document keeps tokens that wait to be counted, by its name; "" where it has none."""
+    """The name of the list in which a stored document keeps waiting tokens; "" if it has none."""
     for name, value in Document(raw).fields.items():
         inner = [(f"{name}.{each}", v) for each, v in _fields(value)] if value.type == c.OBJECT else []
         for path, each in ((name, value), *inner):
@@ -339,7 +339,7 @@ def _parent(path: str) -> str:
 
 
 def _with_inner(sample: Sample) -> list[Shape]:
-    """The fields at the top, and those of sub-documents whose names say that they are part of a two-step counter."""
+    """The top-level fields, and those of sub-documents named like parts of a two-step counter."""
     inner: dict[str, list[Value]] = {}
 
     def look(path: str, value: Value, depth: int) -> None:
@@ -360,7 +360,7 @@ def _with_inner(sample: Sample) -> list[Shape]:
 
 
 def _nothing_else(sample: Sample, paths: Sequence[str]) -> bool:
-    """Whether documents are a name, a number and a list alone; then even lists that are all empty tell enough."""
+    """Whether documents consist of a name, a number and a list; then even empty lists are evidence enough."""
     return set(sample.shapes) <= {"_id", *(path.partition(".")[0] for path in paths)}
 
 
@@ -395,7 +395,7 @@ def _items(value: Value) -> list[Value]:
 
 
 def _holds(shape: Shape, fits: Callable[[Value], bool]) -> bool:
-    """Whether all elements of the arrays are of one sort; empty arrays are of any."""
+    """Whether the arrays' elements are of one sort; empty arrays match any."""
     items = [item for value in shape.values for item in _items(value)]
     return sum(map(fits, items)) >= 0.9 * len(items)
 
@@ -405,7 +405,7 @@ def _empty(shape: Shape) -> float:
 
 
 def _moves(documents: Sequence[Document], pending: str, applied: str) -> bool:
-    """Whether the tokens are each their own: one that stands in several documents refers to something."""
+    """Whether each token is in one document only: otherwise it is a reference."""
     seen: list[Value] = []
     for document in documents:
         both = [c.get(document.raw, tuple(path.split("."))) for path in (pending, applied) if path]
@@ -414,9 +414,9 @@ def _moves(documents: Sequence[Document], pending: str, applied: str) -> bool:
 
 
 def _counters(shapes: Sequence[Shape], beside: str) -> list[str]:
-    """The numbers that may be the one that is counted: those named best, the ones beside the list before others."""
+    """The fields that may be the counter: best names first, those next to the list before others."""
     numbers = [s for s in shapes if s.name != "_id" and s.share(*NUMBERS) >= 0.3]
-    if not numbers:  # a day whose first event never came to its end has no number yet
+    if not numbers:  # a day whose first event was never completed has no number yet
         numbers = [s for s in shapes if s.types.keys() & set(NUMBERS) and bare(_last(s.name)) in COUNTS]
     ranked: dict[tuple[bool, int], list[str]] = {}
     for shape in numbers:
@@ -430,7 +430,7 @@ def _counters(shapes: Sequence[Shape], beside: str) -> list[str]:
 
 
 class DealtWith(Struct, frozen=True, eq=False, dict=True):
-    """A list that may say what was dealt with, beside numbers."""
+    """A list that may record what was processed, and the numbers beside it."""
 
     sample: Sample
     wanted: bool  # a person says that it does
@@ -476,11 +476,11 @@ PROCESSED_ENTRIES: tuple[Sign[DealtWith], ...] = (
         says=lambda it: it.found,
     ),
 )
-"""What speaks for a list of entries dealt with already, and against it."""
+"""Signs for and against a list of processed entries."""
 
 
 def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
-    """``processed``: a list of entries dealt with already, beside totals."""
+    """``processed``: a list of processed entries, beside totals."""
     lists = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.5 and _holds(s, _is_key)]
     named = [s for s in lists if bare(s.name) in PROCESSED] or (lists if wanted else [])
     if not named:
@@ -493,7 +493,7 @@ def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 
 def _key_field(sample: Sample) -> str:
-    """The field that a document is found by: ``_id``, unless that was made up and another one is a key."""
+    """The field that identifies a document: ``_id``, unless it is generated and another field is a key."""
     id = sample.shapes.get("_id")
     if id is None or id.share(c.OBJECT_ID) < 0.8:
         return "_id"
@@ -539,4 +539,4 @@ PATTERNS: dict[str, Pattern] = {
         ),
     )
 }
-"""Asked for in this order."""
+"""The patterns, in the order in which they are tried."""

@@ -1,7 +1,7 @@
-"""The ground of recognition: bounded samples of raw documents, indexes, and the shape of each field in a sample.
+"""The basis of recognition: bounded samples of raw documents, indexes, and the shape of each field in a sample.
 
-Nothing here loads a collection. A sample is at most :data:`SAMPLED` documents and about :data:`SAMPLE_BYTES`; values
-are cut out of the bytes and decoded only where a number or a time is wanted. Documents that do not decode are counted
+No collection is ever loaded. A sample has at most :data:`SAMPLED` documents and about :data:`SAMPLE_BYTES`; values
+are cut from the bytes and decoded only if a number or time is needed. Documents that cannot be decoded are counted
 and left out.
 """
 
@@ -31,24 +31,24 @@ from model.values.canonical import Value
 T = TypeVar("T")
 
 SAMPLED = 60
-WHOLE = 200  # documents of a collection that is read as a whole, so that nothing is asked of it again
-WHOLE_BYTES = 256 << 10  # that these may have
-FEW = 3  # of each part, where the first is large
+WHOLE = 200  # a collection with so few documents is read completely, and never queried again
+WHOLE_BYTES = 256 << 10  # their bytes at most
+FEW = 3  # of each part, if the first document is large
 SAMPLE_BYTES = 4 << 20
-CHAIN_LENGTH = 60  # the newest versions read of one document
-TOGETHER = 400  # versions that are read in one query for several documents
-PART = 20  # of a longer one: its oldest, and as many from the middle on
+CHAIN_LENGTH = 60  # the newest versions of one document to read
+TOGETHER = 400  # versions read in one query for several documents
+PART = 20  # of longer histories: the oldest, and as many from the middle on
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
-JOINED = 180  # pipelines in one command: it has at most 1000 stages
+JOINED = 180  # pipelines in one command, which may have at most 1000 stages
 AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
-WITHIN_MS = 1500  # for one look-up; one without an index may take as long as the collection is large
+WITHIN_MS = 1500  # for one look-up; without an index it may scan the whole collection
 
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
 
 
 class Document(Struct, frozen=True, eq=False, dict=True):
-    """A stored document, and its fields at the top by name; the first of duplicate names counts."""
+    """A stored document, and its top-level fields by name; the first of duplicate names counts."""
 
     raw: bytes
 
@@ -65,7 +65,7 @@ class Document(Struct, frozen=True, eq=False, dict=True):
         return self.fields.get(name)
 
     def place(self, name: str) -> int | None:
-        """The place that a field gives the document in the order of versions."""
+        """The position that a field gives the document among versions."""
         return place_of(self.fields.get(name))
 
 
@@ -82,18 +82,18 @@ class SampledChain(Struct, frozen=True, eq=False, dict=True):
 
     documents: tuple[Document, ...]
     places: tuple[int, ...]
-    newest: bool = True  # the last one is the newest there is
-    unplaced: int = 0  # further documents with that id whose version is none
-    holes: frozenset[int] = frozenset()  # positions in front of which documents were not read
+    newest: bool = True  # the last one is the newest of all
+    unplaced: int = 0  # further documents with that id but without a valid version
+    holes: frozenset[int] = frozenset()  # positions before which documents were not read
 
     @property
     def steps(self) -> Iterator[tuple[Document, Document]]:
-        """Each version with the one after it, where nothing between them was left out."""
+        """Each version with its successor, if nothing between them was left out."""
         return (pair for at, pair in enumerate(pairwise(self.documents), 1) if at not in self.holes)
 
     @cached_property
     def stretches(self) -> tuple[tuple[int, ...], ...]:
-        """The places, split where documents were not read."""
+        """The positions, split where documents were not read."""
         found: list[list[int]] = [[]]
         for at, place in enumerate(self.places):
             if at in self.holes:
@@ -102,7 +102,7 @@ class SampledChain(Struct, frozen=True, eq=False, dict=True):
         return tuple(map(tuple, found))
 
     def below(self, place: int) -> SampledChain:
-        """The chain without the versions from a place on."""
+        """The chain without the versions from ``place`` on."""
         count = sum(each < place for each in self.places)
         holes = frozenset(hole for hole in self.holes if hole < count)
         return replace(self, documents=self.documents[:count], places=self.places[:count], holes=holes)
@@ -117,21 +117,21 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
     unreadable: int
     ask_indexes: Callable[[], tuple[SampledIndex, ...]]
     whole: tuple[bytes, ...] | None = None
-    """All documents of a small collection as stored; None where not all were read."""
+    """All documents of a small collection as stored; None if not all were read."""
 
     @cached_property
     def count(self) -> int | None:
-        """The number of documents in the collection, asked for where it is first needed; None where it takes long."""
+        """The number of documents in the collection, counted on first use; None if that takes too long."""
         return self.ask_count()
 
     @cached_property
     def indexes(self) -> tuple[SampledIndex, ...]:
-        """The indexes, asked for when they are first needed: most collections are told without them."""
+        """The indexes, read on first use: most collections are recognised without them."""
         return self.ask_indexes()
 
     @cached_property
     def usual(self) -> frozenset[str]:
-        """The names that most documents have, without those that begin with an underscore."""
+        """The names that most documents have, except those with a leading underscore."""
         return usual_names(self.documents)
 
     @property
@@ -144,14 +144,14 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     def once(self, tell: Callable[..., T], *more: Any) -> T:
-        """The answer of a function about this sample, which is asked once however many others it is held against."""
+        """A function's result for this sample, computed once for all comparisons with other samples."""
         if (tell, more) not in self._told:
             self._told[tell, more] = tell(self, *more)
         return cast(T, self._told[tell, more])
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
-        """Each field of the sampled documents that can play a role, in the order met."""
+        """Each field of the sampled documents that can play a role, in order of appearance."""
         values: dict[str, list[Value]] = defaultdict(list)
         for document in self.documents:
             for name, value in document.fields.items():
@@ -169,7 +169,7 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         return name == "_id" or any(index.names[0] == name for index in self.indexes)
 
     def is_unique(self, name: str) -> bool:
-        """Whether an index keeps this field's values apart."""
+        """Whether an index makes this field unique."""
         return name == "_id" or any(index.unique and index.names == (name,) for index in self.indexes)
 
 
@@ -182,40 +182,40 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def types(self) -> Counter[int]:
-        """How often each BSON type was met."""
+        """How often each BSON type occurred."""
         return Counter(value.type for value in self.values)
 
     @cached_property
     def distinct(self) -> int:
-        """How many different values were met."""
+        """How many different values occurred."""
         return len(set(self.values))
 
     def share(self, *types: int) -> float:
-        """The share of the sampled documents in which the field is there, with one of these types."""
+        """The share of sampled documents that have the field with one of these types."""
         if not self.total:
             return 0.0
         return (sum(self.types[kind] for kind in types) if types else len(self.values)) / self.total
 
     @cached_property
     def numbered(self) -> float:
-        """The share of the sampled documents in which it is a whole number, not below 0."""
+        """The share of sampled documents in which it is a whole number from 0."""
         fits = sum(1 for v in self.values if v.type in WHOLE_NUMBERS and (place_of(v) or 0) >= 0)
         return fits / self.total if self.total else 0.0
 
     @cached_property
     def sealing(self) -> float:
-        """The share of the sampled documents in which it looks like a hash."""
+        """The share of sampled documents in which it looks like a hash."""
         return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
 
 
 def usual_names(documents: Sequence[Document]) -> frozenset[str]:
-    """The names that most of these documents have, without those that begin with an underscore."""
+    """The names that most of these documents have, except those with a leading underscore."""
     counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
     return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
 
 
 def is_hash(value: Value | None) -> bool:
-    """Whether a value has the type and the length of a hash that a recipe makes."""
+    """Whether a value has the type and length of a hash."""
     return shape_of(value) is not None
 
 
@@ -225,19 +225,19 @@ KEPT_BYTES = 128 << 20  # of all samples of a database together
 
 
 def share(collections: int) -> int:
-    """The bytes for the sample of one of so many collections."""
+    """The bytes available for one sample among so many collections."""
     return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
 
 
 class Beginning(Struct, frozen=True):
-    """The first documents of a collection by ``_id``, and whether these are all."""
+    """The first documents of a collection by ``_id``, and whether there are no others."""
 
     rows: tuple[bytes, ...]
     whole: bool
 
 
 def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
-    """The first documents, all of a small collection, in one command; raises the errors of :meth:`.Port.find`."""
+    """The first documents (all, of a small collection) in one command; raises the errors of :meth:`.Port.find`."""
     found: list[bytes] = []
     left = most // 2
     for raw in server.find(ns, sort={"_id": 1}, limit=WHOLE + 1, max_ms=WITHIN_MS, batch=WHOLE + 1):
@@ -249,10 +249,10 @@ def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
 
 
 def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iterator[tuple[int, bytes]]:
-    """The rows of pipelines over collections of one database, each with the number of its pipeline, in that order.
+    """The rows of pipelines over collections of one database, each with its pipeline's number, in order.
 
-    They are read in one command, or a few where there are very many. Raises the errors of :meth:`.Port.aggregate`, as
-    of a server that joins no collections.
+    Reads them in one command, or a few if there are very many. Raises the errors of :meth:`.Port.aggregate`, for
+    example if a server cannot join collections.
     """
     for start in range(0, len(parts), JOINED):
         told: list[tuple[str, list[Terms]]] = [
@@ -273,15 +273,15 @@ def take(
     begun: Beginning | None = None,
     further: Sequence[bytes] | None = None,
 ) -> Sample:
-    """A sample of a collection: the first and the last documents by ``_id``, and some from between where it is large.
+    """A sample of a collection: the first and last documents by ``_id``, and some between them if it is large.
 
-    All of a few; about ``most`` bytes. A small collection takes one or two commands. Raises ``Unreachable`` and
-    ``NotAllowed``; a query that the server cannot answer is left out. ``begun`` is what was read of it already, and
-    ``further`` the last documents and some from between of a large one.
+    Few documents are sampled completely, up to about ``most`` bytes. A small collection takes one or two commands.
+    Raises ``Unreachable`` and ``NotAllowed``; other failed queries are skipped. ``begun`` is what was already read,
+    ``further`` the last documents and some between of a large one.
     """
     kept = _Taken(server, ns)
     first, whole = (list(begun.rows), begun.whole) if begun is not None else _first(server, ns, most)
-    # Each part has bytes of its own: one large document among the first leaves room for the last ones.
+    # Each part has its own bytes, so that a large document at the start leaves room for the last ones.
     third = SAMPLED // 3
     if whole:
         kept.add(_across(first, third), most)
@@ -304,7 +304,7 @@ def take(
 
 
 class _Taken:
-    """The documents that were taken from a collection so far, each once."""
+    """The documents taken from a collection so far, each once."""
 
     def __init__(self, server: Port, ns: str) -> None:
         self._server, self._ns = server, ns
@@ -312,7 +312,7 @@ class _Taken:
         self.count = cache(self._counted)
 
     def add(self, rows: Iterable[bytes], budget: int) -> bool:
-        """Add rows up to so many bytes, and tell whether these were all."""
+        """Add rows up to so many bytes; returns whether these were all."""
         with contextlib.suppress(_Passed):
             for raw in _within(iter(rows)):
                 self.found.setdefault(_key(raw), raw)
@@ -322,7 +322,7 @@ class _Taken:
         return True
 
     def sample(self, count: Callable[[], int | None], whole: Sequence[bytes] | None = None) -> Sample:
-        """The sample of all that was added; ``whole`` is the collection, where all of it was read."""
+        """The sample of everything added; ``whole`` is the complete collection, if it was read."""
         documents = [document for raw in self.found.values() if (document := read(raw)) is not None]
         held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
         ask = cache(partial(_indexes, self._server, self._ns))
@@ -339,7 +339,7 @@ def _by_id(server: Port, ns: str, way: int, limit: int) -> Iterator[bytes]:
 
 
 def _first(server: Port, ns: str, most: int) -> tuple[list[bytes], bool]:
-    """The first documents, and whether these are all; how large they are is told before many are asked for."""
+    """The first documents, and whether there are no others; two are read first to learn how large they are."""
     first, whole = _read(_by_id(server, ns, 1, 2), 2, most // 3)
     if whole or (first and len(first[0]) > most // 3):
         return first, whole
@@ -348,7 +348,7 @@ def _first(server: Port, ns: str, most: int) -> tuple[list[bytes], bool]:
 
 
 def _across(rows: Sequence[bytes], third: int) -> Sequence[bytes]:
-    """The first and the last rows of a collection, and as many evenly from between; all of few."""
+    """The first and last rows, and as many evenly from between; all rows if there are few."""
     between = range(third, len(rows) - third)
     if len(between) <= third:
         return rows
@@ -356,7 +356,7 @@ def _across(rows: Sequence[bytes], third: int) -> Sequence[bytes]:
 
 
 def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
-    """Rows up to so many bytes, and whether these are all: fewer than were asked for."""
+    """Rows up to so many bytes, and whether there are no others."""
     found: list[bytes] = []
     with contextlib.suppress(_Passed):
         for raw in _within(rows):
@@ -388,7 +388,7 @@ def _key(raw: bytes) -> bytes:
 
 
 class _Passed(Exception):
-    """A query that the server could not answer is passed over."""
+    """Raised for a query that the server cannot answer, to skip it."""
 
 
 def _within(rows: Iterator[bytes]) -> Iterator[bytes]:
@@ -401,7 +401,7 @@ def _within(rows: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def gently(ask: Callable[[], T], otherwise: T) -> T:
-    """The answer, or ``otherwise`` where the server cannot give it; having no connection or no right still raises."""
+    """The answer, or ``otherwise`` if the server has none; lost connections and missing rights still raise."""
     try:
         return ask()
     except (Unreachable, NotAllowed):
@@ -411,7 +411,7 @@ def gently(ask: Callable[[], T], otherwise: T) -> T:
 
 
 def read(raw: bytes) -> Document | None:
-    """A document whose fields can be told apart, or None."""
+    """A document whose fields can be read, or None."""
     document = Document(raw)
     try:
         if not document.fields:
@@ -435,7 +435,7 @@ def matching(
     projection: Terms | None = None,
     sort: Terms | None = None,
 ) -> tuple[list[Document], bool]:
-    """Documents that match, and whether these are all; bounded in number, bytes and time."""
+    """Matching documents, and whether there are no others; limited in number, bytes and time."""
     found: list[Document] = []
     left = CHAIN_BYTES
     try:
@@ -452,7 +452,7 @@ def matching(
 
 
 def chain_of(documents: Iterable[Document], version: str, newest: bool = True) -> SampledChain:
-    """The documents whose version can be put in order, in that order."""
+    """The documents with a valid version, in the order of versions."""
     several = list(documents)
     placed = sorted(((place, n, d) for n, d in enumerate(several) if (place := d.place(version)) is not None))
     ordered = tuple(d for _, _, d in placed)
@@ -460,7 +460,7 @@ def chain_of(documents: Iterable[Document], version: str, newest: bool = True) -
 
 
 def scattered(documents: Iterable[Document], version: str) -> SampledChain:
-    """Documents of one chain that happened to be sampled: the versions between them are unknown."""
+    """Sampled documents of one chain: the versions between them are unknown."""
     made = chain_of(documents, version, newest=False)
     return replace(made, holes=frozenset(range(len(made.documents))))
 
@@ -474,10 +474,10 @@ def read_chains(
     singly: int = 100,
     heights: Mapping[Value, int] | None = None,
 ) -> Iterator[tuple[Value, SampledChain]]:
-    """The versions of some documents: of short histories all in one query, of long ones a part of each.
+    """The versions of some documents: short histories in one query, long ones in parts.
 
-    No more than ``singly`` long ones: without an index each takes as long as the collection is large. Where there is
-    one, ``heights`` tells about how high the numbers are of each, and the long ones are read in one command as well.
+    Reads at most ``singly`` long ones one by one, because without an index each scans the collection. With an index,
+    ``heights`` estimates the highest number of each, and long ones too are read in one command.
     """
     long = heights is not None and sum(place for place in heights.values() if place < SECONDS) > TOGETHER
     found, whole = matching(server, ns, {id: {"$in": list(ids)}}, TOGETHER) if ids and not long else ([], not ids)
@@ -496,7 +496,7 @@ def read_chains(
 
 
 def _long_chain(parts: _Stretches, value: Value, version: str) -> SampledChain | None:
-    """The versions of one document: the newest, and of a long history its oldest and some from the middle as well."""
+    """The versions of one document: the newest, and of a long history also the oldest and some from the middle."""
     newest, whole = parts.newest(value)
     if not newest:
         return None
@@ -514,36 +514,36 @@ def _long_chain(parts: _Stretches, value: Value, version: str) -> SampledChain |
 
 
 def _middle(oldest: SampledChain, newest: SampledChain) -> int | None:
-    """The place between two stretches of a chain; None where there is none between them."""
+    """A position between two stretches of a chain; None if there is none."""
     low, high = oldest.places, newest.places
     return (low[-1] + high[0]) // 2 if low and high and high[0] - low[-1] > 1 else None
 
 
 _Stretch = tuple[Value, Terms, int, int]
-"""The id of a document, which of its versions, in which order, and how many."""
+"""A document's id, which of its versions, in which order, and how many."""
 
 
 class _Stretches(Protocol):
     """Reads stretches of the histories of some documents."""
 
     def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
-        """The newest versions of a document, and whether these are all."""
+        """The newest versions of a document, and whether there are no others."""
 
     def oldest(self, value: Value) -> Sequence[Document]:
         """The oldest versions."""
 
     def middle(self, value: Value, start: Value) -> Sequence[Document]:
-        """Some versions from about a place on."""
+        """Some versions from about a position on."""
 
 
 class _OneByOne:
-    """Reads each stretch of a history as it is asked for."""
+    """Reads each stretch of a history on request."""
 
     def __init__(self, server: Port, ns: str, id: str, version: str) -> None:
         self._server, self._ns, self._id, self._version = server, ns, id, version
 
     def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
-        """The newest versions of a document, and whether these are all."""
+        """The newest versions of a document, and whether there are no others."""
         return self._read(value, {}, -1, CHAIN_LENGTH)
 
     def oldest(self, value: Value) -> Sequence[Document]:
@@ -551,7 +551,7 @@ class _OneByOne:
         return self._read(value, {}, 1, PART)[0]
 
     def middle(self, value: Value, start: Value) -> Sequence[Document]:
-        """Some versions from a place on."""
+        """Some versions from a position on."""
         return self._read(value, {self._version: {"$gte": start}}, 1, PART)[0]
 
     def _read(self, value: Value, where: Terms, way: int, limit: int) -> tuple[Sequence[Document], bool]:
@@ -561,9 +561,9 @@ class _OneByOne:
 
 
 class _Joined:
-    """Reads the same stretches of many histories in one command; raises as :func:`together` does.
+    """Reads all stretches of many histories in one command; raises as :func:`together` does.
 
-    The middle of a history is told by about how high its numbers are, or those of others, where these are no times.
+    The middle of a history is estimated from its highest number, or from others' if these are not times.
     """
 
     def __init__(self, server: Port, ns: str, id: str, version: str, heights: Mapping[Value, int]) -> None:
@@ -582,7 +582,7 @@ class _Joined:
         self._middles = {each[0]: rows for each, rows in zip(wanted, found, strict=True) if each[1]}
 
     def newest(self, value: Value) -> tuple[Sequence[Document], bool]:
-        """The newest versions of a document, and whether these are all."""
+        """The newest versions of a document, and whether there are no others."""
         found = self._newest[value]
         return self._exactly(value, found[:CHAIN_LENGTH]), len(found) <= CHAIN_LENGTH
 
@@ -591,7 +591,7 @@ class _Joined:
         return self._exactly(value, self._oldest[value])
 
     def middle(self, value: Value, start: Value) -> Sequence[Document]:
-        """Some versions from about a place on."""
+        """Some versions from about a position on."""
         found = self._middles.get(value)
         return self._alone.middle(value, start) if found is None else self._exactly(value, found)
 
@@ -622,7 +622,7 @@ def _like(place: int, version: Value | None) -> Value:
 
 
 def _behind(first: SampledChain, then: SampledChain) -> SampledChain:
-    """Two stretches of one chain, the second of which begins above the first, or within it."""
+    """Two stretches of one chain; the second starts above the first, or within it."""
     known = {document.raw for document in first.documents}
     new = [at for at, document in enumerate(then.documents) if document.raw not in known]
     touching = len(new) < len(then.documents)
@@ -637,7 +637,7 @@ def _behind(first: SampledChain, then: SampledChain) -> SampledChain:
 
 
 SUREST = 0.98
-"""The confidence that a sample leaves: it never proves a collection."""
+"""The highest confidence from a sample, which never proves a whole collection."""
 
 
 class Proposal(Struct, frozen=True):
@@ -648,12 +648,12 @@ class Proposal(Struct, frozen=True):
     why: str
     alternatives: tuple[str, ...] = ()
     about: tuple[str, ...] = ()  # log: the collections of the documents that rows are about
-    rows: tuple[str, ...] = ()  # the collections with the rows, where each document has one of its own
-    grounds: Grounds = Grounds()  # the evidence that confidence and why are made of
+    rows: tuple[str, ...] = ()  # the collections with rows, if each document has its own
+    grounds: Grounds = Grounds()  # the evidence for confidence and why
 
 
 def on_grounds(profile: CollectionProfile, grounds: Grounds, alternatives: tuple[str, ...] = ()) -> Proposal:
-    """The proposal of a layout, as sure as its evidence makes it."""
+    """The proposal of a layout with the confidence of its evidence."""
     return Proposal(profile, round(grounds.confidence, 2), grounds.why, alternatives, grounds=grounds)
 
 
@@ -665,7 +665,7 @@ SHARES = {
     ),
     "id": ("the one id", "all {whole} ids", "{part} of {whole} ids", "none of {whole} ids"),
 }  # fmt: skip
-"""How a share of things is said; whole phrases, so that each can be translated."""
+"""Words for a share of things, as whole phrases, so that each can be translated."""
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""Small collections at hand: reads of a collection that a sample holds as a whole are answered from that sample.
+"""Answers reads of small collections from samples that hold them completely.
 
-Recognition holds every collection against all others of its database. Most collections are small, so that their
-samples are all there is of them, and nothing has to be asked a second time.
+Recognition compares every collection with all others of its database. Most are small, so that a sample holds the
+whole collection and nothing must be queried twice.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 _READS = "Nothing is written while layouts are recognised."
 _PLAIN = (c.STRING, c.OBJECT_ID, c.BINARY, c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128, c.DATE, c.OBJECT)
-"""Types of ids that a filter compares as they are; a regex is searched for, and null is nothing as well."""
+"""Types of ids that a filter compares literally; a regex would search, and null also matches missing fields."""
 
 
 class SmallCollections:
-    """A server of which collections that were read as a whole are not asked again; for reading only."""
+    """A server that does not query completely sampled collections again; for reading only."""
 
     def __init__(self, server: Port, db: str = "", there: Container[str] = ()) -> None:
-        """``there`` are all collections of ``db``, so that nothing is asked of another one there; "" where unknown."""
+        """``there`` are all collections of ``db``, so that no others are queried; "" if unknown."""
         self._server = server
         self._db, self._there = db, there
         self._store = Store()
@@ -45,11 +45,11 @@ class SmallCollections:
 
     @property
     def read_only(self) -> bool:
-        """Whether :meth:`send` refuses everything: it does."""
+        """True: :meth:`send` refuses everything."""
         return True
 
     def hold(self, sample: Sample) -> None:
-        """Answer reads of a collection from its sample from now on, where that is the whole of it."""
+        """From now on answer reads of a collection from its sample, if that is complete."""
         if sample.whole is not None and sample.ns not in self._held:
             db, _, name = sample.ns.partition(".")
             collection = self._store.make(db, name, strict=False)
@@ -68,7 +68,7 @@ class SmallCollections:
         max_ms: int | None = None,
         batch: int = 0,
     ) -> Iterator[bytes]:
-        """The matching documents as :meth:`.Port.find` tells them."""
+        """The matching documents, as :meth:`.Port.find` returns them."""
         if ns not in self._there and ns.partition(".")[0] == self._db:
             return iter(())
         if ns not in self._held:
@@ -105,7 +105,7 @@ class SmallCollections:
             return self._server.aggregate(ns, pipeline, max_ms, batch)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
-        """How many match."""
+        """The number of matching documents."""
         if ns not in self._held:
             return self._server.count(ns, filter, max_ms)
         return sum(1 for _ in self.find(ns, filter))
@@ -127,16 +127,16 @@ class SmallCollections:
         return self._server.indexes(ns)
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
-        """Raises ``NotAllowed``: recognition reads."""
+        """Raise ``NotAllowed``: recognition only reads."""
         raise NotAllowed(_READS)
 
     def send(self, write: Write) -> Reply:
-        """Refuse: recognition reads."""
+        """Refuse: recognition only reads."""
         return Reply("no", sentence=_READS, error=NotAllowed(_READS))
 
 
 def _by_id(documents: Sequence[bytes]) -> dict[order.Key, list[tuple[int, bytes]]]:
-    """The documents and their places, by their ids where these can be told."""
+    """The documents and their positions by id, if the id can be read."""
     found: dict[order.Key, list[tuple[int, bytes]]] = {}
     for place, raw in enumerate(documents):
         with contextlib.suppress(Unreadable):
@@ -146,7 +146,7 @@ def _by_id(documents: Sequence[bytes]) -> dict[order.Key, list[tuple[int, bytes]
 
 
 def _ids(filter: Terms | None) -> set[order.Key] | None:
-    """The ids that a filter asks for, where it asks for nothing else and they are compared as they are."""
+    """The ids in a filter that only selects ids, if these are compared literally; else None."""
     wanted = filter["_id"] if filter is not None and list(filter) == ["_id"] else None
     ids = wanted["$in"] if isinstance(wanted, dict) and list(wanted) == ["$in"] else None
     if ids is None or not all(isinstance(id, Value) and id.type in _PLAIN for id in ids):

@@ -1,9 +1,8 @@
-"""The test whether a field numbers the versions of one document, with the evidence against it.
+"""Tests whether a field numbers the versions of one document, and collects evidence against it.
 
-A version is another one in every row of a document, and rises as time goes on. The rows' own ``_id`` tells the time, or
-a date that is named as the time of a change; where neither does, the numbers themselves must follow one another. Damage
-that histories are known to suffer does not contradict: a number that two writers took, a version that was thrown away,
-a number of another type. All else does.
+A version differs in every row of a document, and rises with time. The rows' ``_id`` or a date named as a time of
+change tells the time; if neither does, the numbers must be consecutive. Known damage of histories does not
+contradict: a number taken by two writers, a deleted version, a number of another type. Everything else does.
 """
 
 from __future__ import annotations
@@ -24,30 +23,30 @@ from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
-SKEW = 2  # seconds by which the clocks of two writers may differ
+SKEW = 2  # seconds by which two writers' clocks may differ
 MOST_GOOD = 0.8
-LEAST_ALIKE = 0.3  # of the fields of two states of one document, those that both have
+LEAST_ALIKE = 0.3  # the share of fields that two states of one document must have in common
 
 
 class Verdict(Enum):
     """The verdict on the rows of one document."""
 
-    SILENT = "silent"  # there is one row, or none
+    SILENT = "silent"  # there is at most one row
     GOOD = "good"
-    THINNED = "thinned"  # numbers are missing; time bears out most of the others, and contradicts none
+    THINNED = "thinned"  # numbers are missing; time confirms most others and contradicts none
     DAMAGED = "damaged"
     AGAINST = "against"
 
 
 class Judgement(Struct, frozen=True):
-    """The verdict on one document, and why, in words that follow its name."""
+    """The verdict on one document, and the reason, in words that follow its name."""
 
     verdict: Verdict
     why: str = ""
 
 
 class Judged(Struct, frozen=True):
-    """The evidence against a version in some documents."""
+    """The evidence about a version field from some documents."""
 
     version: str
     good: int = 0
@@ -56,7 +55,7 @@ class Judged(Struct, frozen=True):
 
     @property
     def several(self) -> int:
-        """Documents with several rows."""
+        """The number of documents with several rows."""
         return self.good + self.damaged
 
     @property
@@ -66,7 +65,7 @@ class Judged(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The tests that it passed, as a clause; "" where no document could have told."""
+        """The passed tests, as a clause; "" if no document had several rows."""
         if not self.several:
             return ""
         damaged = f" and {self.damaged} {'are' if self.damaged > 1 else 'is'} damaged" if self.damaged else ""
@@ -74,7 +73,7 @@ class Judged(Struct, frozen=True):
 
 
 def judged(chains: Iterable[SampledChain], id: str, version: str) -> Judged:
-    """The verdicts of some documents together; it ends at the first one that contradicts."""
+    """The combined verdicts of some documents, up to the first that contradicts."""
     good = damaged = 0
     for chain in chains:
         found = judgement(chain, version)
@@ -88,7 +87,7 @@ def judged(chains: Iterable[SampledChain], id: str, version: str) -> Judged:
 
 
 def judgement(chain: SampledChain, version: str) -> Judgement:
-    """The judgement of one document's rows on a version; one that is a time may fall where a clock went wrong."""
+    """The verdict on one document's rows; a version that is a time may fall if a clock was wrong."""
     places, dated = chain.places, is_timed(chain, version)
     total = len(places) + chain.unplaced
     if total < 2:
@@ -113,7 +112,7 @@ def judgement(chain: SampledChain, version: str) -> Judgement:
 
 
 class Inside(Struct, frozen=True):
-    """One document with earlier states in an array of its own, oldest first, and its current state."""
+    """One document with earlier states in an array, oldest first, and its current state."""
 
     id: Value | None
     past: Sequence[Document]
@@ -121,13 +120,13 @@ class Inside(Struct, frozen=True):
 
     @property
     def alike(self) -> float:
-        """The share of fields that the latest earlier state and the current one have in common."""
+        """The share of fields that the latest earlier state has in common with the current one."""
         ours, theirs = set(self.now.fields), set(self.past[-1].fields) if self.past else set()
         return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
 
 
 def judged_inside(documents: Iterable[Inside], version: str, prev: str) -> Judged:
-    """The verdicts on documents that keep their past inside, up to the first that contradicts."""
+    """The combined verdicts of documents that contain their past, up to the first that contradicts."""
     good = damaged = 0
     for each in documents:
         if not each.past:
@@ -144,7 +143,7 @@ def judged_inside(documents: Iterable[Inside], version: str, prev: str) -> Judge
 
 
 def _rising(places: Sequence[int | None], version: str, prev: str) -> Judgement:
-    """The judgement of the numbers in an array, whose order is that of time, with the current one behind them."""
+    """The verdict on an array's numbers, which is in order of time, with the current number at the end."""
     found = [place for place in places if place is not None]
     if 2 * len(found) < len(places) or places[-1] is None:
         return Judgement(Verdict.AGAINST, f"has no {version} in {len(places) - len(found)} of {len(places)} versions")
@@ -175,7 +174,7 @@ def _shown(chain: SampledChain, version: str) -> str:
 
 
 def _copies(documents: Sequence[Document]) -> bool:
-    """Whether rows are equal except for the fields that tell writes apart."""
+    """Whether rows are equal except for ids and tokens."""
     contents = {
         tuple((name, value) for name, value in d.fields.items() if name != "_id" and value.type != c.OBJECT_ID)
         for d in documents
@@ -187,9 +186,9 @@ def _copies(documents: Sequence[Document]) -> bool:
 
 
 def with_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
-    """The counts of neighbours with different numbers: time rises with them, it falls, and all."""
-    rows: dict[int, list[Document]] = {}  # several under one number are told as one: a copy may have come later
-    broken = _broken(chain.documents)  # these tell no time either
+    """Counts of neighbours with different numbers: where time rises, where it falls, and all."""
+    rows: dict[int, list[Document]] = {}  # rows with one number count as one: a copy may have been made later
+    broken = _broken(chain.documents)  # these do not tell the time
     for place, document in zip(chain.places, chain.documents, strict=True):
         if document.raw not in broken:
             rows.setdefault(place, []).append(document)
@@ -211,12 +210,12 @@ def with_time(chain: SampledChain, version: str) -> tuple[int, int, int]:
 def _ways(
     steps: Sequence[tuple[Sequence[Document], Sequence[Document]]], way: Callable[[Document, Document], int]
 ) -> list[int]:
-    """Whether time rises at each step (1), falls (-1), or nobody knows (0), between any rows on its two sides."""
+    """For each step: time rises (1), falls (-1) or is unknown (0), between any rows of its two sides."""
     return [max(way(a, b) for a in before for b in after) for before, after in steps]
 
 
 def _broken(documents: Sequence[Document]) -> set[bytes]:
-    """Rows that do not decode, and a row that lacks the time that all others have."""
+    """Rows that cannot be decoded, and a row without a time that all others have."""
     found = {d.raw for d in documents if unreadable(d.raw)}
     counts = Counter(
         name for d in documents for name, v in d.fields.items() if v.type == c.DATE and bare(name) in TIMES
@@ -226,13 +225,13 @@ def _broken(documents: Sequence[Document]) -> set[bytes]:
 
 
 def is_timed(chain: SampledChain, version: str) -> bool:
-    """Whether versions are dates, or numbers that count the time since 1970."""
+    """Whether versions are dates, or numbers that count time since 1970."""
     values = [v for d in chain.documents if (v := d.get(version)) is not None]
     return 2 * sum(v.type == c.DATE or (number_of(v) or 0) >= SECONDS for v in values) > len(values)
 
 
 def _dates(documents: Sequence[Document]) -> list[str]:
-    """The dates that all of these documents have under a name for times."""
+    """The dates named like times that all of these documents have."""
     first = documents[0].fields if documents else {}
     return [
         name
@@ -242,7 +241,7 @@ def _dates(documents: Sequence[Document]) -> list[str]:
 
 
 def _later(a: Value | None, b: Value | None) -> int:
-    """Whether ``b`` was made after ``a`` (1), before it (-1), or nobody knows (0), by their own ids."""
+    """Whether ``b`` was made after ``a`` (1), before (-1), or unknown (0), judged by their ids."""
     if a is None or b is None:
         return 0
     if a.type == b.type == c.OBJECT_ID:

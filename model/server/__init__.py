@@ -6,5 +6,5 @@ import importlib.util
 import sys
 
 if importlib.util.find_spec("OpenSSL") is None:
-    # PyMongo looks for pyOpenSSL by way of another library, of which it keeps 8 MB when there is none to be found.
+    # PyMongo would look for pyOpenSSL through another library, which keeps 8 MB even if it finds none.
     sys.modules.setdefault("pymongo.pyopenssl_context", None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The answers of a server as their bytes: a page of rows is cut out of one without an object for each of them."""
+"""Server answers as bytes: a page of rows is cut out without creating an object for each row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from model.values import canonical as c
 
 
 class RawAnswer(RawBSONDocument):
-    """A document of an answer as its bytes, looked into only where the driver does so.
+    """A document of an answer as bytes; it is decoded only if the driver looks into it.
 
-    Making one takes a quarter of the time of the driver's own class, and there is one for each row. The driver adds
+    Creating one takes a quarter of the time of the driver's own class, and there is one for each row. The driver adds
     labels to an error in an answer, as to a dictionary.
     """
 
@@ -69,9 +69,9 @@ ROWS: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawAnswer)
 
 
 def first_batch(answer: RawBSONDocument) -> tuple[list[bytes], int]:
-    """The rows of a command's answer, and the number of the cursor that has more of them, or 0.
+    """The rows of a command's answer, and the number of the cursor with more rows, or 0.
 
-    Raises what the driver raises where the answer is malformed.
+    Raises the driver's errors if the answer is malformed.
     """
     found = _cut_out(bytes(answer.raw))
     if found is not None:
@@ -81,7 +81,7 @@ def first_batch(answer: RawBSONDocument) -> tuple[list[bytes], int]:
 
 
 def _cut_out(raw: bytes) -> tuple[list[bytes], int] | None:
-    """Rows and cursor out of the bytes of an answer alone; None in doubt, and where they are walked in Python."""
+    """Rows and cursor, cut out of an answer's bytes; None in doubt, or without the C walker."""
     if c.walker is None:
         return None
     try:
@@ -100,7 +100,7 @@ def _cut_out(raw: bytes) -> tuple[list[bytes], int] | None:
     if kind != c.OBJECT and len(places) > 1:
         return None
     rows: list[bytes] = []
-    low, high, before = 0, 10, len(b"\x030\x00")  # its type and its number stand before each row
+    low, high, before = 0, 10, len(b"\x030\x00")  # each row is preceded by its type and number
     while low < len(places) - 1:
         rows += [raw[start + before : end] for start, end in pairwise(places[low : high + 1])]
         low, high, before = high, high * 10, before + 1

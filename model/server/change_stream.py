@@ -1,7 +1,7 @@
-"""The changes of a collection, or of several, as the server tells them, and the errors of a server that does not.
+"""The changes of one or several collections as the server reports them, and errors of servers without change streams.
 
-A change stream is read through here one event at a time; the place behind the last event is a resume token. Both are
-raw BSON. Only the driver resumes a stream by itself: the reader knows which events are dealt with.
+A change stream is read one event at a time; the place after the last event is a resume token. Both are raw BSON. The
+driver resumes a stream only on its own errors: the reader knows which events were handled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SWITCHED_OFF = "modifychangestreams has not been run"
 
 
 class NoChanges(Refused):
-    """The server has no change streams, or none for this user: ``denied`` to whom others may still be allowed."""
+    """The server has no change streams, or ``denied`` them to this user and may allow them to others."""
 
     def __init__(self, said: str, denied: bool = False) -> None:
         super().__init__(said)
@@ -31,19 +31,19 @@ class NoChanges(Refused):
 
 
 class HistoryLost(Refused):
-    """The place to go on from is not in the server's history any more."""
+    """The resume token is no longer in the server's history."""
 
 
 class TooLarge(Refused):
-    """The next events are too large for one answer: take a single one, without its document if that is too large."""
+    """The next events are too large for one answer: read a single one, without its document if necessary."""
 
 
 Take: TypeAlias = Literal["many", "one", "bare"]
-"""How events come: many in one answer; one in each, so that a large one is in nobody's way; one without documents."""
+"""How events arrive: many per answer; one per answer, so that a large one blocks no others; one without document."""
 
 
 class _ServerStream(Protocol):
-    """The part of the driver's change stream that is used."""
+    """The methods of the driver's change stream that are used."""
 
     @property
     def resume_token(self) -> Any: ...
@@ -54,15 +54,15 @@ class _ServerStream(Protocol):
 
 
 class Changes:
-    """A change stream that is open; :meth:`close` it."""
+    """An open change stream; :meth:`close` it."""
 
     def __init__(self, stream: _ServerStream, trouble: Callable[[Exception], Refused]) -> None:
         self._stream, self._trouble = stream, trouble
 
     def next(self) -> bytes | None:
-        """The next event, or None where none came in the time to wait.
+        """The next event, or None if none came within the waiting time.
 
-        Raises ``HistoryLost``, ``TooLarge``, or ``Refused`` as reading does; the stream is to be opened anew then.
+        Raises ``HistoryLost``, ``TooLarge``, or ``Refused`` as reading does; then the stream must be opened anew.
         """
         try:
             event = self._stream.try_next()
@@ -72,25 +72,26 @@ class Changes:
 
     @property
     def ended(self) -> bool:
-        """Whether no event can come any more: the collection was dropped or renamed."""
+        """Whether no more events can come: the collection was dropped or renamed."""
         return not self._stream.alive
 
     @property
     def token(self) -> bytes | None:
-        """The place behind the events read; None where the server does not tell one before the first event."""
+        """The place after the events read; None if the server does not report one before the first event."""
         token = self._stream.resume_token
         return None if token is None else bytes(token.raw) if isinstance(token, RawBSONDocument) else None
 
     def close(self) -> None:
-        """Let go of the stream; never raises."""
-        with suppress(Exception):  # where the connection is gone, so is the stream
+        """Close the stream; never raises."""
+        with suppress(Exception):  # if the connection is gone, so is the stream
             self._stream.close()
 
 
 def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool = False) -> Refused:
-    """The meaning of an error of a change stream; ``trouble`` knows those of any read.
+    """The meaning of a change stream's error; ``trouble`` knows the errors of any read.
 
-    ``alone``: the server is no member of a set, so that any refusal in its own words means that it has no streams.
+    ``alone``: the server is not in a replica set, so any refusal in its own words means that it has no change
+    streams.
     """
     code = getattr(error, "code", None)
     text = str(error).lower()
@@ -98,7 +99,7 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
         return NoChanges(str(known), denied=True)
     if alone and hasattr(error, "details") and code not in _DENIED:
         return NoChanges("This server has no change streams.")
-    if _SWITCHED_OFF in text:  # under a code that elsewhere means a lost history
+    if _SWITCHED_OFF in text:  # with a code that otherwise means a lost history
         return NoChanges(
             "Change streams are switched off for this collection; the command modifyChangeStreams switches them on."
         )

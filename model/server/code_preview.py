@@ -1,4 +1,4 @@
-"""Writes as the code that would send them: PyMongo and mongosh, to read and to copy; never to execute here."""
+"""Writes as the code that would send them, for PyMongo and mongosh: to read and to copy, never executed here."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from model.values.canonical import Value
 from model.values.decimals import digits
 from model.values.kinds import BY_CODE, functions
 
-WIDTH = 76  # characters of a line before a container is broken up
-SHORT = 40  # characters of a string, and bytes of a binary, that are displayed
-MOST = 5  # fields or elements of one container that are displayed
-FEWER = 2  # of a copy that is made before the write that decides
+WIDTH = 76  # the longest line before a container is split
+SHORT = 40  # displayed characters of a string, and bytes of a binary
+MOST = 5  # displayed fields or elements of one container
+FEWER = 2  # for copies made before the deciding write
 
 _CALLS = {
     "insert": ("insert_one", "insertOne"),
@@ -38,7 +38,7 @@ _RETURNING = {
 
 
 def sending(writes: Sequence[Write], explanation: str) -> Sending:
-    """The code of some writes in the order they are sent: spelt out to copy, and with long values elided to look at."""
+    """The code of some writes in sending order: complete for copying, and with long values shortened for display."""
     return Sending(
         _code(writes, PYTHON, full=True),
         _code(writes, SHELL, full=True),
@@ -49,7 +49,7 @@ def sending(writes: Sequence[Write], explanation: str) -> Sending:
 
 
 class _Dialect(Struct, frozen=True):
-    value: Callable[[Value, bool], str]  # a value that is no container
+    value: Callable[[Value, bool], str]  # a value that is not a container
     quote: Callable[[str, bool], str]  # a text, or a name
     begin: str
     comment: str
@@ -109,7 +109,7 @@ def _call(head: str, arguments: list[list[str]]) -> list[str]:
 
 
 def _container(value: Value, dialect: _Dialect, most: int | None, room: int = WIDTH - 4) -> list[str]:
-    """A value as lines: on one where it fits, else an element a line; ``most`` of them are displayed, None for all."""
+    """A value as lines: one if it fits, else one per element, at most ``most`` of them (None: all)."""
     if not value.is_container:
         return [dialect.value(value, most is None)]
     is_array = value.type == c.ARRAY
@@ -121,7 +121,7 @@ def _container(value: Value, dialect: _Dialect, most: int | None, room: int = WI
             break
         lines = _container(inner, dialect, most, room - 4)
         key = "" if is_array else f"{dialect.quote(name, True)}: "
-        under = " " * min(len(key), 16)  # continued under its first element, as long as there is room
+        under = " " * min(len(key), 16)  # indented under its first element while there is room
         parts.append([key + lines[0], *(under + line for line in lines[1:])])
     flat = left + ", ".join(lines[0] for lines in parts) + right
     if all(len(lines) == 1 for lines in parts) and len(flat) <= room:
@@ -140,12 +140,12 @@ def _container(value: Value, dialect: _Dialect, most: int | None, room: int = WI
 def _string(text: str, full: bool) -> str:
     if not full and len(text) > SHORT:
         text = text[:SHORT] + "…"
-    # JSON's form, but without its pairs of surrogates: Python would read these as two characters.
+    # JSON's form without surrogate pairs, which Python would read as two characters.
     return escaped_once(json.dumps(text, ensure_ascii=False))
 
 
 def _shell_string(text: str, full: bool) -> str:
-    """As JavaScript writes it, which knows pairs of codes and no longer ones."""
+    """A string in JavaScript, which has surrogate pairs but no longer codes."""
     if not full and len(text) > SHORT:
         text = text[:SHORT] + "…"
     return escaped(json.dumps(text, ensure_ascii=False))
@@ -190,7 +190,7 @@ def _driver(value: Value) -> str:
 
 
 def python_double(value: Value, full: bool) -> str:
-    """A number, or a call for what has no digits."""
+    """A number, or a call for infinities and NaN."""
     number = struct.unpack("<d", value.data)[0]
     return repr(number) if math.isfinite(number) else f'float("{number}")'
 
@@ -271,7 +271,7 @@ def python_decimal(value: Value, full: bool) -> str:
 
 
 def python_end(value: Value, full: bool) -> str:
-    """The value below all others, and the one above them."""
+    """The constructor of MinKey or MaxKey."""
     return f"{_driver(value)}()"
 
 
@@ -279,7 +279,7 @@ def python_end(value: Value, full: bool) -> str:
 
 
 def mongosh_double(value: Value, full: bool) -> str:
-    """A number; in a call where mongosh would store an Int32."""
+    """A number; in a call if mongosh would store it as Int32."""
     number = struct.unpack("<d", value.data)[0]
     if not math.isfinite(number):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(number, "NaN")
@@ -308,7 +308,7 @@ def mongosh_boolean(value: Value, full: bool) -> str:
 
 
 def mongosh_date(value: Value, full: bool) -> str:
-    """A date in UTC, as milliseconds where its year has more than four digits."""
+    """A date in UTC; as milliseconds if its year has more than four digits."""
     at = _moment(value)
     if at is None:
         return f"new Date({_integer(value)})"
@@ -316,7 +316,7 @@ def mongosh_date(value: Value, full: bool) -> str:
 
 
 def mongosh_word(value: Value, full: bool) -> str:
-    """The one word for all values of a kind."""
+    """The only word of this kind."""
     return BY_CODE[value.type].word
 
 
@@ -333,7 +333,7 @@ def mongosh_scoped_code(value: Value, full: bool) -> str:
 
 
 def mongosh_int64(value: Value, full: bool) -> str:
-    """The digits as a text, which JavaScript does not round."""
+    """The digits as text, which JavaScript does not round."""
     return f'Long("{_integer(value)}")'
 
 
@@ -349,7 +349,7 @@ def mongosh_symbol(value: Value, full: bool) -> str:
 
 
 def mongosh_nothing(value: Value, full: bool) -> str:
-    """Mongosh has no way to send it."""
+    """A placeholder: mongosh cannot send this kind."""
     return f"<{value.kind}: mongosh cannot send it>"
 
 

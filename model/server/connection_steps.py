@@ -1,4 +1,4 @@
-"""A connection tried step by step, so that whoever cannot connect sees how far it came."""
+"""Tests a connection step by step, so that people see how far it came."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from model.server.server import Server, host_name
 from model.server.tunnel import Tunnel
 
 CONNECT_MS, ANSWER_MS = 5000, 10_000
-_SHOWN = 3  # hosts or databases that are named one by one
+_SHOWN = 3  # hosts or databases to name
 _READS, _WRITES = frozenset(("find",)), frozenset(("insert", "update"))
 
 
 class _Host(Struct, frozen=True):
     name: str
-    port: int | None  # None for a socket of this computer
+    port: int | None  # None for a local socket
 
     def __str__(self) -> str:
         return self.name if self.port is None else f"{self.name}:{self.port}"
 
 
 def try_connection(uri: str) -> Iterator[ConnectionStep]:
-    """Try an address: is it one, are its hosts known and reached, is TLS right, who are we, and what may we do?
+    """Test an address: is it valid, are its hosts known and reachable, is TLS right, who are we, and what may we do?
 
-    A step comes as soon as it has ended; behind one that failed comes none. Nothing is written.
+    Yields each step as soon as it ends; none follows a failed one. Nothing is written.
     """
     name = "Address"
     with ExitStack() as ends:
@@ -80,7 +80,7 @@ def try_connection(uri: str) -> Iterator[ConnectionStep]:
 
 
 def _hosts(address: Address, uri: str) -> list[_Host]:
-    """The hosts of an address; DNS is asked where it alone knows them."""
+    """The hosts of an address; asks DNS for a ``mongodb+srv://`` address."""
     try:
         return [_Host(name, port) for name, port in driver.hosts(address)]
     except Exception as error:
@@ -104,7 +104,7 @@ def _resolved(hosts: list[_Host]) -> str:
 
 
 def _reached(hosts: list[_Host]) -> tuple[socket.socket, _Host, list[_Host]]:
-    """A connection to the first host that takes one, that host, and those that take none."""
+    """A connection to the first host that accepts one, that host, and those that refused."""
     silent: list[tuple[_Host, OSError]] = []
     first: tuple[socket.socket, _Host] | None = None
     for host in hosts:
@@ -207,7 +207,7 @@ def _rights(server: Server, address: Address, who: Mapping[str, Any]) -> Connect
 
 
 def _where(told: Iterable[Mapping[str, Any]], wanted: frozenset[str]) -> list[str]:
-    """The places where privileges allow some actions, as words."""
+    """The places where privileges allow some actions, in words."""
     found: dict[str, None] = {}
     for privilege in told:
         resource = privilege.get("resource") or {}

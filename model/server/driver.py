@@ -1,8 +1,8 @@
-"""The settings of the driver: its time-outs, the listener for its attempts, and the content of its logs.
+"""The driver's settings: time-outs, a listener for its attempts, and what its logs contain.
 
-A write that the driver sends again by itself, as it does on a replica set, can end in the error of its second attempt
-alone; :class:`Attempts` notes how many there were, so that the first is not forgotten. The driver's loggers write
-commands and replies where a program asks for their details; these are kept out of them.
+On a replica set the driver repeats a write by itself, and then reports only the error of the second attempt;
+:class:`Attempts` counts the attempts so that the first is not forgotten. With debug logging the driver logs commands
+and replies; these are filtered out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 from model.errors import Unreachable
 from model.foundation.address import Address
 
-COUNTING = frozenset(("insert", "update", "delete"))  # writes whose answers say how many documents they met
+COUNTING = frozenset(("insert", "update", "delete"))  # writes whose replies count the matched documents
 WRITES = COUNTING | {"findAndModify"}
 _LOGGERS = ("pymongo.command", "pymongo.connection", "pymongo.serverSelection", "pymongo.topology", "pymongo.client")
 _TOLD = frozenset(
@@ -40,12 +40,12 @@ _APP = "palimpsest"
 
 
 class Sent(Struct):
-    """The attempts of the write that is sent within it, in one thread."""
+    """The attempts of the write sent inside this block, in one thread."""
 
     by: Attempts
     attempts: int = 0
-    lost: bool = False  # the last attempt got no answer
-    matched: int | None = None  # by the last answer
+    lost: bool = False  # the last attempt got no reply
+    matched: int | None = None  # from the last reply
 
     def __enter__(self) -> Sent:
         self.by.sent = self
@@ -56,7 +56,7 @@ class Sent(Struct):
 
 
 class Attempts(CommandListener, threading.local):
-    """Notes the attempts of the write that a thread is sending."""
+    """Counts the attempts of the write that each thread is sending."""
 
     sent: Sent | None = None  # in this thread
 
@@ -64,7 +64,7 @@ class Attempts(CommandListener, threading.local):
         self.begun(event.command_name)
 
     def begun(self, name: str) -> None:
-        """Note that a command of a name leaves."""
+        """Note that a command is sent."""
         if (sent := self.sent) is not None and name in WRITES:
             sent.attempts += 1
             sent.lost, sent.matched = False, None
@@ -73,7 +73,7 @@ class Attempts(CommandListener, threading.local):
         self.answered(event.reply, event.command_name)
 
     def answered(self, reply: Mapping[str, Any], name: str) -> None:
-        """Note the answer to a command of a name."""
+        """Note the reply to a command."""
         if (sent := self.sent) is not None and name in COUNTING:
             number = reply.get("n")
             sent.matched = number if isinstance(number, int) else None
@@ -83,14 +83,15 @@ class Attempts(CommandListener, threading.local):
             sent.lost = not isinstance(event.failure, Mapping) or "code" not in event.failure
 
     def heard_alone(self, by: pymongo.MongoClient[RawBSONDocument]) -> None:
-        """Have a client tell of commands only in a thread that is sending a write: for a read that is work in vain.
+        """Make a client report commands only in a thread that is sending a write, because for reads it would waste
+        time.
 
-        Where others listen too, it goes on telling them of all. The driver has no open way to ask for this; one that
-        keeps its listeners otherwise tells of every command, or makes an event of each, and only time is lost.
+        If others listen too, it reports everything. The driver has no public setting for this; if it stores its
+        listeners in another way, it reports every command, and only time is lost.
         """
         listeners: Any = getattr(by.options.pool_options, "_event_listeners", None)
         if listeners is not None and len(by.options.event_listeners) == 1:
-            asked = property(attrgetter("attempts.sent"))  # in C: the driver asks several times for each command
+            asked = property(attrgetter("attempts.sent"))  # implemented in C: the driver asks several times per command
             inside: dict[str, Any] = {"attempts": self, "enabled_for_commands": asked}
             if _leads_with(listeners, "publish_command_start", "command"):
                 inside["publish_command_start"] = lambda _, command, *others, **named: self.begun(next(iter(command)))
@@ -102,7 +103,7 @@ class Attempts(CommandListener, threading.local):
 
 
 def _leads_with(listeners: Any, method: str, *parameters: str) -> bool:
-    """Whether a method of the driver takes these first."""
+    """Whether a method of the driver takes these parameters first."""
     found = getattr(getattr(type(listeners), method, None), "__code__", None)
     return found is not None and found.co_varnames[1 : len(parameters) + 1] == parameters
 
@@ -110,10 +111,10 @@ def _leads_with(listeners: Any, method: str, *parameters: str) -> bool:
 def client(
     uri: str, connect_ms: int, socket_ms: int, attempts: Attempts, certified: str = ""
 ) -> tuple[pymongo.MongoClient[RawBSONDocument], float]:
-    """A client that never waits for ever, and the seconds after which a silent server is given up.
+    """A client that never waits for ever, and the seconds until a silent server is given up.
 
-    The URI's time-outs go first, unless they mean no limit at all. ``certified`` is the host whose certificate is
-    expected, where the URI leads to it by another name. Raises the driver's errors for a bad URI.
+    Time-outs in the URI win, unless they mean no limit. ``certified`` is the host whose certificate is expected, if
+    the URI reaches it by another name. Raises the driver's errors for a bad URI.
     """
     options: dict[str, Any] = {
         "socketTimeoutMS": socket_ms,
@@ -122,7 +123,7 @@ def client(
         "waitQueueTimeoutMS": socket_ms,
     }
     address = Address.parse(uri)
-    assert address is not None  # whoever calls has checked it
+    assert address is not None  # the caller has checked it
     check_key(address)
     given = {name.lower(): value for name, value in read_options(address).items()}
     unset = {name: value for name, value in options.items() if not given.get(name.lower())}
@@ -145,9 +146,9 @@ def client(
 
 
 def read_options(address: Address) -> Mapping[str, Any]:
-    """The options of an address as the driver reads them; raises its errors where it cannot read the address.
+    """The options of an address as the driver reads them; raises its errors if it cannot read the address.
 
-    DNS, which may add options, is not asked. The client itself only warns of an option that is wrong.
+    Does not ask DNS, which may add options. The client itself only warns of a wrong option.
     """
     for name in ("srvServiceName", "srvMaxHosts", "srvAllowedHostsSuffix") if address.by_dns else ():
         address = address.with_option(name, "")
@@ -157,13 +158,13 @@ def read_options(address: Address) -> Mapping[str, Any]:
 
 
 def hosts(address: Address) -> Sequence[tuple[str, int | None]]:
-    """The hosts of an address with their ports, None for a socket; raises the driver's errors where DNS has none."""
+    """The hosts of an address with their ports, None for a socket; raises the driver's errors if DNS has none."""
     nodes: Sequence[tuple[str, int | None]] = pymongo.uri_parser.parse_uri(str(address), warn=False)["nodelist"]
     return nodes
 
 
 def expect(context: Any, host: str) -> None:
-    """Let certificates be compared with this host, whatever is connected to."""
+    """Compare certificates with this host, whichever host is connected."""
     wrap = context.wrap_socket
 
     def wrapped(found: socket.socket, *args: Any, **options: Any) -> Any:
@@ -173,9 +174,9 @@ def expect(context: Any, host: str) -> None:
 
 
 def check_key(address: Address) -> None:
-    """Raise ``Unreachable`` where a client's key is locked and its password missing.
+    """Raise ``Unreachable`` if a client key is locked and its password is missing.
 
-    OpenSSL would ask for it on the terminal, and wait there for ever.
+    OpenSSL would ask for it on the terminal and wait for ever.
     """
     file = address.option("tlsCertificateKeyFile")
     if not file or address.option("tlsCertificateKeyFilePassword"):
@@ -183,24 +184,24 @@ def check_key(address: Address) -> None:
     try:
         locked = b"ENCRYPTED" in Path(file).read_bytes()[:1_000_000]
     except OSError:
-        return  # the driver says so
+        return  # the driver reports that
     if locked:
         raise Unreachable(f"The key in {file} is locked; give its password (tlsCertificateKeyFilePassword).")
 
 
 def tls_context(uri: str) -> ssl.SSLContext | None:
-    """How the driver encrypts a connection to this address; None where it does not."""
+    """The TLS settings that the driver uses for this address; None without TLS."""
     if (address := Address.parse(uri)) is not None:
         check_key(address)
     unused: pymongo.MongoClient[Any]
     with pymongo.MongoClient(uri, connect=False) as unused:
-        context: Any = unused.options.pool_options._ssl_context  # where pyOpenSSL is there, of its own kind
+        context: Any = unused.options.pool_options._ssl_context  # of pyOpenSSL's type, if that is installed
     found: ssl.SSLContext | None = context
     return found
 
 
 class _Discretion(logging.Filter):
-    """Takes the parts that may hold documents, write tokens or server's words about them out of the driver's logs."""
+    """Removes documents, write tokens and the server's quotations of them from the driver's logs."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = getattr(record.msg, "_kwargs", None)
@@ -216,19 +217,19 @@ _discretion = _Discretion()
 
 
 def hush() -> None:
-    """Keep contents out of the driver's logs, and these off the terminal where nobody listens; as often as wanted."""
+    """Keep contents out of the driver's logs, and these off the terminal unless somebody listens; idempotent."""
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_discretion)
     whole = logging.getLogger("pymongo")
-    if not whole.handlers:  # then Python would print the driver's warnings beside the sentence that says the same
+    if not whole.handlers:  # Python would print the driver's warnings next to our sentence about the same thing
         whole.addHandler(logging.NullHandler())
 
 
 def next_number(session: Any) -> int:
-    """The number that the driver would give the next repeatable write of a session, now taken.
+    """Take the number that the driver would give to the session's next retryable write.
 
-    A session comes out of a pool and may have sent hundreds; a server refuses a number below its last. The driver has
-    no open way to ask for it.
+    A pooled session may already have sent hundreds; a server refuses a number below its last. The driver has no
+    public way to ask for it.
     """
     session._materialize(None)
     session._server_session.inc_transaction_id()

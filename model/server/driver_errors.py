@@ -1,6 +1,6 @@
-"""The meaning of the driver's errors: for a write, whether it was applied; for people, what to do.
+"""The meaning of the driver's errors: whether a write was applied, and what people can do.
 
-No sentence from here holds a password, whatever the address was.
+No sentence from here contains a password, whatever the address.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from model.values.canonical import Value
 
 Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
-SHORT = 4  # characters: a password that is shorter stands inside ordinary words as well
-ATLAS = 8000  # names the reason in words alone
+SHORT = 4  # characters; a shorter password could be part of ordinary words
+ATLAS = 8000  # gives the reason only in words
 _ANONYMOUS = re.compile("requires authentication|not authenticated")
-_LOGGING_IN = "pymongo.synchronous.auth"  # where the driver does so, with a module for each further way
+_LOGGING_IN = "pymongo.synchronous.auth"  # the driver's login code, with a module for each mechanism
 _UNKNOWN_OPTION = re.compile(r"Unknown option\b")
-_TIER = "atlas tier"  # what it does not allow, it allows nobody
+_TIER = "atlas tier"  # limits of the service tier apply to every user
 
 
 class Meaning(Struct, frozen=True):
-    """The meaning of a driver's error for the write that it came out of."""
+    """What a driver's error means for a write."""
 
     applied: Applied
-    retry: bool  # the guarded write may be sent once more as it is
+    retry: bool  # the guarded write may be sent once more unchanged
     sentence: str
     duplicate: DuplicateKey | None = None
-    sent: bool = True  # False: the error comes before the write could leave
+    sent: bool = True  # False: the error occurred before the write was sent
 
 
 _AWAY = Meaning("unknown", True, "The server stepped down or was shut down while the write was on its way.")
@@ -67,7 +67,7 @@ _NUMBERED = Meaning(
 _DUPLICATE = Meaning("no", False, DuplicateKey().sentence, DuplicateKey())
 
 CODES: Mapping[int, Meaning] = {
-    # The server, or a router in front of it, gave up on a command that may have run or may still run.
+    # The server, or a router in front of it, gave up on a command that may have run, or still runs.
     6: _GAVE_UP,  # HostUnreachable
     7: _GAVE_UP,  # HostNotFound
     50: _GAVE_UP,  # MaxTimeMSExpired
@@ -88,22 +88,22 @@ CODES: Mapping[int, Meaning] = {
     11602: _AWAY,  # InterruptedDueToReplStateChange
     13435: _AWAY,  # NotPrimaryNoSecondaryOk
     13436: _AWAY,  # NotPrimaryOrSecondary
-    # Errors of servers that broke down inside a write, or behind it.
+    # The server failed during or after a write.
     1: _BROKEN,  # InternalError
     8: _BROKEN,  # UnknownError
-    # A write concern that reaches us as the failure of the command itself.
+    # A write concern failure that arrives as the command's own failure.
     64: _UNCONFIRMED,  # WriteConcernTimeout
     75: _UNCONFIRMED,  # WriteConcernLegacyOK
     79: _UNCONFIRMED,  # UnknownReplWriteConcern
     100: _UNCONFIRMED,  # UnsatisfiableWriteConcern
-    # Turned away before anything was done.
+    # Rejected before anything was done.
     24: _BUSY,  # LockTimeout
     46: _BUSY,  # LockBusy
     112: _IN_THE_WAY,  # WriteConflict
     365: _BUSY,  # TemporarilyUnavailable
     462: _BUSY,  # IngressRequestRateLimitExceeded
     16500: _BUSY,  # TooManyRequests, of Azure Cosmos DB
-    # Refused for good.
+    # Refused permanently.
     13: _DENIED,  # Unauthorized
     18: _LOGIN,  # AuthenticationFailed
     391: _LOGIN,  # ReauthenticationRequired
@@ -112,23 +112,23 @@ CODES: Mapping[int, Meaning] = {
     10334: _TOO_LARGE,  # BSONObjectTooLarge
     17419: _TOO_LARGE,  # the document that an update would make
     17420: _TOO_LARGE,
-    17280: _TOO_LONG,  # KeyTooLong, up to MongoDB 4.0 and where an old format is kept
+    17280: _TOO_LONG,  # KeyTooLong, up to MongoDB 4.0 or with an old data format
     12501: _FULL,  # quota exceeded
     14031: _FULL,  # OutOfDiskSpace
     11000: _DUPLICATE,
     11001: _DUPLICATE,
     12582: _DUPLICATE,
 }
-"""What a server's code says of a write; a code that is not here is a refusal in the server's own words."""
+"""What a server's error code means for a write; any other code is a refusal in the server's own words."""
 
-_TOO_MUCH_FOR = (146, 292, 16819, 16820, 16945, 17144)  # the names that servers had for it, the older ones without one
+_TOO_MUCH_FOR = (146, 292, 16819, 16820, 16945, 17144)  # names differ between servers; older ones have none
 _NO_MEMORY = re.compile(r"sort (operation used more|stage buffered)|exceeded memory limit", re.IGNORECASE)
 _NOT_NUMBERED = re.compile(r"retryable writes are not supported|not support retryable writes", re.IGNORECASE)
 _NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space left", re.IGNORECASE)
 
 
 def meaning(error: BaseException) -> Meaning:
-    """The meaning of an error in which a write ended; raises nothing."""
+    """The meaning of an error that ended a write; never raises."""
     if isinstance(error, e.PyMongoError) and error.has_error_label("NoWritesPerformed"):
         return _TURNED_AWAY
     if isinstance(error, e.ServerSelectionTimeoutError):
@@ -186,7 +186,7 @@ def _refusal(text: str) -> str:
 
 
 def said(error: e.OperationFailure) -> str:
-    """The server's own words, without the dump of its reply that PyMongo adds."""
+    """The server's own words, without the reply that PyMongo appends."""
     details = error.details or {}
     own = details.get("errmsg") if isinstance(details, dict) else None
     return _plain(str(own or error).partition(", full error:")[0])
@@ -200,14 +200,14 @@ def _plain(text: str) -> str:
 
 
 def host_of(uri: str) -> str:
-    """The hosts of an address, for a sentence: nothing of user, password or options."""
+    """The hosts of an address, for a sentence; without user, password and options."""
     address = Address.parse(uri)
     hosts = "" if address is None else urllib.parse.unquote(address.hosts)
     return hosts if len(hosts) <= 120 else hosts[:119] + "…"
 
 
 def without_password(text: str, uri: str) -> str:
-    """The text with the password of an address replaced, however it is written there; a short one only as a word."""
+    """The text with an address's password replaced, however it is written; a short password only as a whole word."""
     address = Address.parse(uri)
     for secret in sorted(address.secrets if address else (), key=len, reverse=True):
         if len(secret) < SHORT:
@@ -218,7 +218,7 @@ def without_password(text: str, uri: str) -> str:
 
 
 def cannot_connect(error: Exception, uri: str) -> Refused:
-    """Why there is no connection, as the error to raise: one sentence that says what to do."""
+    """Why there is no connection, as an error whose sentence says what to do."""
     return _no_secret(_connecting(error, uri), uri)
 
 
@@ -227,7 +227,7 @@ def _connecting(error: Exception, uri: str) -> Refused:
     if told := next((said for words, said in _LOGINS if re.search(words, text)), ""):
         return Unreachable(told)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
-        # The driver's own words may quote a part of a badly written password that it took for a port.
+        # The driver may quote part of a badly written password that it mistook for a port.
         user = uri.partition("://")[2].rpartition("@")[0]
         if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@")):
             return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
@@ -243,7 +243,7 @@ def _connecting(error: Exception, uri: str) -> Refused:
         if error.code in (18, ATLAS) or ("auth" in text.lower() and error.code != UNAUTHORIZED):
             return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
         if error.code == UNAUTHORIZED and "@" in uri.partition("://")[2].partition("/")[0]:
-            # Nothing is asked of a server here that a user could lack a right for: there are some that call this so.
+            # This step needs no privileges, so "not authorized" means a failed login on some servers.
             return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
         if error.code == UNAUTHORIZED:
             return NotAllowed(f"{host} wants a user name and password for this, or another user.")
@@ -306,7 +306,7 @@ _LOGINS = (
     ),
     ("no certificate or crl found", "The authority's file holds no certificate; check tlsCAFile in the address."),
 )
-"""Why a login cannot even begin, by the driver's words."""
+"""Why a login cannot even start, by the driver's words."""
 
 _TLS = (
     ("certificate has expired|certificate expired", "its certificate has expired; whoever runs it has to renew it"),
@@ -338,18 +338,18 @@ _FOR_GOOD = re.compile(
     r"|certificate required|unknown ca|bad certificate|certificate unknown",
     re.IGNORECASE,
 )
-"""TLS that comes about on no second try: a server that restarts or is in haste says none of it."""
+"""TLS errors that no second try resolves; a restarting or busy server never causes them."""
 
 
 def refuses_for_good(error: BaseException | None) -> bool:
-    """Whether a host's answer to a greeting stays the same however often it is greeted: who asks, or how, is wrong."""
+    """Whether a host will give this answer to every greeting, because user or method is wrong."""
     if isinstance(error, e.OperationFailure):
         return _of_code(error) in (_DENIED, _LOGIN)
     return isinstance(error, e.AutoReconnect) and _FOR_GOOD.search(str(error)) is not None
 
 
 def tls_trouble(text: str, host: str) -> str:
-    """Why TLS with a host does not come about, one sentence, out of an error's own words."""
+    """Why TLS with a host fails, one sentence made from an error's words."""
     low = text.lower()
     reason = next((said for words, said in _TLS if re.search(words, low)), "")
     if not reason and "certificate" in low:
@@ -358,18 +358,18 @@ def tls_trouble(text: str, host: str) -> str:
 
 
 def _certificate_named(text: str, uri: str) -> str:
-    """The file that an error is about, where the driver names only the option of the address that leads to it."""
+    """The file that an error is about; the driver names only the option of the address."""
     option, address = re.search(r"The (\w+) file is not readable", text), Address.parse(uri)
     return address.option(option.group(1)) if option is not None and address is not None else ""
 
 
 def _unknown_option(uri: str) -> str:
-    """The first option of an address that the driver does not know, which newer ones do not name; "" for none."""
+    """The first option of an address that the driver does not know; "" if none. Newer drivers do not name it."""
     address = Address.parse(uri)
     for piece in address.options if address is not None else ():
         try:
             pymongo.uri_parser.split_options(piece, True, False)
-        except Exception as error:  # a wrong value, or an option that goes with others, is another matter
+        except Exception as error:  # a wrong value or a wrong combination is another matter
             if _UNKNOWN_OPTION.search(str(error)):
                 return piece.partition("=")[0]
     return ""
@@ -391,7 +391,7 @@ def _configured_wrongly(text: str, host: str, uri: str) -> Unreachable:
 
 
 def _of_another_time(text: str, host: str) -> str:
-    """Why a server and this driver have no version of the protocol in common, and what helps."""
+    """Why server and driver share no version of the protocol, and what helps."""
     driver = f"PyMongo {pymongo.version}, the driver of this program"
     if found := re.search(r"wire version (\d+).*requires at least (\d+) \(MongoDB ([\d.]+)\)", text):
         speaks, needed, oldest = found.groups()
@@ -403,7 +403,7 @@ def _of_another_time(text: str, host: str) -> str:
 
 
 def cannot_read(error: Exception, uri: str, command: str, place: str, index: str = "") -> Refused:
-    """Why a command that reads something failed, as the error to raise; ``index`` is the one that would serve it."""
+    """Why a read failed, as the error to raise; ``index`` is the index that would help."""
     return _no_secret(_reading(error, uri, command, place, index), uri)
 
 
@@ -422,7 +422,7 @@ def _in_memory(place: str, index: str) -> str:
 
 
 def index_for(command: Mapping[str, Any]) -> str:
-    """The index that would serve a find or an aggregation, as the shell writes it; "" where that on ``_id`` does."""
+    """The index that would help a find or an aggregation, in shell notation; "" if ``_id`` is enough."""
     filter, sort = dict(command.get("filter") or {}), dict(command.get("sort") or {})
     for stage in command.get("pipeline") or ():
         if "$match" in stage:
@@ -446,12 +446,12 @@ def _is_down(way: Any) -> bool:
 
 
 def cannot_write(error: Exception, command: str, place: str) -> str:
-    """Why somebody may not write, one sentence; "" where the error is about anything else."""
+    """Why somebody may not write, one sentence; "" for any other error."""
     return _denied(error, command, place) if is_denied(error) else ""
 
 
 def is_denied(error: BaseException) -> bool:
-    """Whether the server knows the user and does not allow this; Atlas says so in words alone."""
+    """Whether the server knows the user but denies this; Atlas says so only in words."""
     if not isinstance(error, e.OperationFailure):
         return False
     text = said(error).lower()

@@ -1,8 +1,8 @@
-"""Writes that may be sent any number of times and count once: the next number, a count, an entry, a hashed document.
+"""Writes that may be repeated and count once: the next number, a count, an entry, a hashed document.
 
-Reached as ``session.once``. Each is journalled and guarded, ends as every write does, and a person's mistake is an
-outcome of kind ``refused`` with a sentence. Repeating one with the same token, entry or id is always safe, after an
-unknown outcome or in another process a day later.
+Reached as ``session.once``. Each is journalled, guarded and ends like every write; a person's mistake gives the
+outcome ``refused`` with a sentence. Repeating one with its token, entry or id is always safe: after an unknown
+outcome, or in another process a day later.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from model.writing.writer import Writer
 
 TRIES = 20
 BY_HASH = "hash"
-"""The id of an insert that stands for the hash of its content."""
+"""The id of an insert that means the hash of its content."""
 
 
 class Once(Struct, frozen=True):
-    """Writes that count once to one source; ``check`` raises ``NotAllowed`` where nothing may be written."""
+    """Writes to one source that count once; ``check`` raises ``NotAllowed`` if nothing may be written."""
 
     writer: Writer
     check: Callable[[], None] = lambda: None
@@ -65,9 +65,9 @@ class Once(Struct, frozen=True):
     # --- numbers
 
     def next(self, ns: str, counter: Value | object, create: bool = False) -> Outcome:
-        """The next number of a counter, as the outcome's ``value``; it is handed out to nobody else.
+        """The next number of a counter, as the outcome's ``value``; nobody else gets it.
 
-        ``create`` makes a counter that is not there, which begins with 1. A number in doubt is left out.
+        ``create`` makes a missing counter, starting with 1. A number whose write is in doubt is never used.
         """
         self.check()
         return self._draw(self._counter(ns, counter), create=create)
@@ -102,11 +102,11 @@ class Once(Struct, frozen=True):
         field: str = "",
         counter: tuple[str, Value | object] | None = None,
     ) -> Outcome:
-        """Insert a document under the number after the highest, which is the outcome's ``value``.
+        """Insert a document with the number after the highest, which is the outcome's ``value``.
 
-        The number becomes the id, or stands in ``field``, which needs a unique index. With ``counter``, a collection
-        and a name, the number is drawn there, and one that was deleted is not used again. A collection that is not
-        there yet begins with 1.
+        The number becomes the id, or the value of ``field``, which needs a unique index. With ``counter``, a
+        collection and a name, the number is drawn from there, so that numbers of deleted documents are not reused. A
+        new collection starts with 1.
         """
         self.check()
         try:
@@ -155,9 +155,9 @@ class Once(Struct, frozen=True):
         return f"{layout.ns} has no unique index on {field}, so two could get one number; create the index first."
 
     def _number(self, ns: str, field: str, of: counters.Counter | None) -> Value | Outcome:
-        """The number to try next, or why there is none."""
+        """The number to try next, or the outcome that says why there is none."""
         if of is None:
-            # Documents are looked for before the highest number, as the first one may just be on its way.
+            # Documents are searched before the highest number, because the first one may be arriving just now.
             some = next(iter(self._port.find(ns, projection={"_id": 1}, limit=1)), None) is not None
             if some and counters.highest(self._port, ns, field)[1] is None:
                 raise Refused(f"No {field} in {ns} is a number, so there is none to go on from; name a counter.")
@@ -181,7 +181,7 @@ class Once(Struct, frozen=True):
             if outcome.kind == "applied":
                 said = f"{outcome.detail} Its number is {text.shown(number)}."
                 return replace(outcome, detail=said, value=number)
-            # Refused in doubt is unknown already, so this number went to somebody else and ours to nobody.
+            # A refusal in doubt was already reported as unknown, so here this number went to somebody else.
             try:
                 if outcome.kind != "refused" or not self._taken(layout, field, number):
                     return outcome
@@ -209,10 +209,10 @@ class Once(Struct, frozen=True):
         owner: str | None = None,
         create: bool = False,
     ) -> Outcome:
-        """Raise a two-step counter once for a token; repeated with the same token it is ``skipped``.
+        """Raise a two-step counter once for a token; ``skipped`` for a repeated token.
 
-        Without ``token`` a new one is made, which tells its age and, where needed, amount and owner. ``create``
-        makes a document that is not there. Each of the two steps has its entry in the journal.
+        Without ``token`` a new one is made, which tells its age and, if needed, amount and owner. ``create`` makes a
+        missing document. Each of the two steps has an entry in the journal.
         """
         self.check()
         id = _value(id)
@@ -249,7 +249,7 @@ class Once(Struct, frozen=True):
                 break
             try:
                 last = self._next_step(of, id, token, raw, waits)
-            except Refused as error:  # as where the journal takes no second entry
+            except Refused as error:  # for example if the journal accepts no second entry
                 last = Outcome("refused", of.ns, id, str(error))
             if waits and last.kind == "applied":
                 return last
@@ -266,7 +266,7 @@ class Once(Struct, frozen=True):
     def _next_step(
         self, of: pending.TwoStepCounters, id: Value, token: Value, raw: bytes | None, waits: bool
     ) -> Outcome:
-        """Add the token, or finish it where it waits already."""
+        """Add the token, or finish it if it is already waiting."""
         if raw is None:
             refuse_twin(self._port, of.ns, "_id", id)
             return self._new_counter(of, id, token)
@@ -298,9 +298,9 @@ class Once(Struct, frozen=True):
         field: str = "",
         create: bool = False,
     ) -> Outcome:
-        """Raise a total once for an entry; ``skipped`` where the entry stands in the list already.
+        """Raise a total once for an entry; ``skipped`` if the list already contains the entry.
 
-        ``field`` is the total, else the profile's ``counter``. ``create`` makes a document that is not there.
+        ``field`` is the total, by default the profile's ``counter``. ``create`` makes a missing document.
         """
         self.check()
         key, entry = _value(key), _value(entry)
@@ -313,7 +313,7 @@ class Once(Struct, frozen=True):
             if why := locked or self._untotalled(of, raw, bool(field)) or processed.hindrance(of, raw):
                 raise Refused(why)
             if raw is not None and processed.has(raw, of):
-                return processed.apply(self._port, of)  # nothing is written, so nothing is noted
+                return processed.apply(self._port, of)  # nothing is written, so nothing is journalled
         except Refused as error:
             return Outcome("refused", ns, key, str(error))
         before, after = _tallied(of, raw, False), _tallied(of, raw, True)
@@ -323,7 +323,7 @@ class Once(Struct, frozen=True):
         return self.writer.send(intent, lambda _: processed.apply(self._port, of, create))
 
     def _untotalled(self, of: processed.Tally, raw: bytes | None, named: bool) -> str:
-        """The refusal to raise a total that nobody named: it would be a new field beside the one that was meant."""
+        """The refusal to raise a total that does not exist and was not named: it would be a new field."""
         if raw is None or named or c.get(raw, (of.total,)) is not None:
             return ""
         numbers = totals(raw, (of.key_field, of.listed))
@@ -333,10 +333,11 @@ class Once(Struct, frozen=True):
     # --- documents whose version is their hash
 
     def insert(self, ns: str, content: bytes | Mapping[str, object], id: Value | object | None = None) -> Outcome:
-        """Insert a document as its first version; ``skipped`` where its ``id`` holds just this content already.
+        """Insert a document as its first version; ``skipped`` if the document with this ``id`` has exactly this
+        content.
 
-        With the id "hash" it is the content's own hash, so that the same content is inserted once, by however many
-        writers. A document whose id is this very word is meant by ``Value.of("hash")``.
+        The id "hash" means the content's own hash, so that equal contents are inserted once, by any number of
+        writers. Use ``Value.of("hash")`` for a document whose id is this word.
         """
         self.check()
         layout, raw = self._catalogue.layout(ns), _raw(content)
@@ -352,21 +353,21 @@ class Once(Struct, frozen=True):
         except Refused as error:
             return Outcome("refused", ns, place, str(error))
         outcome = self.writer.create(ns, raw, place)
-        if outcome.kind == "refused":  # perhaps because somebody else has just inserted the same
+        if outcome.kind == "refused":  # perhaps somebody else has just inserted this content
             with suppress(Refused):
                 met = self._there(layout, place, raw, by_hash)
                 return outcome if met is None or met.kind == "refused" else replace(met, entry=outcome.entry)
         return outcome
 
     def _there(self, layout: Layout, id: Value, content: bytes, by_hash: bool) -> Outcome | None:
-        """The end of an insert under an id that is taken; None where it is free, or somebody else's document has it."""
+        """The outcome of an insert if its id is taken by this content; None if it is free or holds another document."""
         try:
             current = layout.version(id)
         except NotFound:
             return None
         same = self._same(current, layout.ns, id, content)
         if same is None and by_hash:
-            if current.v == id:  # what it differs in is no part of the hash
+            if current.v == id:  # they differ only in fields that the hash excludes
                 said = f"{id_name(id)} has this very hash already; nothing was written."
                 return Outcome("skipped", layout.ns, id, said, current.v)
             said = f"{id_name(id)} was made of this content and was changed since; nothing was written."
@@ -376,11 +377,11 @@ class Once(Struct, frozen=True):
     def update(
         self, ns: str, id: Value | object, base: Version | Value | object, content: bytes | Mapping[str, object]
     ) -> Outcome:
-        """Make this the whole content where ``base`` is current; the new version or hash is the outcome's ``version``.
+        """Make this the whole content if ``base`` is current; the outcome's ``version`` is the new version or hash.
 
-        ``base`` is the ``Version`` that was read; or its number or hash, which cannot tell a content that has come back
-        from one that never left. ``skipped`` where the content is just this already, ``conflict`` where another one
-        is current.
+        ``base`` is the ``Version`` that was read, or its number or hash, which cannot distinguish a restored content
+        from an unchanged one. ``skipped`` if the content is already this one, ``conflict`` if another version is
+        current.
         """
         self.check()
         layout, raw, place = self._catalogue.layout(ns), _raw(content), _value(id)
@@ -411,26 +412,26 @@ class Once(Struct, frozen=True):
         return Outcome("skipped", ns, id, said, current.v)
 
     def hash_of(self, ns: str, content: bytes | Mapping[str, object]) -> str:
-        """The hash that a content gets in a collection, as its recipe writes it; one kept as Binary in hex.
+        """The hash of a content in a collection, in its recipe's notation; a Binary as hex.
 
-        Raises ``Refused`` where no recipe is stated or proven.
+        Raises ``Refused`` if no recipe is stated or proven.
         """
         made = content_hash(_raw(content), self._catalogue.layout(ns).sealing)
         return made.data[5:].hex() if made.type == c.BINARY else str(made.python())
 
 
 def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:
-    """The fields of a document that hold a number, in stored order, without some of them."""
+    """The fields of a document that hold a number, in stored order, except those in ``but``."""
     return [name for name, value in c.fields(raw) if value.type in NUMBERS and name not in ("_id", *but)]
 
 
 def _counter_at(of: counters.Counter, number: Value) -> bytes:
-    """The journal's view of a counter."""
+    """A counter as the journal shows it."""
     return c.put(c.document([("_id", of.name)]), tuple(of.field.split(".")), number)
 
 
 def _tallied(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:
-    """The journal's view of an apply-once document: its key, and the entry where it is in the list."""
+    """An apply-once document as the journal shows it: its key, and the entry if it is in the list."""
     return c.document([(of.key_field, of.key), (of.listed, c.array([of.entry] if after else []))])
 
 

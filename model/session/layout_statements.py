@@ -1,6 +1,6 @@
-"""Layouts that a person states: what a collection says for them, how it would be read, and the file to keep them in.
+"""Layouts that a person states: what the data say about them, how they would be read, and the file to keep them in.
 
-Nothing here writes to the server. What is stated is read by at once, and until the session ends; a profile keeps it.
+Nothing here writes to the server. A statement is used at once and until the session ends; a profile file keeps it.
 """
 
 from __future__ import annotations
@@ -38,38 +38,38 @@ from model.writers.writers import preset
 __all__ = ["LayoutStatements", "ProfileEdit", "ProfileKey", "Statement", "Trial", "TriedDocument"]
 
 TRIED = 3
-"""Documents that a statement is tried on."""
+"""The documents on which a statement is tried."""
 LOOKED_AT = 24
-"""Documents among which those are chosen: the ones with the longest histories."""
+"""The documents from which these are chosen by the length of their histories."""
 DEEPEST = 3
-"""Names in a path that is proposed for a field."""
+"""The most names in a path proposed for a field."""
 
 
 class Statement(Struct, frozen=True):
-    """What a collection is taken for before a person states its layout."""
+    """How a collection is read before a person states its layout."""
 
     info: CollectionInfo
     texts: Mapping[str, str]
-    """What stands in its table of a profile by key, defaults of the layout included, as people type it."""
+    """The texts of its profile table by key, including the layout's defaults, as people type them."""
     stated: bool
-    """Whether a person has stated it already, in a profile or by hand."""
+    """Whether a person has already stated it, in a profile or by hand."""
     names: tuple[str, ...]
-    """The fields found in it, the commonest first."""
+    """The fields found in it, most common first."""
     collections: tuple[str, ...]
     """The other collections of its database."""
 
 
 class TriedDocument(Struct, frozen=True):
-    """One document as the statement has it read."""
+    """One document, read as stated."""
 
     id: Value
     outline: Outline | None
     versions: int = 0
     missing: int = 0
     first: Comparison | None = None
-    """The difference from the oldest version that is there to the one after it."""
+    """The difference from the oldest existing version to the next."""
     last: Comparison | None = None
-    """The difference to the newest version; None where :attr:`first` is that one."""
+    """The difference to the newest version; None if that is :attr:`first`."""
     trouble: str = ""
     """Why it could not be read, one sentence."""
 
@@ -80,9 +80,9 @@ class Trial(Struct, frozen=True):
     info: CollectionInfo
     documents: tuple[TriedDocument, ...]
     against: tuple[str, ...]
-    """What its data say against it, one sentence each."""
+    """How its data contradict, one sentence each."""
     toml: str
-    """The statement as a profile keeps it."""
+    """The statement as text for a profile file."""
 
 
 class LayoutStatements(Struct, frozen=True):
@@ -94,20 +94,20 @@ class LayoutStatements(Struct, frozen=True):
 
     @property
     def numberings(self) -> Mapping[str, str]:
-        """Each way of numbering with what it promises."""
+        """The ways of numbering, each with what it guarantees."""
         return WAYS
 
     @property
     def layouts(self) -> dict[str, str]:
-        """The layouts and patterns that a collection can be read as, each in a few words."""
+        """The layouts and patterns that can be stated, each in a few words."""
         return {name: registry.declared(name).about for name in registry.NAMES}
 
     def keys(self, layout: str) -> tuple[ProfileKey, ...]:
-        """The keys that a layout can be stated with."""
+        """The keys that can be stated for a layout."""
         return profiles.keys(layout)
 
     def begin(self, ns: str) -> Statement:
-        """What is known of a collection now; of an archive, of the collection that it belongs to."""
+        """How a collection is read now; for an archive, how the collection it belongs to is read."""
         info, _ = self.catalogue.known(ns)
         if info.belongs_to is not None:
             info, _ = self.catalogue.known(info.belongs_to)
@@ -122,7 +122,7 @@ class LayoutStatements(Struct, frozen=True):
         return Statement(info, self._texts(found), stated, self.names(info.ns), others)
 
     def filled(self, ns: str, layout: str) -> tuple[Mapping[str, str], str]:
-        """The texts for another layout, with what was recognised filled in, and why something was not; "" else."""
+        """The texts for another layout, with recognised fields filled in, and why some are missing ("" if none is)."""
         info, now = self.catalogue.known(ns)
         if info.layout == layout:
             return self._texts(now), ""
@@ -136,13 +136,13 @@ class LayoutStatements(Struct, frozen=True):
         """The layout of a known program's histories, and the texts of its keys for a collection."""
         try:
             profile = profiles.state(ns, {"writer": writer})
-        except Refused:  # the rows of several collections stand in one: those that name this one
+        except Refused:  # one collection holds the rows of several: select those of this one
             where = next(iter(preset(writer).keys.get("where", {"collection": ""})))
             profile = profiles.state(ns, {"writer": writer, "where": {where: ns.partition(".")[2]}})
         return profile.layout, self._texts(profile)
 
     def defaults(self, ns: str, layout: str) -> Mapping[str, str]:
-        """The texts of a layout's defaults; those of keys that a profile leaves out are empty."""
+        """The texts of a layout's defaults; empty for keys that a profile may omit."""
         return self._texts(profiles.stated(ns, layout))
 
     def _texts(self, profile: CollectionProfile) -> dict[str, str]:
@@ -150,9 +150,9 @@ class LayoutStatements(Struct, frozen=True):
         return {"layout": profile.layout, **{key.name: _text(key, said.get(key.name)) for key in used}}
 
     def entry(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-        """The table that texts mean, and what is wrong with some of them, in a few words by key.
+        """The table that the texts mean, and what is wrong with some of them, in a few words by key.
 
-        An empty text leaves a key out, or means "" where the key may be empty.
+        An empty text omits a key, or means "" if the key allows that.
         """
         entry: dict[str, Any] = {"layout": texts["layout"]}
         troubles = {}
@@ -172,9 +172,9 @@ class LayoutStatements(Struct, frozen=True):
         return entry, troubles
 
     def names(self, ns: str, inside: str = "") -> tuple[str, ...]:
-        """The fields found in a collection's documents, or in a sub-document of them, the commonest first.
+        """The fields found in a collection's documents, or in a sub-document, most common first.
 
-        Those at the top come before the paths to those in sub-documents. A collection that is not there has none.
+        Top-level fields come before paths into sub-documents. A missing collection has none.
         """
         if (ns, inside) not in self._found:
             counts: dict[str, int] = {}
@@ -191,7 +191,7 @@ class LayoutStatements(Struct, frozen=True):
     def tried(
         self, ns: str, entry: Mapping[str, Any], told: Iterable[str] = (), checkpoint: Checkpoint = no_checkpoint
     ) -> Trial:
-        """Read three documents as the table states; raises ``Refused`` where it states nothing that can be."""
+        """Read three documents as the table states; raises ``Refused`` if it states something impossible."""
         profile = profiles.state(ns, entry)
         port = reading(self.port, ns, profile.id_parts)
         info, profile = recognise.as_stated(port, profile)
@@ -204,11 +204,11 @@ class LayoutStatements(Struct, frozen=True):
         return Trial(info, documents, tuple(dict.fromkeys(against)), block(profile, told))
 
     def against(self, ns: str) -> tuple[str, ...]:
-        """What the data say against the profile by which a collection is read now."""
+        """How the data contradict the profile by which a collection is read now."""
         return contradictions(self.port, self.catalogue.known(ns)[1])
 
     def _chosen(self, layout: Layout) -> list[tuple[Value, Outline | None]]:
-        """The documents with the longest histories among the first ones, in the order in which they are listed."""
+        """The documents with the longest histories among the first ones, in list order."""
         ids = list(dict.fromkeys(row.id for row in layout.page(PageQuery(limit=LOOKED_AT)) if row.readable))
         try:
             outlines: Sequence[Outline | None] = list(layout.outline(ids))
@@ -239,22 +239,22 @@ class LayoutStatements(Struct, frozen=True):
         return Comparison(a, b, diff(a.content, b.content, layout.profile.keys))
 
     def use(self, ns: str, entry: Mapping[str, Any]) -> CollectionInfo:
-        """Read the collection as the table states from now on; raises ``Refused``."""
+        """Read the collection as stated from now on; raises ``Refused``."""
         return self.catalogue.state(profiles.state(ns, entry))
 
     def forget(self, ns: str) -> CollectionInfo:
-        """Leave the collection to recognition from now on; a profile's file stays as it is."""
+        """Leave the collection to recognition from now on; a profile file does not change."""
         return self.catalogue.forget(ns)
 
     def in_file(self, path: FilePath, ns: str, entry: Mapping[str, Any], told: Iterable[str] = ()) -> ProfileEdit:
-        """The profile's file with the collection stated in it, not yet written; raises ``Refused``."""
+        """The profile file with this statement added, not yet written; raises ``Refused``."""
         return stated_in(path, profiles.state(ns, entry), told)
 
     def keep(self, edit: ProfileEdit, ns: str) -> bool:
-        """Write a profile in which ``ns`` was stated; whether it is the one in use now.
+        """Write a profile that states ``ns``; returns whether it is the profile in use now.
 
-        It is where none was in use, or this one; with another in use the collection alone is read by it. Raises
-        ``Refused``.
+        It is if none was in use, or this one. If another is in use, only the collection is read by the new one.
+        Raises ``Refused``.
         """
         edit.write()
         written = Profile.load(edit.path)

@@ -1,6 +1,6 @@
-"""The sources that can be opened: a MongoDB URI, a dump, the sample; each becomes a server to speak to.
+"""The sources that can be opened: a MongoDB URI, a dump, the sample. Each becomes a server.
 
-Dumps and the sample are served by the in-process server and are gone when it is closed.
+Dumps and the sample are served by the in-process server and are gone when it closes.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from model.local_process import Served, ServerProcess
 from model.userdata import connections, folders
 from model.userdata.connections import Connections
 
-if TYPE_CHECKING:  # the driver is imported by whoever connects: a window is there before that
+if TYPE_CHECKING:  # imported on connection, so that a window appears before it
     from model.foundation.checkpoints import Checkpoint
     from model.foundation.records import ConnectionStep
     from model.server.retry import Server
 
 SAMPLE = "sample:"
-_LOOK_EVERY = 0.05  # seconds between two looks at how far a reading has come
+_LOOK_EVERY = 0.05  # seconds between two checks of the progress
 LONGEST_ANSWER = 600_000
-"""Milliseconds that a query of a large dump may take: nobody else waits for its server, and it is never cut off."""
+"""Milliseconds for a query of a large dump: nobody else uses its server, and no connection drops."""
 
 
 class Source(Struct, frozen=True):
     """An open source."""
 
     server: Server
-    text: str  # as given, without password; a dump's path is absolute
+    text: str  # as given, without password; for a dump the absolute path
     name: str
     is_local: bool
     closers: tuple[Callable[[], object], ...]
-    fixed: str = ""  # why this source is read-only whatever the session says, else ""
-    database: str = ""  # the one that the URI names, where it is none of the server's own
+    fixed: str = ""  # why this source is always read-only, else ""
+    database: str = ""  # the database in the URI, unless it is one of the server's own
 
     def read_on(self, checkpoint: Checkpoint) -> None:
-        """Read the large files of a dump; an error of the checkpoint, told of bytes, stops it. Raises ``Refused``."""
+        """Read the large files of a dump; the checkpoint counts bytes, and its error stops. Raises ``Refused``."""
         checkpoint(0, None)
         state = self.server.dump("begin")
         try:
@@ -63,7 +63,7 @@ class Source(Struct, frozen=True):
             checkpoint(state["total"], state["total"])
 
     def close(self) -> None:
-        """Let go of everything, the connection first."""
+        """Close everything, the connection first."""
         for close in self.closers:
             close()
 
@@ -73,7 +73,7 @@ def connect(
 ) -> Source:
     """Open a source; raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
 
-    ``apart`` serves what is held in memory from a process of its own.
+    ``apart`` serves in-memory data from a separate process.
     """
     source = source.strip()
     if source == SAMPLE:
@@ -87,7 +87,7 @@ def connect(
 
 
 def named(source: str) -> str:
-    """The name that an open source would have in :attr:`Source.text`, without opening it; raises ``NotFound``."""
+    """The :attr:`Source.text` that a source would have, without opening it; raises ``NotFound``."""
     source = source.strip()
     if source == SAMPLE:
         return source
@@ -95,12 +95,12 @@ def named(source: str) -> str:
 
 
 def is_source(word: str) -> bool:
-    """Whether a word names something that can be opened: the sample, an address, a file or folder that is there."""
+    """Whether a word names something to open: the sample, an address, an existing file or folder."""
     return word.strip() == SAMPLE or "://" in word or (bool(word) and Path(word).expanduser().exists())
 
 
 def shown(source: str) -> str:
-    """A source as a sentence may quote it; somebody may have left out mongodb:// before a user and a password."""
+    """A source for quoting in a sentence; hides a password even if mongodb:// was forgotten."""
     return re.sub(r"^([^\s:/@]+):\S+@", r"\1:…@", connections.hidden(source))
 
 
@@ -131,12 +131,12 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
 
     server = Server.connect(uri, read_only=read_only, name=connections.label(clean))
     named = connections.database_of(clean)
-    database = "" if named in OWN_DATABASES else named  # these are named to log in by
+    database = "" if named in OWN_DATABASES else named  # these are named for login
     return Source(server, clean, connections.label(clean), False, (server.close,), database=database)
 
 
 def with_kept_password(uri: str, home: Path | None = None) -> str:
-    """The URI with the secrets that the environment and the keyring hold for it; unchanged where it needs none."""
+    """The URI with secrets from environment and keyring; unchanged if it needs none."""
     kept = os.environ.get("PALIMPSEST_PASSWORD")
     if kept and connections.needs_password(uri):
         uri = connections.with_password(uri, kept)
@@ -144,7 +144,7 @@ def with_kept_password(uri: str, home: Path | None = None) -> str:
 
 
 def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep]:
-    """Try the address of a server step by step, with the secrets that are kept for it; nothing is written or saved."""
+    """Test a server's address step by step, with its kept secrets; nothing is written or saved."""
     from model.foundation.records import ConnectionStep
     from model.server.connection_steps import try_connection
 
@@ -157,7 +157,7 @@ def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep
 
 
 def address_trouble(source: str) -> str:
-    """Why an address cannot be used as it is written, one sentence; "" where it can. Nothing is asked of a network."""
+    """Why an address cannot be used as written, one sentence; "" if it can. Uses no network."""
     from model.server.retry import Server
 
     try:
@@ -168,7 +168,7 @@ def address_trouble(source: str) -> str:
 
 
 def start_early(source: str, into_memory: bool) -> None:
-    """Start the process that serves a source which is going to be opened apart, so that it gets ready meanwhile."""
+    """Start the process for a source that will be opened apart, so that it gets ready meanwhile."""
     with contextlib.suppress(Refused, OSError):
         if source == SAMPLE or "://" not in source:
             served = _served(source if source == SAMPLE else named(source), source == SAMPLE or into_memory, None)
@@ -199,7 +199,7 @@ def _local(source: str, name: str, read_only: bool, writable: bool, home: Path |
 
 
 def _process(served: Served) -> ServerProcess | None:
-    """A process that serves a source; None where none is to be had."""
+    """A process that serves a source; None if none can be started."""
     try:
         return _ready(_early.pop(served) if served in _early else ServerProcess(served))
     except OSError:

@@ -1,7 +1,7 @@
-"""A state behind many patches, put together of the last change of each field instead of all changes before it.
+"""Builds the state after many patches from the last change of each field, instead of applying all patches.
 
-The rows are looked through as bytes, and only those are read that are about a field that is still to be found: the
-first page of a history of ten thousand patches takes little longer than reading their rows.
+Rows are searched as bytes, and only those about a missing field are decoded. So the first page of ten thousand
+patches takes little longer than reading the raw rows.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from model.patches import FORMS, DoesNotApply, Node
 from model.patches.tree import copied
 from model.writers.written_rows import RowsInOrder, WrittenRow
 
-LATE = 1 << 16  # bytes at the end in which a change is looked for first
+LATE = 1 << 16  # bytes at the end that are searched first
 
 
 def names_in(rows: Iterable[WrittenRow], profile: CollectionProfile) -> dict[str, None]:
-    """The fields that rows are about, each once; raises ``DoesNotApply`` where one is about whole documents."""
+    """The fields that rows are about, each once; raises ``DoesNotApply`` if a row is about a whole document."""
     found: dict[str, None] = {}
     for row in rows:
         found |= dict.fromkeys(FORMS[profile.patch].names(row.change) if row.snapshot is None else row.snapshot)
@@ -27,9 +27,9 @@ def names_in(rows: Iterable[WrittenRow], profile: CollectionProfile) -> dict[str
 
 
 def state_behind(rows: RowsInOrder, names: Iterable[str], profile: CollectionProfile) -> dict[str, Node]:
-    """The state behind the last of some rows; raises ``DoesNotApply`` where only all the patches can tell it.
+    """The state after the last of some rows; raises ``DoesNotApply`` if only applying all patches can tell it.
 
-    ``names`` are the fields that it may have, besides those that the first row is about.
+    ``names`` are the fields that it may have, besides those of the first row.
     """
     form, search = FORMS[profile.patch], _Search(rows)
     if any(at for mark in _ends(profile) for at in search.rows(mark) if _begins_anew(rows[at])):
@@ -56,14 +56,14 @@ def state_behind(rows: RowsInOrder, names: Iterable[str], profile: CollectionPro
 
 
 class _Search:
-    """The rows in which some bytes are, the newest first."""
+    """The rows that contain some bytes, newest first."""
 
     def __init__(self, rows: RowsInOrder) -> None:
         self._all = b"".join(rows.raws)
         self._ends = list(accumulate(map(len, rows.raws)))
 
     def rows(self, mark: bytes) -> Iterator[int]:
-        """Their places; a row next to one of them may be named too."""
+        """Their positions; may include a neighbour of such a row."""
         if not mark:
             yield from range(len(self._ends) - 1, -1, -1)
             return
@@ -80,12 +80,12 @@ class _Search:
 
 
 def _begins_anew(row: WrittenRow) -> bool:
-    """Whether a row ends a document or holds a whole state: what stood before it does not matter."""
+    """Whether a row deletes a document or holds a whole state, so that earlier rows do not matter."""
     return row.removes or row.snapshot is not None
 
 
 def _ends(profile: CollectionProfile) -> Iterator[bytes]:
-    """Bytes of which each row has some that ends a document or holds a whole state; others may have them too."""
+    """Bytes found in each row that deletes a document or holds a whole state; other rows may contain them too."""
     if profile.content:
         yield _last_step(profile.content)
     if profile.operation is not None:

@@ -1,7 +1,7 @@
-"""Entries about other documents, read as the versions of the document that each of them names.
+"""Entries about other documents, read as versions of the document that each names.
 
-The id may stand inside a sub-document, under a dotted path. Time is the profile's ``at`` and, among equal times or
-without one, the rows' own ``_id``.
+The id may be in a sub-document, under a dotted path. The order is the profile's ``at``, then (or without it) the
+rows' ``_id``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from model.values.canonical import Value
 
 
 class LogReader:
-    """The entries of one collection by the document that they name; the newest one counts as its current version."""
+    """The entries of one collection by the document they name; the newest counts as its current version."""
 
     def __init__(self, server: Port, profile: CollectionProfile) -> None:
         self.server, self.ns, self.id = server, profile.ns, profile.id
@@ -56,13 +56,13 @@ class LogReader:
         return made_version(raw, self.own, self.profile, "document", newest, True, ("_id",), v, counted=False)
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The entries newest first; the oldest one is 1."""
+        """The entries newest first; the oldest is 1."""
         keys = [c.get(raw, ("_id",)) for raw in self._of(id, {self.id: 1})]
         if not keys:
             raise NotFound(f"Nothing in {self.ns} is about {id_name(id)}; check the id and its type.")
         numbers = {key: len(keys) - at for at, key in enumerate(keys)}
         for raw in self._of(id):
-            if (number := numbers.get(c.get(raw, ("_id",)))) is not None:  # entries that came meanwhile have none
+            if (number := numbers.get(c.get(raw, ("_id",)))) is not None:  # entries added meanwhile have none
                 made = self._made(raw, number, number == len(keys))
                 yield made if contents else made.but(content=None, raw=None)
 
@@ -82,7 +82,7 @@ class LogReader:
         return next(iter(self.server.find(self.ns, filter, projection={"_id": 1}, limit=1)), None) is not None
 
     def identity(self, version: Version) -> bytes:
-        """The entry's own ``_id``: what was recorded stays."""
+        """The entry's ``_id``: records do not change."""
         return c.only(version.raw or c.EMPTY, ["_id"])
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
@@ -100,7 +100,7 @@ class LogReader:
     # --- lists
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The newest entry of each document that matches, the latest first; with ``any_version`` of each that did."""
+        """The newest entry of each matching document, latest first; with ``any_version`` of each that ever matched."""
         fields = with_own(query.projection, self.own)
         if fields and any(map(truthy, fields.values())):
             fields = {**fields, self.id: 1}
@@ -129,7 +129,7 @@ class LogReader:
         return Row(id, None, at, len(raw), raw, not unreadable(raw))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents are named; grouped by a server that can do so, None where that takes too long."""
+        """The number of documents named by entries, grouped by the server; None if that takes too long."""
         until = time.monotonic() + max_ms / 1000
         stages: list[Terms] = [{"$group": {"_id": f"${self.id}"}}]
         if filter and any_version:
@@ -148,7 +148,7 @@ class LogReader:
         return 0
 
     def _counted(self, filter: Terms | None, any_version: bool, until: float) -> int | None:
-        """How many documents are named, entry by entry, for a server that groups in no such way."""
+        """The number of documents named by entries, counted one by one for servers that cannot group."""
         total, met = 0, set[Value]()
         try:
             for raw in self.server.find(self.ns, filter, sort=self._newest, projection={self.id: 1}):

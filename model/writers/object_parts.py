@@ -1,8 +1,8 @@
-"""Histories in which each object of a document has rows of its own, as JaVers keeps them.
+"""Histories in which each object of a document has its own rows, as JaVers stores them.
 
-A row's key is ``Item/K-1`` for the document and ``Item/K-1#lines/0`` for a part of it. Where a part stands, a state
-holds a reference with the part's ``fragment``. The state at a commit is the document's newest row up to it, with the
-newest row of each part in place of its reference.
+A row's key is ``Item/K-1`` for the document and ``Item/K-1#lines/0`` for a part of it. In a state, a reference with
+the part's ``fragment`` replaces the part. The state at a commit is the document's newest row so far, with each
+reference replaced by the part's newest row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from model.values.canonical import Value
 
 
 def assembled(rows: Sequence[bytes], profile: CollectionProfile) -> Iterator[bytes]:
-    """One row a commit with the whole state, out of all rows of a document and its parts, given in order."""
+    """One row per commit with the whole state, from all rows of a document and its parts in order."""
     parts: dict[str, Value] = {}
     top = ""
     for _, together in groupby(rows, lambda raw: value_at(raw, profile.order)):
@@ -43,13 +43,13 @@ def _is_part(row: bytes, profile: CollectionProfile, top: str) -> bool:
 
 
 def _with_state(row: bytes, content: str, state: Value, removed: bool) -> bytes:
-    """The row with the whole state; one of a part alone says no longer what was done to the part."""
+    """The row with the whole state; a row about a part loses the operation, which concerned the part."""
     row = c.put(row, (content,), state)
     return c.without(row, ("type",)) if removed else row
 
 
 def _resolved(state: Value, top: str, parts: dict[str, Value], inside: tuple[str, ...]) -> Value:
-    """A state with its parts in it; a part that is inside of itself stays a reference."""
+    """A state with its parts inserted; a part inside itself stays a reference."""
     if state.type == c.ARRAY:
         return c.array(_resolved(each, top, parts, inside) for each in c.items(state))
     if state.type != c.OBJECT:
@@ -63,9 +63,9 @@ def _resolved(state: Value, top: str, parts: dict[str, Value], inside: tuple[str
 
 
 def filled(state: bytes, like: bytes) -> bytes:
-    """The state with the numbers and truth values that JaVers leaves out, as they are 0 and false.
+    """The state with the numbers and booleans that JaVers omits because they are 0 or false.
 
-    ``like`` is the current document's content, which has the fields that there are.
+    ``like`` is the current document's content, whose fields are filled in.
     """
     return _filled(Value.document(state), Value.document(like)).data
 

@@ -1,6 +1,6 @@
-"""The keys of a profile that say how rows of another program are read: each checked, and as a profile's fields.
+"""The profile keys that say how another program's rows are read: checks them and converts them to profile fields.
 
-Source: the same table serves a team's profile and the presets of :mod:`.writers`.
+Profiles and the presets of :mod:`.writers` use the same keys.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from model.writers.row_template import read_template
 from model.writers.writers import preset
 
 PATHS = ("archive_id", "version", "order", "at", "author", "reason", "content", "elements", "parts", "changes")
-"""The keys that are paths into rows; "" where there is none."""
+"""The keys that are paths into rows; "" if there is none."""
 
 
 def fields_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The profile's fields for some keys of :data:`READERS`; raises ``ValueError`` with the key and what it must be."""
+    """The profile fields for some keys of :data:`READERS`; raises ``ValueError`` with the key and what it allows."""
     found: dict[str, Any] = {}
     for key, value in keys.items():
         if key == "layout":
@@ -32,7 +32,7 @@ def fields_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def profile_of(writer: str, ns: str, archive: str, where: Mapping[str, str] | None = None) -> CollectionProfile:
-    """A collection whose history a known program writes into ``archive``."""
+    """The profile of a collection whose history a known program writes into ``archive``."""
     known = preset(writer)
     fields = {"version": "", "at": "", "hash": "", "token": ""} | fields_of_keys(known.keys)
     fields["where"] = dict(where or {})
@@ -40,9 +40,9 @@ def profile_of(writer: str, ns: str, archive: str, where: Mapping[str, str] | No
 
 
 def known_keys(writer: str, ns: str) -> dict[str, Any]:
-    """The keys of a profile that a preset states for a collection; raises ``Refused`` for an unknown program.
+    """The profile keys of a preset for a collection; raises ``Refused`` for an unknown program.
 
-    ``where`` is left out where only the data say which rows are this collection's.
+    ``where`` is omitted if only the data can tell which rows belong to the collection.
     """
     known = preset(writer)
     db, _, name = ns.partition(".")
@@ -64,7 +64,7 @@ def table_of(profile: CollectionProfile) -> dict[str, Any]:
 
 
 def in_toml(value: Any) -> Any:
-    """A field of a profile as its key holds it."""
+    """A profile field in the form of its TOML key."""
     if isinstance(value, Operation):
         return {"field": value.field, "insert": list(value.insert), "remove": list(value.remove)}
     if isinstance(value, LockField):

@@ -1,7 +1,7 @@
-"""What a document's program knows of its fields, as far as the data tell: names and kinds of values.
+"""What another program knows of its documents' fields, judged from the data: names and kinds of values.
 
-A program with a schema leaves fields out of its rows that it does not know, and cannot load values of another kind than
-its own. An edit that brings such a field would make its next row tell of a state that never was.
+A program with a schema omits unknown fields from its rows, and cannot load values of another kind. If an edit added
+such a field, the program's next row would describe a state that never existed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from model.values.canonical import Value
 from model.values.leaves import addressable
 from model.writers.written_states import without_deep
 
-Steps = tuple[str, ...]  # names from the top down; elements of an array have no step of their own
+Steps = tuple[str, ...]  # names from the top down; array elements have no step of their own
 _NUMBER = "number"
 
 
 def strange(content: bytes, base: bytes, states: Sequence[bytes], current: CurrentDocuments, who: str) -> str:
-    """Why the program may not know a content, one sentence; "" where it surely does.
+    """Why the program may not know a content, one sentence; "" if it certainly does.
 
-    ``states`` are earlier ones of the same document, with the types that the program gave them.
+    ``states`` are earlier states of the document, with the types that the program wrote.
     """
     before: dict[Steps, set[str]] = {}
     for state in (base, *states):
@@ -52,9 +52,9 @@ def strange(content: bytes, base: bytes, states: Sequence[bytes], current: Curre
 
 
 def retyped(content: bytes, base: bytes, current: CurrentDocuments) -> bytes:
-    """A content with dates and ObjectIds where it holds their text and the program keeps such values in that field.
+    """A content with texts converted to dates and ObjectIds, in fields where the program stores such values.
 
-    The document as it is tells what a field holds, else another one that has the field.
+    The current document shows a field's type, else another document with the field.
     """
     known: dict[Steps, set[str]] = {}
     for path, kind in _shape(Value.document(base)):
@@ -77,10 +77,10 @@ def retyped(content: bytes, base: bytes, current: CurrentDocuments) -> bytes:
 
 
 def refilled(content: bytes, stored: bytes, names: set[str]) -> bytes:
-    """A content with the names that it leaves out at any depth, as the stored one has them.
+    """A content with omitted names added at any depth, from the stored content.
 
-    An element of an array is known again by all else that it holds, then by its place; a new one gets new ObjectIds
-    where the others have some.
+    An array element is matched by its other fields, then by position; a new one gets new ObjectIds if others have
+    them.
     """
 
     def filled(value: Value, old: Value | None) -> Value:
@@ -118,7 +118,7 @@ def refilled(content: bytes, stored: bytes, names: set[str]) -> bytes:
 
 
 def _kinds_elsewhere(path: Steps, current: CurrentDocuments) -> set[str]:
-    """The kinds that a field has in another document."""
+    """The kinds of a field's value in another document."""
     if not all(map(addressable, path)):
         return set()
     there = {".".join(path): {"$exists": True, "$ne": None}}
@@ -127,7 +127,7 @@ def _kinds_elsewhere(path: Steps, current: CurrentDocuments) -> set[str]:
 
 
 def _out_of_text(value: Value) -> Value | None:
-    """The date or the ObjectId that a text may have been; None where it is the text of neither."""
+    """The date or ObjectId that a text represents; None if neither."""
     said = str(value.python())
     try:
         found = Value.of(ObjectId(said)) if len(said) == 24 and "-" not in said else Value.of(_moment(said))
@@ -145,7 +145,7 @@ def _is_known(path: Steps, current: CurrentDocuments) -> bool:
 
 
 def _shape(value: Value, path: Steps = ()) -> Iterator[tuple[Steps, str]]:
-    """Each path of a value with the kind of what stands there."""
+    """Each path in a value, with the kind of the value there."""
     if path:
         yield path, _NUMBER if value.type in (c.DOUBLE, c.INT32) else value.kind
     if value.type == c.OBJECT:

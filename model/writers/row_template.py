@@ -1,8 +1,8 @@
-"""Rows as another program writes them, made from the template that its preset or a team's profile states.
+"""Makes rows as another program writes them, from the template in its preset or a team's profile.
 
-A template is a table of fields. A text that begins with a dollar stands for a value of the edit, as :data:`WORDS` and
-:data:`PATHS` say; all else is written as it stands. A field whose value is not there is left out; of a list the first
-value that is there is taken. The key ``*`` puts the fields of its value in its place.
+A template is a table of fields. A text that starts with a dollar stands for a value of the edit, by :data:`WORDS` and
+:data:`PATHS`; everything else is written literally. A field without a value is omitted; of a list the first existing
+value is used. The key ``*`` inserts the fields of its value.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ PATHS = {
 
 
 class RowValues(Struct, frozen=True):
-    """The values that a template may ask for, in one edit."""
+    """The values of one edit that a template may use."""
 
     id: Value
     stamp: Stamp
     at: dt.datetime
     base: bytes  # the stored document before the edit
-    new: bytes = c.EMPTY  # and behind it
-    state: bytes = c.EMPTY  # the content that the row is about
-    rows: Sequence[bytes] = ()  # those that are there, the oldest first
+    new: bytes = c.EMPTY  # the stored document after it
+    state: bytes = c.EMPTY  # the content that the row records
+    rows: Sequence[bytes] = ()  # existing rows, oldest first
     patch: Callable[[bool], Value] | None = None  # with tests or without
 
     def made(self, template: Mapping[str, Any]) -> bytes:
-        """The document that a template makes."""
+        """The document that a template produces."""
         return c.document(self._fields(template))
 
     def _fields(self, template: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
@@ -70,7 +70,7 @@ class RowValues(Struct, frozen=True):
                 yield name, value
 
     def value(self, said: Any) -> Value | None:
-        """The value that a field of a template stands for; None where there is none."""
+        """The value of a template's field; None if there is none."""
         if isinstance(said, Mapping):
             return Value.document(self.made(said))
         if isinstance(said, list | tuple):
@@ -113,7 +113,7 @@ class RowValues(Struct, frozen=True):
 
 
 def read_template(value: Any) -> dict[str, Any]:
-    """A template out of TOML; raises ``ValueError`` saying what is wrong with it."""
+    """A template from TOML; raises ``ValueError`` that says what is wrong with it."""
     if not isinstance(value, dict) or not value:
         raise ValueError('must be a table of fields, as in { t = "$now", d = "$document" }')
     for said in _texts(value):

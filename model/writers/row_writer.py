@@ -1,14 +1,16 @@
-"""Edits of documents whose history another program writes: the document, and the row that the program would write.
+"""Edits documents whose history another program writes: the document, and the row that the program would write.
 
-What is written comes from the keys of a profile: ``guard`` and ``renewed`` for the document, ``row`` and ``holder`` for
-the row (:mod:`.row_template`). Nothing in a row says that it came from here; an ``_id`` of its own is the write token.
+The profile says what to write: ``guard`` and ``renewed`` for the document, ``row`` and ``holder`` for the row
+(:mod:`.row_template`). A row does not show that it came from here; if it has an ``_id`` of its own, that is the write
+token.
 
-Where rows hold every state, the document is swapped first, guarded by all that was read, and its row follows: one above
-the document would tell of a state that never was. Where rows hold earlier states only, the row goes first: its ``_id``
-is made of the document's id and version, and lets one writer have the version behind it, as it does for the program.
+If rows hold every state, the document is swapped first, guarded by everything that was read, and its row follows: a
+row above the document would describe a state that never existed. If rows hold only earlier states, the row goes
+first: its ``_id`` is derived from the document's id and version, so only one writer gets the next version, as in the
+program.
 
-Crash points: a document without its row, or a row of the state that the document still has. Whoever looks for the write
-again finishes the first and takes the second out (:meth:`RowWriter.settle`).
+Crash points: a document without its row, or a row for the state that the document still has. Whoever later finds the
+write in doubt completes the first or removes the second (:meth:`RowWriter.settle`).
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ TICK = dt.timedelta(milliseconds=1)
 
 
 def written_back(server: Port, history: WrittenHistory, refusal: str) -> tuple[str, RowWriter | None]:
-    """Why nothing is written, one sentence, or "" with what writes; ``refusal`` is said where no preset says why."""
+    """Why nothing is written, one sentence, or "" and the writer; ``refusal`` is used if no preset gives a reason."""
     profile = history.profile
     if profile.edit == "no":
         return why_no_edit(profile.writer) or refusal, None
@@ -60,7 +62,7 @@ def written_back(server: Port, history: WrittenHistory, refusal: str) -> tuple[s
 
 
 class RowWriter(ReadOnlyWriter):
-    """Writes edits; documents are created and deleted by the program alone."""
+    """Writes edits; only the program itself creates and deletes documents."""
 
     def __init__(self, server: Port, history: WrittenHistory) -> None:
         self._server, self._history = server, history
@@ -77,7 +79,7 @@ class RowWriter(ReadOnlyWriter):
     # --- numbers
 
     def hindrance(self, base: Version) -> str:
-        """Why the document's history cannot be continued."""
+        """Why the document's history cannot be continued, one sentence; "" if it can."""
         if self._profile.edit != "both":
             return ""
         if base.detail == DIFFERS:
@@ -90,24 +92,24 @@ class RowWriter(ReadOnlyWriter):
         return ""
 
     def number(self, id: Value, base: Version, stamp: Stamp) -> Value | None:
-        """One more than the base's; the same where no row makes a version of it."""
+        """The base's number plus one; the base's number if no row makes a new version."""
         number = number_of(base.v)
         return base.v if number is None or self._profile.edit != "both" else whole_number(number + 1, base.v)
 
     def foreseen_number(self, id: Value, base: Version, stamp: Stamp) -> tuple[Value | None, list[Write]]:
-        """As :meth:`number`; no write draws it."""
+        """The number that :meth:`number` returns; no counter is involved."""
         return self.number(id, base, stamp), []
 
     # --- the steps
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> SwapSteps:
-        """The swap of the document, and the row before or behind it."""
+        """The swap of the document, and the row before or after it."""
         raw = base.raw
         assert raw is not None
         if deep := ignored_deep(self._profile):
             stored = self._current.content(raw)
             base, content = base.but(content=stored), refilled(content, stored, deep)
-        needed = self._profile.edit == "both" or HASH in self._profile.renewed.values()  # a hash is proven by rows
+        needed = self._profile.edit == "both" or HASH in self._profile.renewed.values()  # rows prove a hash
         rows = self._rows.of(id) if needed else []
         at = _behind([*rows, WrittenRow(raw, self._profile)], self._now() or stamp.at)
         said = RowValues(id, stamp, at, raw)
@@ -116,11 +118,12 @@ class RowWriter(ReadOnlyWriter):
         hashed = next((name for name, each in renewed.items() if each == HASH), "")
         values = {name: said.value(each) for name, each in renewed.items() if name != hashed}
         swap = self._documents.swap(base, content, values)
-        if hashed:  # the hash that was there is a part of what the next one is made of
+        if hashed:  # the previous hash is an input of the next one
             self._prove(raw, hashed, rows)
             swap = self._documents.swap(base, content, values | {hashed: self._recipe.value(swap.makes)})
         moves = self._profile.guard is not None and self._profile.guard.field in fields
-        # Else a base that comes back cannot be told from one that never left. The version is read back with its row.
+        # Otherwise a base that was changed and restored looks unchanged. The new version is read with its row
+        # afterwards.
         swap = replace(swap, repeatable=moves, decides=replace(swap.decides, returns=False))
         if self._profile.edit != "both":
             return swap
@@ -128,7 +131,7 @@ class RowWriter(ReadOnlyWriter):
         return replace(swap, before=(write,)) if self._row_first else replace(swap, after=(write,))
 
     def _now(self) -> dt.datetime | None:
-        """The server's time, as rows of several computers stand in the order of theirs; None where it does not say."""
+        """The server's time, because rows of several computers are ordered by it; None if unavailable."""
         try:
             told = self._server.aggregate(self._current.ns, [{"$limit": 1}, {"$project": {"now": "$$NOW"}}])
             return time_of(c.get(next(iter(told), c.EMPTY), ("now",)))
@@ -140,7 +143,7 @@ class RowWriter(ReadOnlyWriter):
         return self._profile.hash_recipe or HashRecipe()
 
     def _prove(self, raw: bytes, name: str, rows: Sequence[WrittenRow]) -> None:
-        """Raise ``Refused`` unless the recipe gives the hash that a document has, out of that of the row before."""
+        """Raise ``Refused`` unless the recipe gives the document's hash from the previous row's."""
         now = c.get(raw, (name,))
         former = value_at(rows[-2].raw, name) if len(rows) > 1 else None
         whole = c.put(raw, (name,), former) if former is not None else c.without(raw, ("_id", name))
@@ -153,7 +156,7 @@ class RowWriter(ReadOnlyWriter):
     def _row(
         self, id: Value, base: bytes, new: bytes, stamp: Stamp, at: dt.datetime, rows: Sequence[WrittenRow]
     ) -> Write:
-        """The write of the row that goes with the step from one stored document to the next."""
+        """The write of the row for the step from one stored document to the next."""
         p = self._profile
         state = stripped(base if self._row_first else new, p)
         patch = partial(self._patch, base, new)
@@ -166,7 +169,7 @@ class RowWriter(ReadOnlyWriter):
         if holder is None:
             raise Refused(f"{p.archive} has nothing of {id_name(id)} yet; save it once through {self._who}.")
         where = guards.by_id(guards.physical_id(holder)) | {f"{p.elements}._id": {"$ne": c.get(row, ("_id",))}}
-        # At the place behind those that were read: what somebody adds meanwhile is a later state.
+        # At the position after those that were read: rows that somebody adds meanwhile are later states.
         pushed = {p.elements: {"$each": [Value.document(row)], "$position": len(rows)}}
         raised = {name: 1 for name, said in p.holder.items() if said == "$raised" and c.get(holder, (name,))}
         values = RowValues(id, stamp, at, base, new)
@@ -181,7 +184,7 @@ class RowWriter(ReadOnlyWriter):
         )
 
     def _patch(self, base: bytes, new: bytes, tested: bool) -> Value:
-        """What leads from one stored document to the next; ``tested``: with all that is no content but the lock."""
+        """The patch from one stored document to the next; ``tested`` includes all non-content except the lock."""
         p = self._profile
         lock = p.guard.field if p.guard is not None else ""
         pair = (c.without(each, (lock,)) if tested else stripped(each, p) for each in (base, new))
@@ -192,7 +195,7 @@ class RowWriter(ReadOnlyWriter):
         return value_of(rfc6902.compare(old, now, tested))
 
     def retyped(self, content: bytes, base: bytes) -> bytes:
-        """An earlier state with the types that the document's fields have, where patches keep these as text."""
+        """An earlier state with the document's types, if patches store some types as text."""
         return retyped(content, base, self._current) if self._profile.patch else content
 
     def explain(self, base: Version) -> str:
@@ -208,7 +211,7 @@ class RowWriter(ReadOnlyWriter):
     # --- before the write that decides
 
     def prepare(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
-        """See that the row continues the history, and send it where it goes first; an outcome where that fails."""
+        """Check that the row continues the history, and send it if it goes first; an outcome if that fails."""
         if self._profile.edit != "both":
             return None
         (write,) = (*steps.before, *steps.after)
@@ -227,7 +230,7 @@ class RowWriter(ReadOnlyWriter):
         return self._sent_first(write, id, base) if self._row_first else None
 
     def _objection(self, id: Value, rows: Sequence[WrittenRow], row: WrittenRow, base: Version, new: bytes) -> str:
-        """Why a row would not continue these rows with the state that it is about; "" where it would."""
+        """Why a row with its state would not continue these rows; "" if it would."""
         p, archive = self._profile, self._profile.archive
         if lacking := self._lacking(rows, row):
             return f"The rows in {archive} have {lacking}, which is not known from here; edit through {self._who}."
@@ -253,10 +256,10 @@ class RowWriter(ReadOnlyWriter):
         return "" if self._is(after.content, content) else misread
 
     def _lacking(self, rows: Sequence[WrittenRow], row: WrittenRow) -> str:
-        """The name in the newest row of the same kind that the new one lacks; "" where it has all."""
+        """A name in the newest similar row that the new row lacks; "" if none."""
         p = self._profile
         if not p.content and not p.patch:
-            return ""  # a name that a state at the root has too many makes it differ from the document
+            return ""  # with a state at the root, a missing name would show as a difference from the document
         kind = p.operation.field if p.operation is not None else ""
         like = (each for each in reversed(rows) if value_at(each.raw, kind) == value_at(row.raw, kind) or not kind)
         newest = next(like, row)
@@ -265,7 +268,7 @@ class RowWriter(ReadOnlyWriter):
         return next((name for name in names if name not in told), "")
 
     def _strange(self, rows: Sequence[WrittenRow], base: Version, content: bytes) -> str:
-        """Why the program may not know the new content; patches tell no types, so that they bear witness of none."""
+        """Why the program may not know the new content; patches show no types, so they are not considered."""
         p = self._profile
         states = [] if p.patch else [each.content for each in states_of(rows, p, None) if each.content is not None]
         return strange(content, base.content or c.EMPTY, states, self._current, self._who)
@@ -274,8 +277,8 @@ class RowWriter(ReadOnlyWriter):
         return state is not None and content is not None and self._history.is_same(content, state)
 
     def _sent_first(self, write: Write, id: Value, base: Version) -> Outcome | None:
-        """Send the row that lets one writer have the next version; an outcome where it did not get in."""
-        end = run(self._server, write, None)  # nothing in it would tell it from a row of another writer
+        """Send the row that decides who gets the next version; an outcome if it was rejected."""
+        end = run(self._server, write, None)  # nothing in it distinguishes it from another writer's row
         if end.kind == "applied":
             return None
         if end.kind == "unknown":
@@ -288,7 +291,7 @@ class RowWriter(ReadOnlyWriter):
     # --- behind it
 
     def finish(self, outcome: Outcome, steps: SwapSteps, id: Value, base: Version, stamp: Stamp) -> Outcome:
-        """Send the row that follows, or take the one out that went before a swap that failed; the outcome then."""
+        """Send the row that follows, or remove the row of a swap that failed; returns the outcome."""
         if self._row_first and outcome.kind in ("refused", "conflict"):
             left = self._taken_out(_row_in(steps.before[0]))
             if not left:
@@ -309,7 +312,7 @@ class RowWriter(ReadOnlyWriter):
         return Outcome("unknown", self._current.ns, id, said.strip(), token=str(stamp.token))
 
     def _put_back(self, id: Value, base: Version, made: bytes) -> bool:
-        """Write the base over the document that a swap has just made, where nobody else has written it since."""
+        """Restore the base over a document just swapped, unless somebody else has written since."""
         assert base.raw is not None
         try:
             now = self._current.raw(id)
@@ -326,7 +329,7 @@ class RowWriter(ReadOnlyWriter):
         )
 
     def _taken_out(self, row: bytes) -> str:
-        """Delete a row that went before a swap that failed; a sentence where it may still be there."""
+        """Delete the row of a swap that failed; returns a sentence if it may still exist."""
         archive = self._profile.archive
         physical = guards.physical_id(row)
         where = guards.by_id(physical) | guards.whole(row, Abilities).filter
@@ -336,9 +339,9 @@ class RowWriter(ReadOnlyWriter):
         return f"Its row is left in {archive} and keeps others from saving; look for this write again. {end.sentence}"
 
     def settle(self, id: Value, base: bytes, stamp: Stamp, arrived: bool) -> str:
-        """Write what a swap that arrived still lacks, or take out what one that did not has left; why not, or "".
+        """Complete a swap that arrived, or clean up after one that did not; returns why not, or "".
 
-        ``base`` is the stored document that the swap began from.
+        ``base`` is the stored document that the swap started from.
         """
         try:
             if self._row_first:
@@ -355,7 +358,7 @@ class RowWriter(ReadOnlyWriter):
         return "" if end.kind == "applied" else f"{self._profile.archive} did not get its row. {end.sentence}".strip()
 
     def _withdrawn(self, id: Value, base: bytes) -> str:
-        """Take the row out that tells of the very state which the document still has."""
+        """Remove the row for a state that the document still has."""
         p = self._profile
         v = value_at(base, p.version)
         if self._version_of(id) != v:
@@ -376,8 +379,8 @@ class RowWriter(ReadOnlyWriter):
     def asks(
         self, id: Value, stamp: Stamp, made: Made, base: Version | None = None
     ) -> Callable[[], bool | None] | None:
-        """Whether the document is just what the write makes of it, or still what it began from."""
-        answers = iter((False,))  # a base that is there after a second try may have been away in between
+        """Whether the document is exactly what the write produces, or still the base."""
+        answers = iter((False,))  # after a second try, an unchanged base may have been changed and restored in between
 
         def landed() -> bool | None:
             try:
@@ -393,7 +396,7 @@ class RowWriter(ReadOnlyWriter):
         return landed
 
     def _passed(self, id: Value, makes: bytes) -> bool | None:
-        """Whether a row tells of what the write made, once the document has moved on; None where none can."""
+        """Whether a row records what the write produced, after the document has changed again; None if none can."""
         p = self._profile
         v = value_at(makes, p.version) if self._row_first and p.version else None
         if v is None:
@@ -415,7 +418,7 @@ class RowWriter(ReadOnlyWriter):
         return None
 
     def _version_of(self, id: Value) -> Value | None:
-        """The number that the document has; None where it is gone."""
+        """The document's number; None if it is deleted."""
         try:
             return value_at(self._current.raw(id), self._profile.version)
         except NotFound:
@@ -423,13 +426,13 @@ class RowWriter(ReadOnlyWriter):
 
 
 def _behind(rows: Sequence[WrittenRow], at: dt.datetime) -> dt.datetime:
-    """A time later than any row's, in milliseconds."""
+    """A time later than every row's, in milliseconds."""
     at = at.replace(microsecond=at.microsecond // 1000 * 1000)
     return max([at, *(row.at + TICK for row in rows if row.at is not None)])
 
 
 def _row_in(write: Write) -> bytes:
-    """The row that a write brings."""
+    """The row that a write contains."""
     if isinstance(write.body, bytes):
         return write.body
     assert isinstance(write.body, dict)
@@ -439,7 +442,7 @@ def _row_in(write: Write) -> bytes:
 
 
 def _equal(one: bytes, other: bytes) -> bool:
-    """Whether two documents hold equal fields, in whatever order a server keeps them."""
+    """Whether two documents have equal fields in any order."""
     try:
         return one == other or tree_of(one) == tree_of(other)
     except DoesNotApply:

@@ -1,7 +1,7 @@
-"""The programs whose histories are known: one preset a program, a file in ``resources/writers``.
+"""The programs whose histories are known: one preset each, a file in ``resources/writers``.
 
-A preset holds the keys of a profile, a title, why its documents are not edited from here, and a signature: how the
-collection with the rows is called after the one of the documents (``{name}``), and the fields that every row has.
+A preset holds profile keys, a title, the reason why its documents are not edited from here, and a signature: the name
+of the collection with the rows (``{name}`` is the documents' collection), and the fields that every row has.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ OWN_KEYS = ("title", "why_no_edit", "signature")
 class WriterPreset(Struct, frozen=True):
     """One program that writes histories."""
 
-    name: str  # as a profile names it
-    title: str  # as people know it
-    why_no_edit: str  # what follows the title in a sentence: the reason, and what to do instead
+    name: str  # its name in profiles
+    title: str  # its usual name
+    why_no_edit: str  # continues the title in a sentence: the reason, and what to do instead
     archive: str  # the name of the collection with the rows, with {name} for the documents'
     fields: tuple[str, ...]  # paths that every row has
-    keys: Mapping[str, Any]  # the keys of a profile, as TOML gives them
+    keys: Mapping[str, Any]  # profile keys, as in TOML
 
 
 @cache
@@ -46,7 +46,7 @@ def presets() -> Mapping[str, WriterPreset]:
 
 
 def preset(name: str) -> WriterPreset:
-    """One preset; raises ``Refused`` for a program that there is none of."""
+    """One preset; raises ``Refused`` for an unknown program."""
     found = presets().get(name)
     if found is None:
         raise Refused(f"There is no writer {name!r}; the writers are {', '.join(presets())}.")
@@ -54,12 +54,12 @@ def preset(name: str) -> WriterPreset:
 
 
 def why_no_edit(writer: str) -> str:
-    """Why the documents of a known program are not edited from here, one sentence; "" for none."""
+    """Why documents of a known program are not edited from here, one sentence; "" if they are."""
     known = presets().get(writer)
     return f"{known.title} {known.why_no_edit}." if known is not None and known.why_no_edit else ""
 
 
 def title(writer: str) -> str:
-    """The name by which people know a program; "" for none."""
+    """A program's usual name; its name in profiles if there is no preset."""
     known = presets().get(writer)
     return known.title if known is not None else writer

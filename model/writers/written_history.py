@@ -1,6 +1,6 @@
-"""Documents whose history another program writes, in rows of a second collection: how they are listed and read.
+"""Documents whose history another program writes as rows of a second collection: listing and reading them.
 
-Versions are numbered as the rows are where these carry numbers, else by their place from the oldest row on, 1, 2, 3 ….
+Versions have the rows' numbers if there are any, else their positions from the oldest row: 1, 2, 3 …
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from model.writers.written_rows import WrittenRow, WrittenRows, moment
 from model.writers.written_states import KeptStates, WrittenState, state_at, states_of, stripped
 
 DELETED = "deleted"
-AT_ONCE = 500  # ids that are asked for together
-LOOKED_THROUGH = 20_000  # rows in which documents are looked for that are not there any more
+AT_ONCE = 500  # ids in one query
+LOOKED_THROUGH = 20_000  # rows searched for documents that no longer exist
 
 
 class WrittenHistory:
-    """The versions of one collection's documents: ``current`` reads the documents themselves, ``rows`` the others."""
+    """The versions of one collection's documents: ``current`` reads the documents, ``rows`` everything else."""
 
     def __init__(self, current: CurrentDocuments, rows: WrittenRows) -> None:
         self.current, self.rows, self.profile = current, rows, rows.profile
@@ -45,7 +45,7 @@ class WrittenHistory:
     # --- one document
 
     def exists(self, *ids: Value) -> bool:
-        """Whether there is a document with one of these ids, or a row about one that is gone."""
+        """Whether there is a document with one of these ids, or a row about a deleted one."""
         return self.current.exists(*ids) or any(map(self.rows.any, ids))
 
     def identity(self, version: Version) -> bytes:
@@ -53,7 +53,7 @@ class WrittenHistory:
         return version.raw or c.EMPTY
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
-        """The versions newest first, each number that is not there among them."""
+        """The versions newest first, with entries for missing numbers."""
         found = False
         for version in with_gaps(self._versions(id)):
             found = True
@@ -62,7 +62,7 @@ class WrittenHistory:
             raise NotFound(f"There is no document {id_name(id)} in {self.current.ns}; refresh the list.")
 
     def version(self, id: Value, v: Value | None = None) -> Version:
-        """One version; without ``v`` the current one, or the newest where the document is gone."""
+        """One version; without ``v`` the current one, or the newest of a deleted document."""
         if v is not None and self.profile.patch and (found := self._earlier(id, v)) is not None:
             return found
         newest: Version | None = None
@@ -75,7 +75,7 @@ class WrittenHistory:
         raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.current.ns}.")
 
     def _earlier(self, id: Value, v: Value) -> Version | None:
-        """A version by its number that rows of patches tell, if it is not among the newest of them; None for others."""
+        """A version by its number from rows of patches, unless it is among the newest rows; else None."""
         rows = self.rows.of(id)
         before = 1 if self.profile.direction == "backward" else 0
         number = number_of(v)
@@ -92,7 +92,7 @@ class WrittenHistory:
         return self._made(state_at(at, rows, self.profile, now, id, self._kept), at + before + 1)
 
     def _versions(self, id: Value) -> Iterator[Version]:
-        """What the rows and the document stand for, the newest first."""
+        """The versions from rows and document, newest first."""
         try:
             document: Version | None = self._document(id)
         except NotFound:
@@ -117,7 +117,7 @@ class WrittenHistory:
             yield document
 
     def _document(self, id: Value) -> Version:
-        """The current document as a version, its content without what is ignored in states too."""
+        """The current document as a version, without fields that states ignore too."""
         made = self.current.made(self.current.raw(id))
         if made.content is None:
             return made
@@ -151,10 +151,10 @@ class WrittenHistory:
         )
 
     def _joined(self, document: Version, row: Version) -> Version:
-        """The current document as the version that its newest row tells of."""
+        """The current document combined with its newest row as one version."""
         told: dict[str, Any] = {name: getattr(row, name) for name in ("v", "at", "author", "reason", "operation")}
         detail = document.detail
-        if row.detail == DELETED:  # the document stays, as one that says so itself
+        if row.detail == DELETED:  # the document stays, with a field that says so
             return document.but(**told, detail=DELETED)
         if document.state == "present" and row.content is not None and document.content is not None:
             detail = "" if self.is_same(document.content, row.content) else DIFFERS
@@ -163,21 +163,21 @@ class WrittenHistory:
         return document.but(**told, detail=detail)
 
     def is_same(self, document: bytes, state: bytes) -> bool:
-        """Whether both hold the same values under the same names; as JSON where rows are patches or parts."""
+        """Whether both have the same names and values; compared as JSON if rows are patches or parts."""
         try:
             mine, theirs = tree_of(document), tree_of(state)
         except DoesNotApply:
             return document == state
-        if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may leave fields out
+        if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may omit fields
             mine = {name: node for name, node in mine.items() if name in theirs}
         return (alike if self.profile.patch or self.profile.parts else equal)(mine, theirs)
 
     # --- lists
 
     def page(self, query: PageQuery) -> Iterator[Row]:
-        """The documents that match; with ``any_version`` behind them those of which another version does.
+        """The matching documents; with ``any_version`` followed by those with another matching version.
 
-        Deleted ones come last, where they are asked for.
+        Deleted ones come last, if requested.
         """
         listed = 0
         for row in self.current.page(query):
@@ -191,7 +191,7 @@ class WrittenHistory:
             yield row
 
     def _dated(self, row: Row) -> Row:
-        """The row with the version and the time that the document carries where its rows do."""
+        """The row with version and time from the document, if the document stores them like its rows."""
         p = self.profile
         at = moment(value_at(row.raw, p.at)) if p.at else None
         v = value_at(row.raw, p.version) if p.version else None
@@ -202,9 +202,9 @@ class WrittenHistory:
         return query.deleted and not query.filter and not query.sort
 
     def _once(self, filter: Terms) -> Iterator[Row]:
-        """The documents that do not match now, but of which an earlier version does."""
+        """The documents that do not match now, but have an earlier version that does."""
         if self.profile.patch or self.profile.parts or self.profile.elements or not self.profile.archive_id:
-            yield from self._folded(filter)  # no server can look for states that are not stored
+            yield from self._folded(filter)  # no server can search states that are not stored
             return
         seen: set[Value] = set()
         path = self.profile.archive_id
@@ -219,7 +219,7 @@ class WrittenHistory:
                 yield from self.current.rows(here, PageQuery(limit=1), None)
 
     def _folded(self, filter: Terms) -> Iterator[Row]:
-        """The documents of which an earlier state matches, where states are put together here."""
+        """The documents with a matching earlier state, if states are built here."""
         matches = predicate(bson_of(filter), "This filter cannot be used on states that are put together here")
         key = self.profile.id
         for raw in self.current.server.find(self.current.ns, sort={key: 1}):
@@ -230,14 +230,14 @@ class WrittenHistory:
                 yield self.current.row(raw)
 
     def _row_name(self, name: str) -> str:
-        """What a field of a document is called in the rows."""
+        """The name of a document's field in the rows."""
         first, dot, rest = name.partition(".")
         if first == self.profile.id:
             return f"{self.profile.archive_id}{dot}{rest}"
         return f"{self.profile.content}.{name}" if self.profile.content else name
 
     def _gone(self) -> Iterator[Row]:
-        """The documents that rows tell of and that are not there."""
+        """The documents that rows mention but that no longer exist."""
         waiting: list[Value] = []
         for id in self.rows.ids(LOOKED_THROUGH):
             waiting.append(id)
@@ -251,11 +251,11 @@ class WrittenHistory:
         yield from (id for id in ids if id not in there)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
-        """How many documents match; with ``any_version`` the rows are read, None where that takes too long."""
+        """The number of matching documents; with ``any_version`` it reads the rows. None if that takes too long."""
         return self.current.counted(filter, self._once if any_version else None, max_ms)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
-        """The history of each document in miniature, without the states; few queries for all of them."""
+        """The history of each document in miniature, without states; a few queries for all."""
         there = self._there(ids)
         rows = self.rows.outlined(ids)
         for id in ids:
@@ -267,7 +267,7 @@ class WrittenHistory:
             yield made
 
     def _there(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
-        """The documents that are there, with the fields that outlines tell of."""
+        """The existing documents, with the fields that outlines need."""
         key, version = self.profile.id, self.profile.version
         fields = {name: 1 for name in (key, version) if name}
         found = self.current.server.find(self.current.ns, {key: {"$in": list(ids)}}, projection=fields) if ids else ()
@@ -301,7 +301,7 @@ _NOTHING = CollectionProfile("")
 
 
 def history_by_rows(server: Port, profile: CollectionProfile) -> WrittenHistory:
-    """The history of a collection's documents by the rows that its profile names."""
+    """The history of a collection's documents, by the rows that its profile names."""
     version = "" if "." in profile.version else profile.version
     own = Own(profile.id, version, others=tuple(name for name in profile.ignored if "." not in name))
     return WrittenHistory(CurrentDocuments(server, profile, own, numbered=False), WrittenRows(server, profile))

@@ -1,7 +1,7 @@
-"""The rows that another program wrote about a document: found, put in order, and read by the paths of a profile.
+"""The rows that another program wrote about a document: found, ordered, and read by a profile's paths.
 
-A row is a stored document, or an element of an array in one. Paths are names joined by dots; a number picks an element
-of an array.
+A row is a stored document, or an element of an array in one. Paths are names separated by dots; a number selects an
+array element.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from model.values.kinds import NUMBERS
 from model.writers.object_parts import assembled
 
 _FORMS = {c.DOUBLE: "<d", c.INT32: "<i", c.INT64: "<q", c.DATE: "<q", c.OBJECT_ID: "12s"}
-"""How the bytes of a value are compared with those of another of its type."""
+"""Struct formats for comparing values of one type by their bytes."""
 
 
 class WrittenRow(Struct, frozen=True, dict=True):
-    """One row of a document's history; what it says of itself is read when it is asked for."""
+    """One row of a document's history; its fields are read on first use."""
 
     raw: bytes
     profile: CollectionProfile
 
     @property
     def v(self) -> Value | None:
-        """Its version, where rows carry one; of one that removes the document, its place in their order."""
+        """Its version, if rows have one; for a row that removes the document, its position."""
         p = self.profile
         path = p.order if p.version and self.removes else p.version
         return value_at(self.raw, path) if path else None
@@ -65,7 +65,7 @@ class WrittenRow(Struct, frozen=True, dict=True):
 
     @property
     def operation(self) -> str | None:
-        """What was done to the document; a single letter of a program is spelt out."""
+        """What was done to the document; single letters of a program are spelt out."""
         operation = self.profile.operation
         said = value_at(self.raw, operation.field) if operation is not None else None
         if operation is None or said is None or said.type != c.STRING:
@@ -77,13 +77,13 @@ class WrittenRow(Struct, frozen=True, dict=True):
 
     @cached_property
     def removes(self) -> bool:
-        """Whether it says that the document was removed."""
+        """Whether it says that the document was deleted."""
         operation = self.profile.operation
         return operation is not None and words(value_at(self.raw, operation.field)) in operation.remove
 
     @cached_property
     def change(self) -> Node:
-        """Its patch; raises ``DoesNotApply`` where it has none."""
+        """Its patch; raises ``DoesNotApply`` if it has none."""
         found = value_at(self.raw, self.profile.changes)
         if found is None:
             raise DoesNotApply(f"the row has no {self.profile.changes}")
@@ -91,13 +91,13 @@ class WrittenRow(Struct, frozen=True, dict=True):
 
     @cached_property
     def snapshot(self) -> dict[str, Node] | None:
-        """The whole state that a row of patches may hold as well."""
+        """The whole state, which a row of patches may also contain; None if it does not."""
         found = value_at(self.raw, self.profile.content) if self.profile.content else None
         return tree_of(found.data) if found is not None and found.type == c.OBJECT else None
 
     @property
     def aside(self) -> str:
-        """What keeps it from being the current state, in its own word; "" where nothing does."""
+        """Why it cannot be the current state, in the row's own word; "" if it can."""
         for name, wanted in self.profile.current_where.items():
             said = words(value_at(self.raw, name))
             if said not in (None, wanted):
@@ -106,7 +106,7 @@ class WrittenRow(Struct, frozen=True, dict=True):
 
 
 def order_of(raw: bytes, profile: CollectionProfile) -> float:
-    """A number by which rows stand in order: a version, a commit's number, or a time."""
+    """A number that orders rows: a version, a commit number, or a time."""
     path = profile.order or profile.version
     found = value_at(raw, path) if path else None
     if found is None:
@@ -118,7 +118,7 @@ def order_of(raw: bytes, profile: CollectionProfile) -> float:
 
 
 def moment(value: Value | None) -> dt.datetime | None:
-    """The time in a Date, in an ObjectId, or in a text after ISO 8601; one without a zone is taken for UTC."""
+    """The time in a Date, an ObjectId, or an ISO 8601 text; UTC if the text has no zone."""
     if value is None or value.type != c.STRING:
         return time_of(value)
     try:
@@ -129,26 +129,26 @@ def moment(value: Value | None) -> dt.datetime | None:
 
 
 def _projected(path: str) -> str:
-    """The path as a server projects it, which picks no elements of an array."""
+    """The part of a path that a server can project, without array elements."""
     steps = path.split(".")
     return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
 
 
 WITHIN_MS = 30_000  # for the rows of one document
-MANY = 10_000  # rows of a collection: among fewer of them none is looked for long
+MANY = 10_000  # rows of a collection: searching fewer than that is never slow
 PLACE = re.compile(r"\{([^{}]+)\}")
-"""The field in the name of a collection with rows, where each document has such a collection of its own."""
+"""The field in a collection's name, if each document has its own collection of rows."""
 
 
 def _leads(index: object, keys: Mapping[str, int]) -> bool:
-    """Whether an index finds rows by the last of these keys, after nothing but others of them."""
+    """Whether an index finds rows by the last of these keys, preceded only by others of them."""
     *before, last = keys
     names = list(map(str, index)) if isinstance(index, Mapping) else []
     return last in names and set(names[: names.index(last)]) <= set(before)
 
 
 class RowsInOrder(Sequence[WrittenRow]):
-    """Rows from the oldest to the newest, each made of its bytes when it is asked for."""
+    """Rows from oldest to newest, each created from its bytes on request."""
 
     def __init__(self, raws: Sequence[bytes], profile: CollectionProfile) -> None:
         self.raws, self.profile = raws, profile
@@ -177,14 +177,14 @@ class WrittenRows:
 
     @property
     def places(self) -> tuple[VersionPlace, ...]:
-        """The collection with the rows, where a document's id alone leads to them; else ()."""
+        """The collection with the rows, if a document's id alone leads to them; else ()."""
         p = self.profile
         if p.id_parts or p.parts or not p.archive_id or PLACE.search(self.ns):
             return ()
         return (VersionPlace(self.ns, p.archive_id, self.where()),)
 
     def place(self, id: Value) -> str:
-        """The collection with the rows about a document; "" where only the document could tell it and is not there."""
+        """The collection with a document's rows; "" if only the document names it and it is gone."""
         field = PLACE.search(self.ns)
         if field is None:
             return self.ns
@@ -193,7 +193,7 @@ class WrittenRows:
         return PLACE.sub(str(name.python()), self.ns) if name is not None and name.type == c.STRING else ""
 
     def where(self, id: Value | None = None) -> dict[str, Any]:
-        """The filter for the rows of a document, or of all that this collection's documents have."""
+        """The filter for a document's rows, or for all rows of this collection's documents."""
         p = self.profile
         found: dict[str, Any] = {name: {"$eq": Value.of(said)} for name, said in p.where.items()}
         if id is not None and p.archive_id:
@@ -201,7 +201,7 @@ class WrittenRows:
         return found
 
     def unindexed(self) -> str:
-        """The index without which each document's rows are looked for among very many, one sentence; "" for none."""
+        """The index whose lack makes searching a document's rows slow, one sentence; "" if none is missing."""
         keys = self._index()
         if not keys or PLACE.search(self.ns) or (self.server.count(self.ns) or MANY) < MANY:
             return ""
@@ -211,12 +211,12 @@ class WrittenRows:
         return f"For each document all of {name} is read, as it has no index on {json.dumps(keys)}: create one."
 
     def _index(self) -> dict[str, int]:
-        """The keys of an index by which the rows of a document are found."""
+        """The keys of an index by which a document's rows are found."""
         p = self.profile
         return dict.fromkeys([p.parts] if p.parts else [*p.where, *filter(None, [p.archive_id])], 1)
 
     def _found(self, ns: str, filter: Terms) -> Iterator[bytes]:
-        """Stored rows; raises ``TooMuch`` with the missing index where looking for them takes too long."""
+        """Stored rows; raises ``TooMuch`` that names the missing index if the search takes too long."""
         try:
             yield from self.server.find(ns, filter, max_ms=WITHIN_MS)
         except TooMuch as error:
@@ -229,7 +229,7 @@ class WrittenRows:
         return next(self._stored(id), None) is not None
 
     def of(self, id: Value) -> RowsInOrder:
-        """The rows of a document from the oldest to the newest."""
+        """The rows of a document, oldest to newest."""
         p = self.profile
         if p.elements:
             raws = [element for raw in self._stored(id) for element in self._elements(raw)]
@@ -240,7 +240,7 @@ class WrittenRows:
         return RowsInOrder(raws, p)
 
     def in_order(self, rows: Iterable[WrittenRow]) -> RowsInOrder:
-        """Rows that are stored documents, from the oldest to the newest."""
+        """Rows that are stored documents, oldest to newest."""
         return RowsInOrder(self._in_order([row.raw for row in rows]), self.profile)
 
     def tells_of(self, row: WrittenRow, id: Value) -> bool:
@@ -250,11 +250,11 @@ class WrittenRows:
         return there and value_at(row.raw, p.archive_id) == id
 
     def holder(self, id: Value) -> bytes | None:
-        """The stored document that holds the rows about a document in an array."""
+        """The stored document that holds a document's rows in an array."""
         return next(self._stored(id), None)
 
     def _in_order(self, raws: list[bytes]) -> list[bytes]:
-        """Stored rows from the oldest to the newest; those that stand in order already are only looked at."""
+        """Stored rows from oldest to newest; sorted only if they are not yet in order."""
         path = self.profile.order or self.profile.version or "_id"
         if "." not in path:
             found = c.column(raws, path)
@@ -268,7 +268,7 @@ class WrittenRows:
         return sorted(raws, key=self._place)
 
     def outlined(self, ids: Sequence[Value]) -> Mapping[Value, Sequence[WrittenRow]]:
-        """The rows of each document from the oldest to the newest, with no more than tells versions apart."""
+        """The rows of each document from oldest to newest, reduced to what distinguishes versions."""
         p = self.profile
         if p.parts or PLACE.search(self.ns):
             return {id: self.of(id) for id in ids}
@@ -289,7 +289,7 @@ class WrittenRows:
         }
 
     def _stored(self, id: Value) -> Iterator[bytes]:
-        """The stored documents about exactly this document, as the server gives them."""
+        """The stored documents about exactly this document, in the server's order."""
         path, ns = self.profile.archive_id, self.place(id)
         if not ns:
             return
@@ -305,20 +305,20 @@ class WrittenRows:
                 yield raw
 
     def _key_of(self, id: Value) -> Value | None:
-        """The key of a document's own row as JaVers makes it, by which rows are indexed; None for other rows."""
+        """The key of a document's own row in JaVers' form, which is indexed; None for other rows."""
         p = self.profile
         if not p.parts or len(p.where) != 1 or id.type not in (c.STRING, c.INT32, c.INT64):
             return None
         return Value.of(f"{next(iter(p.where.values()))}/{id.python()}")
 
     def _elements(self, raw: bytes) -> Iterator[bytes]:
-        """The rows inside of a stored document."""
+        """The rows inside a stored document."""
         array = value_at(raw, self.profile.elements)
         if array is not None and array.type == c.ARRAY:
             yield from (each.data for each in c.items(array) if each.type == c.OBJECT)
 
     def _parts(self, id: Value) -> list[bytes]:
-        """The rows of a document and of the parts below it, in order; a part's key begins with the document's."""
+        """The rows of a document and its parts, in order; a part's key starts with the document's."""
         p = self.profile
         own = next((value_at(raw, p.parts) for raw in self._stored(id)), None)
         if own is None or own.type != c.STRING:
@@ -328,7 +328,7 @@ class WrittenRows:
         return sorted(found, key=self._place)
 
     def _place(self, raw: bytes) -> tuple[float, bytes]:
-        """Where a row stands: by the field that orders them, then by its own ``_id``."""
+        """A row's position: by the ordering field, then by its ``_id``."""
         physical = c.get(raw, ("_id",))
         return order_of(raw, self.profile), physical.data if physical is not None else b""
 

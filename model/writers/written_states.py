@@ -1,6 +1,6 @@
-"""From rows that another program wrote to the states that they stand for: whole ones, parts, or what changed.
+"""From another program's rows to their states: whole states, parts, or changes.
 
-A state is the content of one version. Where a patch does not fit, the states behind it are unproven, with the reason.
+A state is the content of one version. If a patch does not fit, the states beyond it are unproven, with the reason.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from model.writers.object_parts import filled
 from model.writers.written_rows import RowsInOrder, WrittenRow
 
 KEPT_EVERY = 64  # states between two whole ones that are kept while patches are applied
-LONG = 512  # rows: of a longer history the newest states are put together of the last changes of their fields
-PAGE = 102  # of these
-DOCUMENTS = 8  # whose states are kept from one question to the next
+LONG = 512  # rows; of a longer history the newest states are built from the last changes of their fields
+PAGE = 102  # the number of such states
+DOCUMENTS = 8  # documents whose states are kept between calls
 
 
 class _Kept(Struct, frozen=True):
-    """A state that was put together, with the number of rows before it."""
+    """A computed state, with the number of rows before it."""
 
     at: int
     tree: Node
@@ -36,19 +36,19 @@ class _Kept(Struct, frozen=True):
 
 
 class KeptStates:
-    """States in the middle of a few histories, so that none has to be put together from its first row on again."""
+    """Intermediate states of a few histories, so that none must be built from its first row again."""
 
     def __init__(self) -> None:
         self._found: dict[object, tuple[int, tuple[_Kept, ...]]] = {}
         self._lock = Lock()
 
     def of(self, key: object, rows: RowsInOrder) -> list[_Kept]:
-        """The states that are kept of a history, where its rows are still those that they were made of."""
+        """The kept states of a history, if its rows are unchanged since."""
         told, found = self._found.get(key, (0, ()))
         return list(found) if found and told == _sum(rows, found[-1].at) else [_Kept(0, {}, "")]
 
     def keep(self, key: object, rows: RowsInOrder, found: Sequence[_Kept]) -> None:
-        """Keep the states of a history, and forget the one that was kept first where there are too many."""
+        """Keep the states of a history, and drop the oldest kept history if there are too many."""
         told = _sum(rows, found[-1].at)
         with self._lock:
             self._found.pop(key, None)
@@ -62,11 +62,11 @@ def _sum(rows: RowsInOrder, count: int) -> int:
 
 
 class WrittenState(Struct, frozen=True):
-    """A state and the row that made it; ``row`` is None for the one that was there before the first row."""
+    """A state and the row that made it; ``row`` is None for the state before the first row."""
 
     row: WrittenRow | None
-    content: bytes | None  # None: it cannot be told
-    unproven: str = ""  # why not
+    content: bytes | None  # None: unknown
+    unproven: str = ""  # the reason
 
 
 def states_of(
@@ -76,10 +76,9 @@ def states_of(
     key: object = None,
     kept: KeptStates | None = None,
 ) -> Iterator[WrittenState]:
-    """The states that rows, given from the oldest on, stand for: the newest first.
+    """The states after rows given oldest first; yields the newest first.
 
-    ``now`` is the content of the current document, None where there is none. States of the history ``key`` may be
-    among those that are ``kept``.
+    ``now`` is the current document's content, None if there is none. ``kept`` may hold states of the history ``key``.
     """
     rows = rows if isinstance(rows, RowsInOrder) else RowsInOrder([row.raw for row in rows], profile)
     if not profile.patch:
@@ -97,7 +96,7 @@ def states_of(
 def state_at(
     at: int, rows: RowsInOrder, profile: CollectionProfile, now: bytes | None, key: object, kept: KeptStates
 ) -> WrittenState:
-    """The state behind one row; patches that lead forward are applied from the nearest state that is kept."""
+    """The state after one row; forward patches are applied from the nearest kept state."""
     if profile.patch and profile.direction == "forward":
         whole = _folded(rows, profile, key, kept, at - at % KEPT_EVERY)
         start = max((each for each in whole if each.at <= at), key=lambda each: each.at)
@@ -110,14 +109,14 @@ def state_at(
 
 
 def stripped(raw: bytes, profile: CollectionProfile) -> bytes:
-    """A state without what is no content of it; a name behind ``**.`` is none at any depth."""
+    """A state without what is not content; a name after ``**.`` is removed at any depth."""
     raw = c.without(raw, {"_id", *profile.ignored})
     deep = ignored_deep(profile)
     return without_deep(Value.document(raw), deep).data if deep else raw
 
 
 def ignored_deep(profile: CollectionProfile) -> set[str]:
-    """The names that are no content at any depth."""
+    """The names that are not content at any depth."""
     return {name.removeprefix("**.") for name in profile.ignored if name.startswith("**.")}
 
 
@@ -147,7 +146,7 @@ def _whole(row: WrittenRow, profile: CollectionProfile) -> WrittenState:
 
 
 def own_names(profile: CollectionProfile) -> frozenset[str]:
-    """The names at the root of a row that belong to the row and not to the state in it."""
+    """The names at the root of a row that belong to the row rather than to its state."""
     paths = (profile.archive_id, profile.version, profile.order, profile.at, profile.author, profile.reason)
     operation = profile.operation.field if profile.operation else ""
     names = {path.partition(".")[0] for path in (*paths, operation) if path}
@@ -158,7 +157,7 @@ def own_names(profile: CollectionProfile) -> frozenset[str]:
 
 
 def _backwards(rows: RowsInOrder, profile: CollectionProfile, now: bytes | None) -> Iterator[WrittenState]:
-    """From the current document down; the newest state is the one that the last row led to."""
+    """From the current document downwards; the newest state is the last row's result."""
     unapply = FORMS[profile.patch].unapply
     assert unapply is not None
     tree: Node = tree_of(now) if now is not None else {}
@@ -176,7 +175,7 @@ def _backwards(rows: RowsInOrder, profile: CollectionProfile, now: bytes | None)
 def _forwards(
     rows: RowsInOrder, profile: CollectionProfile, now: bytes | None, key: object, kept: KeptStates
 ) -> Iterator[WrittenState]:
-    """From nothing up; the newest states of a long history are made before all others are looked into."""
+    """From nothing upwards; the newest states of a long history are made before others are examined."""
     like = tree_of(now) if now is not None else None
     behind: Node | None = None
     if len(rows) > max(LONG, PAGE) and now is not None:
@@ -195,7 +194,7 @@ def _forwards(
 
 
 def _newest(rows: RowsInOrder, profile: CollectionProfile, now: bytes) -> tuple[Sequence[WrittenState], Node | None]:
-    """The newest states of a long history and the one before them; none where only all its rows can tell them."""
+    """The newest states of a long history and the one before them; none if only all rows can tell them."""
     like, page = tree_of(now), list(rows[-PAGE:])
     try:
         behind = state_behind(rows[:-PAGE], {**like, **names_in(page, profile)}, profile)
@@ -209,7 +208,7 @@ def _newest(rows: RowsInOrder, profile: CollectionProfile, now: bytes) -> tuple[
 
 
 def _folded(rows: RowsInOrder, profile: CollectionProfile, key: object, kept: KeptStates, end: int) -> list[_Kept]:
-    """Some of the states that the rows before ``end`` lead to, the first one before them all."""
+    """Some states before row ``end``, starting with the one before the first row."""
     found = kept.of(key, rows)
     start = found[-1]
     tree, unproven = copied(start.tree), start.unproven
@@ -225,7 +224,7 @@ def _folded(rows: RowsInOrder, profile: CollectionProfile, key: object, kept: Ke
 def _redone(
     rows: Iterable[WrittenRow], start: _Kept, profile: CollectionProfile, like: Node | None
 ) -> Iterator[WrittenState]:
-    """The states of some rows, the oldest first, from the one before them on."""
+    """The states of some rows, oldest first, starting from the one before them."""
     tree, unproven = copied(start.tree), start.unproven
     for row in rows:
         tree, unproven = _stepped(tree, row, profile, unproven)
@@ -234,7 +233,7 @@ def _redone(
 
 
 def _stepped(tree: Node, row: WrittenRow, profile: CollectionProfile, unproven: str) -> tuple[Node, str]:
-    """The tree behind a row, and why it is none where a patch did not fit."""
+    """The tree after a row, and why it is unproven if a patch did not fit."""
     try:
         if (snapshot := row.snapshot) is not None and not row.removes:
             return copied(snapshot), ""
@@ -248,7 +247,7 @@ def _stepped(tree: Node, row: WrittenRow, profile: CollectionProfile, unproven: 
 
 
 def _typed(node: Node, like: Node | None) -> Node:
-    """The state with the types that the current document has where both say the same: patches keep dates as text."""
+    """The state with the current document's types where the values agree, because patches store dates as text."""
     if isinstance(node, dict) and isinstance(like, dict):
         return {name: _typed(each, like.get(name)) for name, each in node.items()}
     if isinstance(node, list) and isinstance(like, list):

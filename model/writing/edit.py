@@ -1,7 +1,7 @@
-"""Edits: read, change, swap; the content that an edit makes, and the meaning of a failed swap.
+"""Edits: the content that an edit produces, and why a swap failed.
 
-A swap succeeds only on the version it began from. Where it fails, :func:`conflict` reads the document again and
-says which of several things happened; nothing has been written then.
+A swap succeeds only on the version it started from. If it fails, nothing has been written, and :func:`conflict` reads
+the document again and says what happened.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
 
 
 class Conflict(Struct, frozen=True):
-    """The reason why a swap failed, and its three sides.
+    """Why a swap failed, with the three versions involved.
 
-    ``kind``: ``changed`` fields or values, ``deleted`` it is gone, ``identical`` it has my edit's content
-    already, ``types`` only BSON types or the order of fields differ from the base, ``aba`` the version moved on but
-    the content is the base's again.
+    ``kind``: ``changed`` if fields or values differ, ``deleted`` if the document is gone, ``identical`` if it already
+    has my content, ``types`` if only BSON types or the order of fields differ from the base, ``aba`` if the version
+    has moved on but the content equals the base's again.
     """
 
     base: Version
     mine: bytes
-    theirs: Version | None  # None where deleted
+    theirs: Version | None  # None if deleted
     kind: Literal["changed", "deleted", "identical", "types", "aba"]
-    merge: Merge | None  # None where deleted; without conflicts its document can be saved over ``theirs``
+    merge: Merge | None  # None if deleted; without conflicts its document can be saved over ``theirs``
     changed_by_them: tuple[Path, ...]  # from base to theirs
     changed_by_me: tuple[Path, ...]  # from base to mine
-    keys: tuple[str, ...] = ("_id",)  # the fields by which elements of arrays were recognised
-    takes_reason: bool = False  # whether a version can say why it was made
-    reason: str = ""  # that was given for the edit
+    keys: tuple[str, ...] = ("_id",)  # the fields that identify array elements
+    takes_reason: bool = False  # whether a version can record why it was made
+    reason: str = ""  # the reason given for the edit
 
     @property
     def both(self) -> tuple[Path, ...]:
-        """The paths where the merge needs a person."""
+        """The paths that a person must decide."""
         return () if self.merge is None else tuple(d.path for d in self.merge.conflicts)
 
 
 def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
-    """The changes of a document since ``base``, merged with an edit that began there."""
-    from model.merge import merge  # most edits meet nobody else's
+    """Compare the document with ``base``, and merge its changes with an edit that started there."""
+    from model.merge import merge  # imported late: most edits have no conflict
 
     origin, keys = base.content or canonical.EMPTY, layout.profile.keys
     by_me = touched(diff(origin, mine, keys))
@@ -84,7 +84,7 @@ def touched(changes: Diff) -> tuple[Path, ...]:
 
 
 def changed(content: bytes, set: Iterable[tuple[Path, Value]], unset: Iterable[Path]) -> bytes:
-    """The content with some fields set and others taken out; a field to take out that is not there stays absent."""
+    """The content with some fields set and others removed; removing a missing field has no effect."""
     for path, value in set:
         content = canonical.put(content, path, value)
     for path in unset:
@@ -94,10 +94,10 @@ def changed(content: bytes, set: Iterable[tuple[Path, Value]], unset: Iterable[P
 
 
 def spelled(before: bytes, after: bytes) -> str:
-    """The values by which a content becomes another, for whoever makes the change with another program.
+    """The values that turn one content into another, for somebody who makes the change with another program.
 
-    As in ``price = 12.5; note is taken out``, with values in Extended JSON; a field whose changes have no paths of
-    their own stands there whole.
+    For example ``price = 12.5; note is taken out``, with values in Extended JSON; a field whose changes have no paths
+    of their own is shown completely.
     """
     operators = update_operators.operators(before, after, retypes=True)
     if operators is not None:
@@ -111,12 +111,12 @@ def spelled(before: bytes, after: bytes) -> str:
 
 
 def _readable(value: Value) -> str:
-    """A value in Extended JSON on one line, relaxed where that loses nothing."""
+    """A value as Extended JSON on one line, relaxed if that loses nothing."""
     return text.readable(canonical.document([("", value)]), None)[len('{"": ') : -1]
 
 
 def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
-    """Raise ``Refused`` where an edit names a field that the layout reserves, or one field twice."""
+    """Raise ``Refused`` if an edit names a field of the layout, or a field twice."""
     seen: list[Path] = []
     for path in paths:
         if not path or isinstance(path[0], int):
@@ -132,9 +132,9 @@ def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
 
 
 def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes:
-    """The current content with some fields as they were in ``old``; all of ``old`` where ``fields`` is None.
+    """The current content with some fields restored from ``old``; all of ``old`` if ``fields`` is None.
 
-    A field that was not there is taken out. Raises ``Refused`` for a path that neither of them has.
+    A field that ``old`` lacks is removed. Raises ``Refused`` for a path that neither has.
     """
     if fields is None:
         return old
@@ -147,7 +147,7 @@ def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes
             drops.append(path)
         elif before != now:
             puts.append((path, before))
-    # Elements are removed from the end, so that none still to remove is moved, and added from the front.
+    # Elements are removed from the end and added from the front, so that no later position shifts.
     for path in sorted(drops, key=_order, reverse=True):
         current = canonical.drop(current, path)
     for path, value in sorted(puts, key=lambda put: _order(put[0])):
@@ -156,5 +156,5 @@ def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes
 
 
 def _order(path: Path) -> tuple[int, ...]:
-    """A key that sorts positions within an array and leaves fields in the order that they were named in."""
+    """A sort key for positions within an array; fields keep the order in which they were named."""
     return tuple(step if isinstance(step, int) else -1 for step in path)

@@ -1,7 +1,7 @@
-"""Every write of the product: noted in the journal, sent, and its outcome noted; and the way back.
+"""Every write of the product: journalled, sent, its outcome journalled; and undo.
 
-The intent stands in the journal before anything leaves, so that a process that dies in between leaves a trace. Removed
-documents are kept there whole. An undo is a write like any other: guarded by the state that the entry left behind.
+The intent is journalled before anything is sent, so that a process that dies in between leaves a trace. Removed
+documents are stored there completely. An undo is a write like any other, guarded by the state that the entry left.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ LOOKED_AT = 1000
 """Documents behind the number tried first that an insert in doubt is looked for among."""
 
 SETTLED_AFTER = dt.timedelta(minutes=2)
-"""A write that has not arrived by then is taken as lost; until then it may still be on its way."""
+"""A write that has not arrived by then counts as lost; before, it may still be on its way."""
 
 
 class Writer(Struct, frozen=True):
-    """Writes to one source; the caller has made sure that writing is allowed."""
+    """Writes to one source; the caller has checked that writing is allowed."""
 
     catalogue: Catalogue
     port: Port
     journal: Journal
     source: str  # without password
     author: str | None = None  # the user's login
-    data: str = ""  # what the news of a write name
-    reason: str | None = None  # why, where the profile names a field for that
-    run: str = ""  # the name of the run that each write belongs to, where several were asked for at once
-    named: str | None = None  # the name that a person gave, for collections that ask for one
+    data: str = ""  # identifies the written data in the news of a write
+    reason: str | None = None  # why, if the profile names a field for that
+    run: str = ""  # the run that the writes belong to, if several were requested at once
+    named: str | None = None  # the author name that the user entered, for collections that ask for one
 
     def save(
         self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
@@ -86,9 +86,9 @@ class Writer(Struct, frozen=True):
         undoes: str | None = None,
         unless_there: bool = False,
     ) -> Outcome:
-        """Insert a document as its first version, or behind the versions of one that is deleted.
+        """Insert a document as its first version, or after the tombstone of a deleted one.
 
-        With ``unless_there``, as somebody has looked whether its id is free, one that is taken by now is a conflict.
+        ``unless_there``: somebody has checked that its id was free, so an id that is now taken is a conflict.
         """
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
@@ -109,15 +109,15 @@ class Writer(Struct, frozen=True):
         return self.send(intent, insert)
 
     def signed(self, layout: Layout, content: bytes) -> bytes:
-        """A content with author and reason, where these are content."""
+        """A content with author and reason, if they belong to the content."""
         return layout.signed(content, self.author_of(layout), self.reason)
 
     def author_of(self, layout: Layout) -> str | None:
-        """The author of a version that is made in this layout."""
+        """The author of a new version in this layout."""
         return layout.profile.author_for(self.author, self.named)
 
     def delete(self, ns: str, id: Value, base: Version, undoes: str | None = None) -> Outcome:
-        """Delete a document, once every stored document that goes is kept."""
+        """Delete a document, after saving every stored document that will be removed."""
         layout = self.catalogue.layout(ns)
         if reason := self.catalogue.objection(ns) or layout.removable(base):
             return Outcome("refused", ns, id, reason)
@@ -126,7 +126,7 @@ class Writer(Struct, frozen=True):
         return self.send(intent, lambda stamp: layout.delete(id, base, stamp))
 
     def purge(self, ns: str, id: Value, base: Version) -> Outcome:
-        """Remove a document and all its versions, once every stored document of it is kept."""
+        """Remove a document and all its versions, after saving every stored document."""
         layout = self.catalogue.layout(ns)
         if reason := layout.purgeable(base):
             return Outcome("refused", ns, id, reason)
@@ -143,11 +143,11 @@ class Writer(Struct, frozen=True):
         kept: Sequence[tuple[str, bytes]],
         undoes: str | None = None,
     ) -> Intent:
-        """The intent of a delete or a purge; where nothing is removed, a tombstone is inserted."""
+        """The intent of a delete or purge; if nothing is removed, a tombstone is inserted."""
         return self._intent(layout, layout.ns, id, action, base, None, undoes, _packed(kept) if kept else None)
 
     def create_index(self, ns: str) -> Outcome:
-        """Create the unique index that the layout's safety rests on."""
+        """Create the unique index that the layout's safety depends on."""
         layout = self.catalogue.layout(ns)
         reason = layout.missing_index()
         if reason is None:
@@ -184,7 +184,7 @@ class Writer(Struct, frozen=True):
         if not (token.stale or token.applied or confirmed) and not token.problem:
             age = "of unknown age" if token.at is None else "young"
             return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
-        # Another token of the same document may have been finished since this one was listed.
+        # Another token of this document may have been finished since this one was listed.
         raw, _, _ = pending.stand(self.port, of, token.id, token.token)
         of = pending.within(of, raw) if raw is not None else of
         token = pending.token_in(raw, of, token.token) or token
@@ -193,11 +193,11 @@ class Writer(Struct, frozen=True):
             said = f"{who} cannot be finished: {token.problem}" if what == "finish" else dropped
             return Outcome("refused", token.ns, token.id, said)
         if token.applied:
-            what = "finish"  # it was counted, so there is nothing to forget: it is only taken out
+            what = "finish"  # it was counted, so nothing is forgotten: it is only removed from the list
         return self.step(token, of, what)
 
     def step(self, token: PendingToken, of: pending.TwoStepCounters, what: pending.Step) -> Outcome:
-        """One step of a two-step counter, for a token as it stands now."""
+        """One step of a two-step counter, for a token in its current state."""
         if reason := self.catalogue.layout(token.ns).foreign.uncounted():
             return Outcome("refused", token.ns, token.id, reason)
         before, after = (token.counter, token.after) if what == "finish" else (token.counter, token.counter)
@@ -238,7 +238,7 @@ class Writer(Struct, frozen=True):
         write: Callable[[Stamp], Outcome],
         stored: Callable[[Outcome], bytes | None] = lambda outcome: None,
     ) -> Outcome:
-        """Do one write with its intent in the journal before and its outcome after."""
+        """Do one write, with its intent journalled before and its outcome after."""
         layout = self._layout(intent.ns)
         if reason := self.catalogue.objection(intent.ns):
             return Outcome("refused", intent.ns, intent.document, reason)
@@ -251,7 +251,7 @@ class Writer(Struct, frozen=True):
         write: Callable[[Stamp], Outcome],
         stored: Callable[[Outcome], bytes | None],
     ) -> Outcome:
-        """As :meth:`send`, once nothing stands against writing in this layout."""
+        """Do :meth:`send`, after all objections to this layout are checked."""
         if reason := self._unsigned(layout):
             return Outcome("refused", intent.ns, intent.document, reason)
         token = ObjectId()
@@ -267,12 +267,12 @@ class Writer(Struct, frozen=True):
         try:
             self.end(entry, outcome, stored(outcome))
         except Refused as error:
-            # The write is done and its outcome stands; only the note of it is missing, so that nothing undoes it.
+            # The write is done and its outcome stands; only its note is missing, so it cannot be undone.
             outcome = replace(outcome, entry=None, detail=f"{outcome.detail} {error}")
         return outcome
 
     def end(self, entry: str, outcome: Outcome, stored: bytes | None = None) -> None:
-        """Note in the journal how a write ended, and tell whoever shows what was written; raises ``Refused``."""
+        """Journal how a write ended, and tell the views that show the data; raises ``Refused``."""
         try:
             self.journal.end(entry, outcome, stored)
         except Refused as error:
@@ -282,14 +282,14 @@ class Writer(Struct, frozen=True):
             tell(News(self.data, outcome))
 
     def _layout(self, ns: str) -> Layout:
-        """The layout of a collection, which may not be there yet."""
+        """The layout of a collection, which need not exist yet."""
         try:
             return self.catalogue.layout(ns)
         except NotFound:
             return self.catalogue.begun(ns)
 
     def _unsigned(self, layout: Layout) -> str:
-        """Why nothing is written for want of a name, one sentence; "" where something is."""
+        """Why nothing is written without an author name, one sentence; "" if none is needed."""
         if not layout.profile.asks_author or self.named:
             return ""
         return (
@@ -298,18 +298,18 @@ class Writer(Struct, frozen=True):
         )
 
     def _noted(self, intent: Intent, token: ObjectId) -> Intent:
-        """The intent with its token, its run, and the option that its collection is read by, where it took one."""
+        """The intent with its token, its run, and the option by which its collection is read, if any."""
         told = {name: said for name, said in (("run", self.run), ("reason", self.reason)) if said}
         if not counts_of(intent.layout) and (option := self.catalogue.asked_for(intent.ns)):
             told |= {"option": option, "stated": self._stated(intent.ns)}
         return replace(intent, token=str(token), extra={**intent.extra, **told})
 
     def _stated(self, ns: str) -> str:
-        """The layout of a collection with its fields, as text that can be compared."""
+        """The layout of a collection with its fields, as comparable text."""
         return json.dumps(table(self.catalogue.known(ns)[1]), sort_keys=True)
 
     def _lacking(self, record: Record) -> str:
-        """The option that an entry was written with and its collection is not read by now, a sentence; else ""."""
+        """A sentence if an entry was written with an option that this session lacks; "" otherwise."""
         option, ns = record.extra.get("option"), record.entry.ns
         if not option or option == self.catalogue.asked_for(ns) or record.extra.get("stated") == self._stated(ns):
             return ""
@@ -321,10 +321,10 @@ class Writer(Struct, frozen=True):
     # --- the way back
 
     def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
-        """Write the inverse of an entry where the document is still as that entry left it."""
+        """Write the inverse of an entry, if the document is still as that entry left it."""
         record = self._undoable(entry, elsewhere)
         ns, id = record.entry.ns, record.document
-        assert id is not None  # entries without a document are not undoable
+        assert id is not None  # only entries with a document can be undone
         match counts_of(record.layout):
             case "tokens":
                 return self._undo_step(record, id)
@@ -343,9 +343,9 @@ class Writer(Struct, frozen=True):
         return _undone(self.save(ns, id, current, record.before, undoes=entry), record.version_before)
 
     def undo_conflict(self, entry: str) -> edit.Conflict:
-        """The undo of an edit as a merge: from the content it left back to the one before, beside the present one.
+        """The undo of an edit as a merge: its content, the content before it, and the current one.
 
-        Raises ``Refused`` where the document is gone, or the entry is another kind of write.
+        Raises ``Refused`` if the document is gone, or the entry is another kind of write.
         """
         record = self._undoable(entry)
         if record.before is None or record.after is None or record.document is None or counts_of(record.layout):
@@ -358,13 +358,13 @@ class Writer(Struct, frozen=True):
         return found
 
     def hindrance(self, record: Record) -> str:
-        """Why this server cannot take back what an entry wrote, one sentence; "" where it can.
+        """Why this server cannot undo an entry, one sentence; "" if it can.
 
-        Raises ``Unreachable`` where it could not be asked.
+        Raises ``Unreachable`` if it could not be asked.
         """
         ns, id = record.entry.ns, record.document
         if record.after is None or id is None or counts_of(record.layout):
-            return ""  # what was deleted is inserted again
+            return ""  # a deleted document is inserted again
         try:
             layout = self._layout(ns)
             current = None if layout.guards_any(len(record.after)) else self._current(ns, id)
@@ -417,7 +417,7 @@ class Writer(Struct, frozen=True):
         def put_back(stamp: Stamp) -> Outcome:
             outcome = layout.put_back(removed)
             if outcome.kind == "applied":
-                with suppress(Refused):  # it is there, though its version cannot be read
+                with suppress(Refused):  # it exists, though its version cannot be read
                     there = self._current(record.entry.ns, id)
                     return replace(outcome, version=there.v) if there is not None else outcome
             return outcome
@@ -425,7 +425,7 @@ class Writer(Struct, frozen=True):
         return self.send(intent, put_back)
 
     def _revive(self, record: Record, id: Value) -> Outcome:
-        """Let the content that a delete ended follow its tombstone, where that is still the newest version."""
+        """Insert the deleted content after its tombstone, if that is still the newest version."""
         ns = record.entry.ns
         assert record.before is not None
         if self._current(ns, id) is not None:
@@ -489,7 +489,7 @@ class Writer(Struct, frozen=True):
     # --- doubt
 
     def look_again(self, entry: str) -> Outcome:
-        """Look for a write whose outcome was not known, and note how it ended."""
+        """Look for a write whose outcome was unknown, and journal how it ended."""
         record = self.journal.record(entry)
         if record.entry.source != self.source:
             raise Refused(f"Entry {entry} was written to {record.entry.source}; open that source to look for it.")
@@ -507,7 +507,7 @@ class Writer(Struct, frozen=True):
     def _found(self, record: Record) -> Outcome:
         ns, id = record.entry.ns, record.document
         if record.entry.action == "migrate":
-            # The old collection alone tells what it has brought over, so there is nothing to look for.
+            # The old collection shows what was migrated, so there is nothing to look for.
             said = f"It stopped on its way to {record.extra.get('to')}: run it again, which goes on, or take it back."
             return Outcome("applied", ns, None, said)
         if id is None:
@@ -541,7 +541,7 @@ class Writer(Struct, frozen=True):
         return self._settled(record, layout, id, False) or self._missed(record, id)
 
     def _settled(self, record: Record, layout: Layout, id: Value, arrived: bool = True) -> Outcome | None:
-        """Finish a swap that arrived, or clean up behind one that did not; an outcome where that has to wait."""
+        """Complete a swap that arrived, or clean up after one that did not; an outcome if that has to wait."""
         if record.after is None or not record.stored or record.token is None:
             return None
         ((_, base),) = _unpacked(record.stored)
@@ -549,16 +549,16 @@ class Writer(Struct, frozen=True):
         return Outcome("unknown", record.entry.ns, id, reason) if reason else None
 
     def _arrived(self, record: Record, layout: Layout, id: Value, current: Version | None) -> Value | None:
-        """The version that a write made, which others may have followed since."""
-        with suppress(NotFound):  # a document that is deleted by now may have no history
+        """The version that a write made, even if others have followed it; None if it is not there."""
+        with suppress(NotFound):  # a document deleted meanwhile may have no history
             if record.after is None and record.token is not None:
                 made = Value.of(ObjectId(record.token))
                 for each in layout.history(id, contents=True):
                     if each.deleted and canonical.get(each.raw or canonical.EMPTY, ("_id",)) == made:
                         return each.v
                 return current.v if current is not None else None
-            # Its guard let it follow its base alone; without one it began the life that the document has now. It may
-            # be missing there: an archive that others feed lacks it for a while.
+            # The guard let it follow only its base; without a base it began the document's present life. It may be
+            # missing there for a while, if others feed the archive.
             life = takewhile(lambda each: not each.deleted, layout.history(id, contents=True))
             since = list(takewhile(lambda each: each.v != record.version_before, life))
             alike = [each for each in since if each.content == record.after]
@@ -571,13 +571,13 @@ class Writer(Struct, frozen=True):
         return Outcome("conflict", record.entry.ns, id, said)
 
     def _base(self, record: Record) -> Version | None:
-        """The version that a write began from, as far as the journal knows it."""
+        """The version that a write started from, as the journal knows it."""
         if record.before is None:
             return None
         return _version(record.version_before, record.before, record)
 
     def _found_count(self, record: Record, id: Value) -> Outcome:
-        """How a write to a sequence, a two-step counter or an apply-once list in doubt has ended."""
+        """How a write in doubt to a sequence, a two-step counter or an apply-once list has ended."""
         ns, kept, counted = record.entry.ns, dict(record.extra), counts_of(record.layout)
         if counted == "numbers":
             return Outcome("skipped", ns, id, "Its number was given to nobody, and is left out if the counter moved.")
@@ -595,11 +595,11 @@ class Writer(Struct, frozen=True):
         return Outcome("applied", ns, id, said) if done else not_there(record, id)
 
     def _found_numbered(self, record: Record, id: Value) -> Outcome:
-        """How an insert under the next number has ended; that number may be another than the one tried first."""
+        """How an insert with the next number has ended; the number may differ from the first one tried."""
         ns, field = record.entry.ns, record.extra["numbered"]
         try:
             layout = self.catalogue.layout(ns)
-        except NotFound:  # it would have begun the collection
+        except NotFound:  # it would have been the collection's first document
             return not_there(record, id)
         mark = {layout.profile.token: ObjectId(record.token or "")} if layout.profile.token else {}
         for raw in self.port.find(ns, mark, limit=1) if mark else self._alike(layout, field, id, record):
@@ -625,11 +625,11 @@ class Writer(Struct, frozen=True):
                 yield raw
 
     def _found_removal(self, record: Record, id: Value) -> Outcome:
-        """How a delete or a purge in doubt has ended."""
+        """How a delete or purge in doubt has ended."""
         ns, layout = record.entry.ns, self.catalogue.layout(record.entry.ns)
         there = self._stand(layout, record.stored)
         gone = there.count(False)
-        if gone:  # a purge takes the current document first, so that another one by its id came later
+        if gone:  # a purge removes the current document first, so another one with its id came later
             gone += there.count(None)
         if gone == len(there) and not (record.entry.action == "purge" and self._is_left(record, layout, id)):
             return Outcome("applied", ns, id, f"{id_name(id)} is gone.")
@@ -642,14 +642,14 @@ class Writer(Struct, frozen=True):
         return not_there(record, id) if at_base else self._missed(record, id)
 
     def _is_left(self, record: Record, layout: Layout, id: Value) -> bool:
-        """Whether the last version of a document is still there as a copy, which a purge makes before anything goes."""
+        """Whether a document's last version still exists as a copy, which a purge makes before it removes anything."""
         with suppress(NotFound):
             last = layout.last(id)
             return last.v == record.version_before and last.content == record.before
         return False
 
     def _found_back(self, record: Record, deleted: str, id: Value) -> Outcome:
-        """How an undo of a delete, which was to put documents back, has ended."""
+        """How an undo in doubt of a delete has ended."""
         ns = record.entry.ns
         there = self._stand(self.catalogue.layout(ns), self.journal.record(deleted).stored)
         if all(there):
@@ -664,12 +664,12 @@ class Writer(Struct, frozen=True):
         return not_there(record, id)
 
     def _stand(self, layout: Layout, removed: bytes | None) -> list[bool | None]:
-        """Whether each document of a delete is there, or a later state of it; None where nobody can tell."""
+        """Whether each document of a delete, or a later state of it, exists; None if nobody can tell."""
         return [layout.stands(ns, raw) for ns, raw in _unpacked(removed or canonical.EMPTY)]
 
 
 def not_there(record: Record, id: Value | None) -> Outcome:
-    """The outcome of a write that is not in the database: unknown as long as it may arrive, then a conflict."""
+    """The outcome of a write that is not in the database: unknown while it may arrive, then a conflict."""
     ns = record.entry.ns
     name = ns if id is None else id_name(id)
     if record.age < SETTLED_AFTER:
@@ -680,7 +680,7 @@ def not_there(record: Record, id: Value | None) -> Outcome:
 
 
 def _undone(outcome: Outcome, before: Value | None) -> Outcome:
-    """The outcome of an undo that says which version it made, and of which the content is."""
+    """The outcome of an undo, which names the new version and the version whose content it has."""
     if outcome.kind != "applied":
         return outcome
     what = "the content that it had before"
@@ -710,19 +710,19 @@ def _version(v: Value | None, content: bytes, record: Record) -> Version:
 
 
 def _base_hash(layout: Layout, base: Version) -> str:
-    """A hash that tells whether a document is still the base of a write, which then may still arrive."""
+    """A hash that shows whether a document is still the base of a write, which may then still arrive."""
     return canonical.hash_of(layout.identity(base)) if base.raw is not None else ""
 
 
 def _as_stored(layout: Layout, id: Value, outcome: Outcome, sent: bytes) -> bytes | None:
-    """The content that the server keeps, where it stores the fields in another order than they were sent in."""
+    """The content as the server stores it, if it changed the order of fields; else None."""
     if outcome.kind != "applied":
         return None
     try:
         found = (outcome.found or layout.version(id, outcome.version)).content
     except Refused:
         return None
-    # Any other difference is someone's next edit already, which must not be taken for ours.
+    # Any other difference is somebody's next edit, which is not ours.
     if found is None or found == sent or not all(isinstance(op, Reorder) for op in diff(sent, found)):
         return None
     return found
@@ -737,7 +737,7 @@ _ACTIONS: dict[pending.Step, str] = {
 
 
 def _seen(token: PendingToken, of: pending.TwoStepCounters, counter: Value | None, waiting: bool) -> bytes:
-    """The journal's view of a counter's document before or after a token is finished."""
+    """A counter's document as the journal shows it, before or after a token is finished."""
     shown = canonical.document([("_id", token.id)])
     if counter is not None:
         shown = canonical.put(shown, tuple(of.counter.split(".")), counter)
