@@ -467,7 +467,7 @@ def _at(raw: bytes, path: str) -> Value | None:
         return None
 
 
-SHORTEST_HASH = 32  # digits of an MD5
+SHORTEST_HASH = 32  # digits of an MD5, the shortest hash
 
 
 def _versions_meant(written: str) -> Iterator[Value]:

@@ -36,7 +36,7 @@ class OrderedReading(Struct):
     documents: int = 0  # stored documents read so far
     histories: int = 0  # documents of the current collection, each once with all its versions
     after: Value | None = None  # start after this id, if the collection is read in the order of its ids
-    part: tuple[Value | None, Value | None] | None = None  # only ids from the first on, before the second; None: no end
+    part: tuple[Value | None, Value | None] | None = None  # ids from the first to before the second; None: no limit
     types: TypeNumbers = field(default_factory=TypeNumbers)
     _done: Value | bytes | None = None
     in_order: bool = True  # documents arrive in the order of their ids, so a scan can resume after one

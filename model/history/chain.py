@@ -150,7 +150,7 @@ class Chain(Struct, frozen=True, dict=True):
     start: int
     read: frozenset[int]
     complete: bool
-    keys: tuple[str, ...] = ("_id",)  # the fields by which elements of arrays were recognised
+    keys: tuple[str, ...] = ("_id",)  # the fields that identify array elements
     elements: tuple[Track, ...] = ()  # fields in arrays without keys, each with its newest change alone
 
     @property

@@ -1,1 +1,1 @@
-"""Work over many documents: batches, migration, taking back, import."""
+"""Work over many documents: batches, migration, taking back changes, import."""

@@ -1,7 +1,7 @@
-"""Several documents deleted or inserted at once: drawn before, done one guarded write after another, undone as a run.
+"""Several documents deleted or inserted at once: previewed, done one guarded write after another, undone as a run.
 
-Each write goes through the gateway by itself, so that one that meets a conflict leaves the others alone. The journal
-groups them by the name of their run.
+Each write goes through the gateway separately, so a conflict leaves the other documents alone. The journal groups
+them by the name of their run.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from model.values import canonical
 from model.values.canonical import Value
 from model.writing.writer import Writer
 
-AT_ONCE = 200  # ids that are looked for in one query
-NAMED = 200  # documents that a plan names one by one; it counts the others
+AT_ONCE = 200  # ids looked up in one query
+NAMED = 200  # documents that a plan names; it only counts the others
 LOOKED_AT = 1000  # documents whose fields a plan lists
 
 Documents = Callable[[], Iterable[bytes]]
-"""Gives the documents to insert, from the first on, each time it is called: a file is read twice, not held."""
+"""Returns the documents to insert, from the start at each call, so that a file is read twice instead of kept."""
 
 
 class Deleted(Struct, frozen=True):
-    """One document of a deletion: the version that goes, or why it stays, one sentence."""
+    """One document of a deletion: the version to delete, or why the document stays, one sentence."""
 
     id: Value
     base: Version | None
@@ -42,16 +42,16 @@ class Deleted(Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        """The version that goes, as people call it; "" where documents have none."""
+        """The version to delete, as people call it; "" without versions."""
         return version_name(self.base.v) if self.base is not None and self.base.v is not None else ""
 
 
 class DeletionPlan(Struct, frozen=True):
-    """The plan of a deletion, as the documents were when they were looked at."""
+    """The plan of a deletion, with the documents as they were read."""
 
     ns: str
     items: tuple[Deleted, ...]
-    kept: str  # the fate of the versions, a sentence
+    kept: str  # what happens to the versions, a sentence
 
     @property
     def going(self) -> tuple[Deleted, ...]:
@@ -60,20 +60,20 @@ class DeletionPlan(Struct, frozen=True):
 
 
 class InsertionPlan(Struct, frozen=True):
-    """The plan of an insertion: what would become of the documents, with the first of those that stay out by name."""
+    """The plan of an insertion: what would happen to the documents, with examples of those left out."""
 
     ns: str
     documents: int
     fields: FieldSurvey
-    own: tuple[str, ...]  # fields that the layout keeps for itself, so that they are not taken over
-    begins: str  # what each document begins as, a sentence
-    taken: int = 0  # whose id is there already
-    unfit: int = 0  # that cannot be stored here
-    reasons: tuple[tuple[str, str], ...] = ()  # (document, why it stays out)
+    own: tuple[str, ...]  # the layout's own fields, which are not copied
+    begins: str  # as what each document starts, a sentence
+    taken: int = 0  # documents whose id exists
+    unfit: int = 0  # documents that cannot be stored here
+    reasons: tuple[tuple[str, str], ...] = ()  # (document, why it is left out)
 
     @property
     def would(self) -> int:
-        """How many would be inserted."""
+        """The number of documents that would be inserted."""
         return self.documents - self.taken - self.unfit
 
 
@@ -94,7 +94,7 @@ class Batches(Struct, frozen=True):
     """The batches of a session: ``Session.writing``."""
 
     writer: Writer
-    allowed: Callable[[str], None]  # raises where nothing may be written to a collection
+    allowed: Callable[[str], None]  # raises if a collection may not be written
     production: Callable[[], bool] = lambda: False
 
     # --- deleting
@@ -114,14 +114,14 @@ class Batches(Struct, frozen=True):
         return DeletionPlan(ns, tuple(items), layout.kept_by_delete)
 
     def delete(self, plan: DeletionPlan, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False) -> Run:
-        """Delete what a plan says, each document only if it is still as the plan saw it."""
+        """Delete the documents of a plan, each only if it is still as the plan read it."""
         self._check(plan.ns, confirmed)
         writer = replace(self.writer, run=new_run(_now, uuid.uuid4().hex[:6]))
 
         def outcomes() -> Iterator[Outcome]:
             for done, item in enumerate(plan.going):
                 checkpoint(done, len(plan.going))
-                assert item.base is not None  # else it would not go
+                assert item.base is not None  # otherwise it would not be deleted
                 yield writer.delete(plan.ns, item.id, item.base)
             checkpoint(len(plan.going), len(plan.going))
 
@@ -130,9 +130,9 @@ class Batches(Struct, frozen=True):
     # --- inserting
 
     def insertion(self, ns: str, documents: Documents, checkpoint: Checkpoint = no_checkpoint) -> InsertionPlan:
-        """Read all documents and say what would become of them; writes nothing.
+        """Read all documents and say what would happen to them; writes nothing.
 
-        Raises ``Refused`` where nothing can be inserted, and what reading the documents raises.
+        Raises ``Refused`` if nothing can be inserted, and errors from reading the documents.
         """
         layout = self._written(ns)
         if reason := layout.read_only or self.writer.catalogue.objection(ns) or layout.missing_index():
@@ -176,9 +176,9 @@ class Batches(Struct, frozen=True):
         self, ns: str, documents: Documents, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False,
         total: int | None = None,
     ) -> Run:  # fmt: skip
-        """Insert documents as :meth:`insertion` draws it, each by the gateway as a first version.
+        """Insert documents as previewed by :meth:`insertion`, each as a first version.
 
-        One whose id is there is refused and stays as it is.
+        A document whose id exists is refused.
         """
         self._check(ns, confirmed)
         layout = self.writer.catalogue.layout(ns)
@@ -196,14 +196,14 @@ class Batches(Struct, frozen=True):
         return Run(writer.run, outcomes())
 
     def _written(self, ns: str) -> Layout:
-        """The layout of a collection whose documents are written by themselves; raises ``Refused`` for an archive."""
+        """The layout of a collection whose documents are written directly; raises ``Refused`` for an archive."""
         of = self.writer.catalogue.info(ns).belongs_to
         if of is not None:
             raise Refused(f"{ns} holds the earlier versions of {of} and is written by saving documents there.")
         return self.writer.catalogue.layout(ns)
 
     def _there(self, layout: Layout, ids: Sequence[Value]) -> set[Value]:
-        """Those of some ids that documents of a collection have."""
+        """The ids among these that exist in a collection."""
         name, found = layout.profile.id, set()
         wanted = {name: {"$in": list(ids)}}
         for raw in self.writer.port.find(layout.ns, wanted, projection={name: 1}) if ids else ():
@@ -219,9 +219,9 @@ class Batches(Struct, frozen=True):
     # --- the way back
 
     def undo(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
-        """Take back the writes of a run, the last first, each guarded by the state that it left.
+        """Undo the writes of a run, the last first, each guarded by the state that it left.
 
-        Raises ``NotFound`` where the journal has none of them.
+        Raises ``NotFound`` if the journal has none of them.
         """
         records = list(self.writer.journal.records("run", run))
         if not records:
@@ -246,7 +246,7 @@ def _id(layout: Layout, raw: bytes) -> Value | None:
 
 
 def _parts(layout: Layout, raw: bytes) -> tuple[Value | None, bytes]:
-    """The id of a document, and the content that it begins with: without what the layout keeps for itself."""
+    """A document's id, and its initial content: without the layout's own fields."""
     inside = layout.profile.current if "current" in layout.roles else ""
     part = canonical.get(raw, (inside,)) if inside else None
     seen = layout.document(raw) if part is not None and part.type == canonical.OBJECT else raw

@@ -1,7 +1,7 @@
-"""A history out of files, brought into a collection: every version with its number, time, author and reason.
+"""Imports a history from files into a collection: every version with its number, time, author and reason.
 
-Each document's versions are written as its layout keeps them, by guarded writes that stand in the journal under the
-name of one run, by which all are undone. What is there with these contents is left; what is there with others is a
+Each document's versions are written as its layout stores them, by guarded writes that the journal groups into one
+run, which can be undone. Existing versions with equal contents stay. Existing versions with other contents are a
 conflict, and nothing of that document is written.
 """
 
@@ -42,7 +42,7 @@ from model.values.canonical import Value
 from model.writing.writer import Writer
 
 ACTION = "import"
-LOOK = 20  # documents of a collection that are looked at to tell whether an earlier import made them
+LOOK = 20  # documents examined to see whether an earlier import made them
 _UNKEPT = {
     "at": "No field is stated for times (at), which are kept to the second",
     "author": "No field is stated for authors (author), and none of them is kept",
@@ -50,13 +50,13 @@ _UNKEPT = {
 }
 _LONG_AGO = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
 USUAL = "versions"
-"""The layout of a history that came from where nothing is written from here, in a collection that is not there yet."""
+"""The layout in a new collection for a history that came from a read-only layout."""
 
 
 class ArrivingDocument(Struct, frozen=True):
     """One document of an import, before it is written.
 
-    ``kind`` is applied where ``steps`` would write it; else ``detail`` says why nothing is written.
+    ``kind`` is applied if ``steps`` would write it; otherwise ``detail`` says why nothing is written.
     """
 
     id: Value
@@ -67,35 +67,35 @@ class ArrivingDocument(Struct, frozen=True):
 
 
 class ImportPlan(Struct, frozen=True):
-    """The plan of an import: how many documents and versions it would write, with the first ones by name."""
+    """The plan of an import: how many documents and versions it would write, with examples."""
 
     documents: int
     would: int
-    versions: int  # of those that would be written
-    there: int  # documents of which nothing is to be written
-    first: tuple[ArrivingDocument, ...]  # those that need a person before the others
-    losses: tuple[str, ...]  # what the collection has no place for, sentences
+    versions: int  # versions to be written
+    there: int  # documents with nothing to write
+    first: tuple[ArrivingDocument, ...]  # those that need a person come first
+    losses: tuple[str, ...]  # what the collection cannot store, sentences
 
 
 class HistoryImport(Struct, dict=True):
-    """The import of one history into one collection, made by ``session.exchange``."""
+    """The import of one history into one collection, created by ``session.exchange``."""
 
     writer: Writer
-    allowed: Callable[[str], None]  # raises where nothing may be written to a collection
+    allowed: Callable[[str], None]  # raises if a collection may not be written
     ns: str
     path: Path
-    layout: str = ""  # that was asked for
+    layout: str = ""  # the requested one
     production: Callable[[], bool] = lambda: False
-    lost: Counter[str] = field(default_factory=Counter)  # what the collection has no place for -> of how many versions
+    lost: Counter[str] = field(default_factory=Counter)  # what the collection cannot store -> in how many versions
 
     @cached_property
     def files(self) -> HistoryFiles:
-        """The files; raises ``Refused`` where they are no history."""
+        """The files; raises ``Refused`` if they are not a history."""
         return history_files(self.path)
 
     @cached_property
     def target(self) -> Layout:
-        """The collection as it is or will be; raises ``Refused`` where it cannot hold a history."""
+        """The collection as it is or will be; raises ``Refused`` if it cannot hold a history."""
         catalogue = self.writer.catalogue
         if self.layout and not self.is_new:
             catalogue.set_layout(self.ns, self.layout)
@@ -113,16 +113,16 @@ class HistoryImport(Struct, dict=True):
 
     @cached_property
     def _unindexed(self) -> str:
-        """Why nothing may be written for want of an index; "" where it is there, or is made with the collection."""
+        """Why nothing may be written without an index; "" if it exists, or is created with the collection."""
         return "" if self.is_new else self.target.missing_index() or ""
 
     @cached_property
     def is_new(self) -> bool:
-        """Whether there is no document in the collection yet."""
+        """Whether the collection is still empty."""
         return next(iter(self.writer.port.find(self.ns, limit=1)), None) is None
 
     def _looks_like(self, usual: CollectionProfile) -> bool:
-        """Whether documents that are there may be an earlier import's: a few tell little of their layout."""
+        """Whether existing documents may come from an earlier import: a few tell little about their layout."""
         info, known = self.writer.catalogue.known(self.ns)
         written = WRITABLE.get(known.layout)
         if info.belongs_to or (known.layout != usual.layout and written is not None and written.numbered):
@@ -134,7 +134,7 @@ class HistoryImport(Struct, dict=True):
         return bool(rows) and all(row.version is not None for row in rows)
 
     def _usual(self) -> CollectionProfile:
-        """The layout that the history comes from under the new name, or the one that was asked for."""
+        """The layout that the history had, under the new name, or the requested layout."""
         origin = self.files.origin
         said = {"collection": [{"ns": origin.ns, **(origin.stated or {"layout": self.layout or USUAL})}]}
         was = replace(Profile.read(said, str(self.path)).collections[0], seals_author=origin.sealed)
@@ -160,14 +160,14 @@ class HistoryImport(Struct, dict=True):
     # --- before
 
     def drawn(self, step: Checkpoint = no_checkpoint) -> Iterator[ArrivingDocument]:
-        """What would become of each document; writes nothing. :attr:`lost` says afterwards what has no place here."""
+        """What would happen to each document; writes nothing. Then :attr:`lost` says what cannot be stored here."""
         assert self.target is not None
         for done, (id, refs) in enumerate(by_document(self.files, step)):
             step(done, None)
             yield self._arriving(id, refs)
 
     def plan(self, step: Checkpoint = no_checkpoint) -> ImportPlan:
-        """What :meth:`drawn` says of all documents, in sums; writes nothing."""
+        """The results of :meth:`drawn` in sums; writes nothing."""
         counts: Counter[str] = Counter()
         versions = 0
         named: dict[bool, list[ArrivingDocument]] = {True: [], False: []}
@@ -182,12 +182,12 @@ class HistoryImport(Struct, dict=True):
         return ImportPlan(counts.total(), counts["applied"], versions, there, first, tuple(self.losses()))
 
     def foreseen(self) -> list[str]:
-        """What the collection has no place for, as far as the fields of the history's own place tell; sentences."""
+        """What the collection cannot store, as sentences, judged from the fields of the history's origin."""
         p, had = self.target.profile, self.files.origin.stated
         return [f"{_UNKEPT[role]}." for role in _UNKEPT if had.get(role) and not getattr(p, role)]
 
     def losses(self) -> list[str]:
-        """What the collection has no place for, a sentence each; of the documents that were drawn so far."""
+        """What the collection cannot store, one sentence each, for the documents drawn so far."""
         return [f"{what} ({count:,} {'version' if count == 1 else 'versions'})." for what, count in self.lost.items()]
 
     def _arriving(self, id: Value, refs: Sequence[object]) -> ArrivingDocument:
@@ -232,7 +232,7 @@ class HistoryImport(Struct, dict=True):
             self.lost[_UNKEPT["reason"]] += 1
 
     def _wanted(self, id: Value, versions: list[Version]) -> tuple[list[Version], bool]:
-        """The versions as this layout keeps them, and whether the document is deleted without one that says so."""
+        """The versions as this layout stores them, and whether the document was deleted without a tombstone."""
         last = versions[-1]
         if not last.deleted:
             return versions, False
@@ -258,7 +258,7 @@ class HistoryImport(Struct, dict=True):
         assert versions[-1].v is not None
         behind = versions[-1].but(v=following(versions[-1].v, self.target.profile, _LONG_AGO))
         p, further = self.target.profile, [*versions, behind]
-        rows = [row for row in self._rows.of(id, further) if row[0] != p.ns]  # all of them are in the archive then
+        rows = [row for row in self._rows.of(id, further) if row[0] != p.ns]  # then all of them are in the archive
         return rows[: len(versions)]
 
     # --- what is there
@@ -272,7 +272,7 @@ class HistoryImport(Struct, dict=True):
         return found
 
     def _found(self, id: Value, versions: Sequence[Version], there: Sequence[Version]) -> ArrivingDocument | None:
-        """The end where all of it is there, or where something else is; None where anything is to be written."""
+        """The result if everything, or something else, is already there; None if something must be written."""
         missing = 0
         for each in versions:
             if each.v is None:
@@ -296,7 +296,7 @@ class HistoryImport(Struct, dict=True):
         return ArrivingDocument(id, len(versions), "skipped", said)
 
     def _equal(self, wanted: Version, there: Version) -> bool:
-        """Whether a version is there with all that this layout keeps of it."""
+        """Whether a stored version equals one to import in everything that this layout stores."""
         p = self.target.profile
         return (
             (wanted.deleted or wanted.content == there.content)
@@ -309,14 +309,14 @@ class HistoryImport(Struct, dict=True):
     # --- doing it
 
     def apply(self, step: Checkpoint = no_checkpoint, confirmed: bool = False) -> Run:
-        """Write what :meth:`drawn` says, each document as it is then; the outcomes, and the name of the run.
+        """Write what :meth:`drawn` says, for each document as it is then; returns the outcomes and the run's name.
 
-        Raises ``NotAllowed`` and ``Refused`` where nothing may be written.
+        Raises ``NotAllowed`` and ``Refused`` if nothing may be written.
         """
         if not confirmed and self.production():
             raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
         self.allowed(self.ns)
-        assert self.target is not None  # or it is refused here, before anything is read
+        assert self.target is not None  # raises here, before anything is read
         run = new_run(_now, uuid.uuid4().hex[:6])
         plan = Plan(f"import-{run}", self.writer.source, _now())
         sender = Running(self.writer, self._rows.ground, plan, run, action=ACTION)
@@ -353,7 +353,7 @@ class HistoryImport(Struct, dict=True):
 
 
 def _tied(steps: Sequence[Step], versions: Sequence[Version]) -> tuple[Step, ...]:
-    """The steps, none of which is undone once the document has moved on behind them."""
+    """The steps, which cannot be undone once the document has changed after them."""
     last = steps[-1]
     extra = {} if versions[-1].v is None else {UPTO: text.value_text(versions[-1].v)}
     beside = () if last.change.after is None else (seen(last.change.ns, last.change.after),)

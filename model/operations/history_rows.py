@@ -1,8 +1,8 @@
-"""The documents that whole histories are stored as in one collection, and the guarded writes that bring them there.
+"""The documents in which whole histories are stored in one collection, and the guarded writes that store them.
 
-A migration and an import both write a document's history as its layout keeps it (``Layout.as_stored``), the same
-bytes each time: what is there already is left, and what a shorter history left is replaced while it is byte for byte
-as it was left. Anything else there is somebody's own.
+Migration and import both write a history as its layout stores it (``Layout.as_stored``), with equal bytes each time.
+Documents that exist already stay; those left by a shorter history are replaced if they are unchanged byte for byte.
+Anything else belongs to somebody else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from model.values.canonical import Value
 
 
 class Taken(Refused):
-    """Somebody else's documents are where a history would go."""
+    """Somebody else's documents are in the place of a history."""
 
 
 class HistoryRows(Struct, frozen=True):
@@ -33,7 +33,7 @@ class HistoryRows(Struct, frozen=True):
 
     ground: RepairContext
     target: Layout
-    lock: Mapping[str, Value] = field(default_factory=dict)  # another program's lock, as a new document begins with it
+    lock: Mapping[str, Value] = field(default_factory=dict)  # another program's lock, with its initial value
 
     @property
     def places(self) -> dict[str, str]:
@@ -51,18 +51,18 @@ class HistoryRows(Struct, frozen=True):
         return found
 
     def of(self, id: Value, versions: Sequence[Version]) -> list[tuple[str, bytes]]:
-        """What keeps these versions, the current document last, where another program's lock begins anew."""
+        """The documents that store these versions, current one last; another program's lock starts anew."""
         *rows, (ns, raw) = self.target.as_stored(id, versions)
         for name, value in self.lock.items():
             raw = c.put(raw, (name,), value)
         return [*rows, (ns, raw)]
 
     def left(self, id: Value, several: Iterable[Sequence[Version]]) -> Iterator[set[str]]:
-        """The digests of what histories would be stored as, one after another as they are asked for."""
+        """The digests of the documents that store each of several histories, computed on request."""
         return ({digest(raw) for _, raw in self.of(id, versions)} for versions in several)
 
     def shorter(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
-        """What an earlier round may have left, when the history was shorter, the last round's first."""
+        """The digests that earlier rounds may have left when the history was shorter, latest first."""
         return self.left(id, (versions[:upto] for upto in range(len(versions) - 1, 0, -1)))
 
     def steps(
@@ -74,10 +74,10 @@ class HistoryRows(Struct, frozen=True):
         done: str,
         ended: bool = False,
     ) -> list[Step]:
-        """The writes that make what is there what is wanted; [] where nothing is left to do.
+        """The writes that turn the existing documents into the wanted ones; [] if nothing is left to do.
 
-        ``ours`` are the digests of what may be replaced, and of a document that has ``ended`` taken out. Raises
-        :class:`Taken` where anything else is in the way.
+        ``ours`` are the digests that may be replaced or, if the document has ``ended``, removed. Raises
+        :class:`Taken` if anything else is in the way.
         """
         there = self.there(id)
         steps = []
@@ -102,9 +102,10 @@ class HistoryRows(Struct, frozen=True):
 
 
 class LeftRows(Container[str]):
-    """The documents that rounds may have left, as digests, since the documents are as long as all histories together.
+    """The digests of documents that earlier rounds may have left; the documents are as long as all histories
+    together.
 
-    A round is looked at when those before it do not have the document in question: nearly always the first one has it.
+    A round is computed only if earlier ones do not contain a document; nearly always the first one does.
     """
 
     def __init__(self, *rounds: Iterator[set[str]]) -> None:

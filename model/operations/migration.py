@@ -1,12 +1,12 @@
-"""The move of a collection to another layout: copy, catch up, verify every version, keep the old until told otherwise.
+"""Migrates a collection to another layout: copy, catch up, verify every version, keep the old until told otherwise.
 
-Every document's whole history is read in the old layout and written as the new one keeps it (``Layout.as_stored``), the
-same bytes each time: copying again changes nothing, and goes on where it ended. While people write to the old
-collection, the next round brings their writes over; a document that the migration has written is replaced only while it
-is byte for byte as the migration left it, so nobody's edit in the new place is ever overwritten.
+Each document's whole history is read in the old layout and written as the new one stores it (``Layout.as_stored``),
+with equal bytes each time, so that copying again changes nothing, and resumes where it ended. If people write to the
+old collection meanwhile, the next round copies their writes. A document that the migration has written is replaced
+only if it is unchanged byte for byte, so no edit in the new place is ever overwritten.
 
-The journal has a row for each run and not for each document: the old collection tells what a run has written, and
-taking it back removes just that.
+The journal has one row per run instead of one per document: the old collection shows what a run has written, and undo
+removes exactly that.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from model.values.canonical import Value
 from model.writing.writer import Writer
 
 ROUNDS = 20
-"""How often changes that people make meanwhile are brought over before it is said that they are too many."""
+"""How many rounds copy concurrent changes before the migration gives up because there are too many."""
 ALL = 2**31 - 1
-LOOK = 20  # documents in the new place that are looked at to tell whether an earlier run made them
+LOOK = 20  # documents in the new place examined to see whether an earlier run made them
 
 
 class Checked(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Checked(Struct, frozen=True):
 
 
 class Migration:
-    """One collection on its way to another layout; made by ``Session.exchange``."""
+    """The migration of one collection to another layout; created by ``Session.exchange``."""
 
     @classmethod
     def of(
@@ -67,7 +67,7 @@ class Migration:
         fields: Mapping[str, str],
         newest_only: bool,
     ) -> Migration:
-        """The migration of a collection; a profile states the target, else it has the usual names."""
+        """The migration of a collection; a profile states the target, else the default names are used."""
         source = writer.catalogue.layout(ns)
         wanted = writer.catalogue.stated_for(target) if target else None
         if wanted is None or wanted.layout != to:
@@ -85,7 +85,7 @@ class Migration:
         newest_only: bool,
         allowed: Callable[[], None],
     ) -> None:
-        """Prepare a migration; ``allowed`` raises where writing is not allowed."""
+        """Prepare a migration; ``allowed`` raises if writing is not allowed."""
         self._writer, self._ground, self._port, self._allowed = writer, ground, writer.port, allowed
         self.source, self.target, self.newest_only = source, target, newest_only
 
@@ -97,9 +97,9 @@ class Migration:
     # --- the old collection
 
     def ids(self) -> Iterator[Value]:
-        """The documents of the old collection, in the order of their ids, those that a tombstone ends among them.
+        """The documents of the old collection in the order of their ids, including deleted ones with a tombstone.
 
-        Those whose current document is gone, and nothing says so, are not.
+        Without a tombstone, deleted documents are not included.
         """
         return (row.id for row in self.source.page(PageQuery(limit=ALL, any_version=self.source.own_documents)))
 
@@ -124,7 +124,7 @@ class Migration:
         return versions, self._rows.of(id, versions)
 
     def _beside(self, id: Value, versions: Sequence[Version]) -> str:
-        """The parts of a document that are in no version, so would not be moved, one sentence; "" where it has none."""
+        """The parts of a document that belong to no version and would be lost, one sentence; "" if there are none."""
         left = [name for each in versions if each.current and each.raw for name in self.source.beside(each.raw)]
         if not left:
             return ""
@@ -136,17 +136,17 @@ class Migration:
     # --- copying
 
     def steps(self, id: Value) -> list[Step]:
-        """The writes that bring one document over as it is now; [] where nothing is left to do.
+        """The writes that copy one document as it is now; [] if nothing is left to do.
 
-        Raises ``Refused`` for a document that the new layout cannot hold, or that somebody changed in the new place.
+        Raises ``Refused`` for a document that the new layout cannot store, or that somebody changed in the new place.
         """
         versions, wanted = self._wanted(id)
         ours = LeftRows(self._left_before(id, versions))
         return self._rows.steps(id, wanted, ours, self.source.ns, "copied")
 
     def _left_before(self, id: Value, versions: Sequence[Version]) -> Iterator[set[str]]:
-        """Every document that an earlier round may have left, when the history was shorter, the last round's first."""
-        if not self.source.numbered:  # it keeps no earlier states: the new place's document must tell by its token
+        """The digests that earlier rounds may have left when the history was shorter, latest first."""
+        if not self.source.numbered:  # without earlier states, the new document is recognised by its token
             try:
                 here = self._versions(self.target, id)
                 if len(here) == 1:
@@ -157,11 +157,11 @@ class Migration:
         yield from self._rows.shorter(id, versions)
 
     def _left(self, id: Value, versions: Sequence[Version]) -> LeftRows:
-        """Every document that a round may have left, this one included."""
+        """The digests that any round may have left, including this one."""
         return LeftRows(self._rows.left(id, [versions]), self._left_before(id, versions))
 
     def dry_run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """The outcome that copying would have for each document now; nothing is written."""
+        """The outcome of copying for each document now; writes nothing."""
         ns, total = self.source.ns, self.source.count(max_ms=5000)
         for done, id in enumerate(self.ids()):
             checkpoint(done, total)
@@ -174,9 +174,9 @@ class Migration:
             yield Outcome("applied" if steps else "skipped", ns, id, said if steps else "It is there.")
 
     def prepare(self) -> None:
-        """Make sure that the new place is empty or this migration's, and has its index; raises ``Refused``."""
+        """Ensure that the new place is empty or made by this migration, and has its index; raises ``Refused``."""
         self._allowed()
-        # Side by side the two look like a document and its archive: recognition must not guess any more.
+        # The two collections look like documents and their archive: recognition must not guess any more.
         self._writer.catalogue.hold(self.source.profile, "It is being moved to another layout.")
         self._writer.catalogue.hold(self.target.profile, f"{self.source.ns} is being moved here.")
         p = self.target.profile
@@ -202,7 +202,7 @@ class Migration:
             return False
 
     def copy(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """One round: bring every document over as it is now, an outcome for each; skipped: it was there already."""
+        """One round: copy every document as it is now, an outcome for each; skipped if it was already there."""
         self.prepare()
         total = self.source.count(max_ms=5000)
         for done, id in enumerate(self.ids()):
@@ -240,11 +240,11 @@ class Migration:
         return end.kind
 
     def run(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """Copy, and bring over what changed meanwhile until a round finds nothing more; journalled as one row.
+        """Copy, then copy concurrent changes until a round finds no more; journalled as one row.
 
-        A document that is deleted in the old place stays in the new one: verifying tells of it.
+        A document that is deleted in the old place stays in the new one; :meth:`verify` reports it.
 
-        An outcome for each document and round in which something was done, refused or found out.
+        Yields an outcome for each document and round in which something was done, refused or found out.
         """
         self._allowed()
         intent = Intent(self._writer.source, self.source.ns, None, "migrate", self.target.name)
@@ -256,7 +256,7 @@ class Migration:
                 moved = 0
                 for outcome in self.copy(checkpoint):
                     assert outcome.id is not None
-                    moved += outcome.kind in ("applied", "unknown")  # the next round settles what is in doubt
+                    moved += outcome.kind in ("applied", "unknown")  # the next round settles those in doubt
                     before = ends.get(outcome.id)
                     if outcome.kind != "skipped" or before is None:
                         ends[outcome.id] = outcome
@@ -278,13 +278,13 @@ class Migration:
             self._tell(self.target.ns)
 
     def _tell(self, ns: str) -> None:
-        """Tell whoever shows a collection that many of its documents may have come or gone."""
+        """Tell all views of a collection that many of its documents may have been added or removed."""
         tell(News(self._writer.data, Outcome("applied", ns, None, "Documents were moved.")))
 
     # --- verifying
 
     def verify(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Checked]:
-        """Compare every version in both places, byte for byte, and look for versions in the new place only."""
+        """Compare every version in both places, byte for byte, and find versions that are only in the new place."""
         seen: set[Value] = set()
         total = self.source.count(max_ms=5000)
         for done, id in enumerate(self.ids()):
@@ -299,7 +299,7 @@ class Migration:
                 yield Checked(row.id, 0, f"{id_name(row.id)} is in {self.target.ns} and not in {self.source.ns}.")
 
     def compared(self, id: Value, later: bool = False) -> Checked:
-        """Compare one document in both places; with ``later`` the new one may have more versions behind them."""
+        """Compare one document in both places; ``later`` tolerates additional later versions in the new one."""
         try:
             old = self._versions(self.source, id)
         except NotFound:
@@ -321,7 +321,7 @@ class Migration:
             new = [each for each in new if (place_of(each.v) or 0) <= (place_of(old[-1].v) or 0)]
         if len(old) != len(new):
             return Checked(id, 0, f"{id_name(id)} has {len(old)} versions there and {len(new)} here.")
-        # An archive may hold all of it before the document itself is there.
+        # An archive may be complete before the document itself exists.
         if not has_end:
             return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
         for a, b in zip(old, new, strict=True):
@@ -336,7 +336,7 @@ class Migration:
     # --- the way back, and the end of the old
 
     def take_back(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """Remove the documents that this migration put into the new place, where they are unchanged since."""
+        """Remove the documents that this migration wrote to the new place, if they are unchanged since."""
         self._allowed()
         total = self.source.count(max_ms=5000)
         try:
@@ -352,11 +352,11 @@ class Migration:
             self._tell(self.target.ns)
 
     def remove_old(self, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outcome]:
-        """Delete every document of the old collection whose versions are all in the new place, each looked at first.
+        """Delete the old collection's documents whose versions are all in the new place; each is compared first.
 
-        Only the documents read before the comparison are deleted, if unchanged byte for byte; the current one first, so
-        that nobody sees it without its history. One that is not equal in both places, or comes meanwhile, stays; later
-        versions in the new place are no difference. What is left of documents where a removal died is removed too.
+        Only documents read before the comparison are deleted, if unchanged byte for byte; the current one first, so
+        that it never appears without its history. Documents that differ, or that appear meanwhile, stay; later
+        versions in the new place are not a difference. The rest of a removal that died is removed too.
         """
         self._allowed()
         if not self.target.numbered:
@@ -369,14 +369,14 @@ class Migration:
             for id in self._without_current():
                 checkpoint(total or 0, total)
                 outcome = self._removed_from_old(id)
-                if outcome.kind != "skipped":  # else somebody deleted it before it was moved
+                if outcome.kind != "skipped":  # else somebody deleted it before it was copied
                     yield outcome
         finally:
             self._tell(self.source.ns)
 
     def _removed_from_old(self, id: Value) -> Outcome:
         try:
-            rows = self._stored_in_source(id)  # before they are compared: an edit behind that is not among them
+            rows = self._stored_in_source(id)  # read before the comparison, so a later edit is not among them
             found = self.compared(id, later=True)
             if found.wrong or not found.versions:
                 return Outcome("skipped", self.source.ns, id, f"It stays: {found.wrong or 'It was deleted meanwhile.'}")
@@ -389,7 +389,7 @@ class Migration:
         return outcome
 
     def _without_current(self) -> Iterator[Value]:
-        """The documents of which the old archive alone holds anything."""
+        """The documents of which only rows in the old archive exist."""
         p = self.source.profile
         if not has_archive(p.layout):
             return
@@ -427,13 +427,13 @@ class Migration:
 
     @property
     def toml(self) -> str:
-        """The tables for a profile by which both places are read as two collections, and not as one and its archive."""
+        """The profile tables that make both places two collections rather than one and its archive."""
         return "\n\n".join(_table(layout.profile) for layout in (self.target, self.source))
 
 
 def _table(p: CollectionProfile) -> str:
     if p.writer:
-        from model.profile.profile_file import block  # what it writes TOML with takes longer to import than a command
+        from model.profile.profile_file import block  # importing its TOML writer takes longer than a command may
 
         return block(p).rstrip()
     told = {"ns": p.ns, "layout": p.layout, **info_of(p, None, 1.0, "").fields}
@@ -446,13 +446,13 @@ def _table(p: CollectionProfile) -> str:
 
 
 def _quoted(name: str) -> str:
-    return quoted(name).replace("\x7f", "\\u007f")  # TOML wants this one written as JSON may write it
+    return quoted(name).replace("\x7f", "\\u007f")  # TOML requires this character to be escaped, JSON does not
 
 
 def target_profile(
     of: CollectionProfile, layout: str, ns: str = "", fields: Mapping[str, Any] | None = None
 ) -> CollectionProfile:
-    """The profile of the new place: the old names where both layouts have them, else the usual ones."""
+    """The profile of the new place: the old names if both layouts use them, else the defaults."""
     ns = ns or f"{of.ns}_{layout}"
     made = stated(ns, layout)
     kept: dict[str, Any] = {

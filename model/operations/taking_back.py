@@ -1,9 +1,9 @@
-"""Changes taken back, and only they: what was edited later in other fields survives.
+"""Takes single changes back: later edits of other fields survive.
 
-To take back a version is a three-way merge: the base is that version, mine is the one before it, theirs is what is
-current. Several versions of one document are taken back the newest first, as one write. A real conflict leaves the
-whole document alone, and so does one that moved on behind a plan. A field that goes or is left empty although all
-documents have it is named.
+Taking back a version is a three-way merge: the base is that version, mine is the one before it, theirs is the current
+one. Several versions of a document are taken back in one write, newest first. A real conflict leaves the whole
+document alone, and so does a document that changed after the plan was made. A warning names fields that would be
+removed or emptied although all documents have them.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from model.writing.edit import Conflict
 from model.writing.writer import Writer
 
 FORMAT = "palimpsest revert"
-NAMED = 4  # paths that a sentence names
-LOOKED_AT = 200  # documents of which the fields are taken for the usual ones
+NAMED = 4  # paths in a sentence
+LOOKED_AT = 200  # documents examined to learn which fields are usual
 
 
 class Chosen(Struct, frozen=True):
-    """One document, and the versions of it that are to be taken back."""
+    """One document, and its versions to be taken back."""
 
     id: Value
     versions: tuple[Value, ...]
-    current: Value | None = None  # what was current when a plan was made; None: whatever is
+    current: Value | None = None  # the version that was current when a plan was made; None: any
 
 
 class TakenBack(Struct, frozen=True):
     """One document as it would be without some of its versions.
 
-    ``kind`` is applied where ``content`` would be saved over ``base``; else ``detail`` says why nothing is written.
+    ``kind`` is applied if ``content`` would be saved over ``base``; otherwise ``detail`` says why nothing is written.
     """
 
     id: Value
@@ -61,18 +61,16 @@ class TakenBack(Struct, frozen=True):
     detail: str
     base: Version | None = None
     content: bytes | None = None
-    left: tuple[tuple[Value, str], ...] = ()  # versions that cannot be taken back, each with why
-    at_odds: tuple[
-        Value, ...
-    ] = ()  # the versions, newest first, of which a later edit of the same fields is in the way
+    left: tuple[tuple[Value, str], ...] = ()  # versions that cannot be taken back, with reasons
+    at_odds: tuple[Value, ...] = ()  # versions, newest first, that a later edit of the same fields prevents
     warning: str = ""  # what would be missing afterwards, a sentence
 
 
 class TakingBack(Struct, frozen=True):
-    """What a session takes back: ``Session.writing``."""
+    """Takes back changes for a session: ``Session.writing``."""
 
     writer: Writer
-    allowed: Callable[[str], None]  # raises where nothing may be written to a collection
+    allowed: Callable[[str], None]  # raises if a collection may not be written
     production: Callable[[], bool] = lambda: False
 
     def drawn(self, ns: str, chosen: Iterable[Chosen], step: Checkpoint = no_checkpoint) -> Iterator[TakenBack]:
@@ -84,7 +82,8 @@ class TakingBack(Struct, frozen=True):
             yield usual.warned(_drawn(layout, each, self.writer.catalogue.objection(ns)))
 
     def conflict(self, ns: str, drawn: TakenBack) -> Conflict:
-        """What a person decides where a later edit is in the way: the versions at odds, taken out of the present one.
+        """The conflict for a person to decide, if a later edit prevents taking back: the current content without the
+        versions.
 
         Raises ``NotFound`` and ``Refused``.
         """
@@ -109,10 +108,10 @@ class TakingBack(Struct, frozen=True):
         confirmed: bool = False,
         reason: str = "",
     ) -> Run:
-        """Take them back, one guarded write a document; the outcomes, and the name by which all are undone.
+        """Take the changes back, one guarded write per document; returns the outcomes, and the run's name for undo.
 
-        What cannot be taken back gets an outcome too. ``reason`` is noted where the profile has a field for it.
-        Raises ``NotAllowed`` where writing is not allowed.
+        Changes that cannot be taken back get an outcome too. ``reason`` is stored if the profile has a field for it.
+        Raises ``NotAllowed`` if writing is not allowed.
         """
         self.allowed(ns)
         if not confirmed and self.production():
@@ -139,7 +138,7 @@ class TakingBack(Struct, frozen=True):
     # --- plans
 
     def save(self, path: str, ns: str, drawn: Iterable[TakenBack]) -> None:
-        """Write a plan; what cannot be taken back stands in it with the reason. Raises ``Refused``."""
+        """Write a plan, including changes that cannot be taken back, with reasons. Raises ``Refused``."""
         items = [
             {
                 "id": text.json_object(each.id),
@@ -249,7 +248,7 @@ def _merged(
 def _set_again(
     layout: Layout, id: Value, taken: Sequence[int], at: int, of: tuple[bytes, bytes, bytes]
 ) -> tuple[Path, ...]:
-    """The fields that hold what a version set, but only since somebody set them so again later: a merge cannot tell.
+    """The fields that have a version's value only because somebody set it again later, which a merge cannot see.
 
     ``of`` are that version, the one before it and the content from which it is taken back.
     """
@@ -270,7 +269,7 @@ def _set_again(
 
 
 def _run_from(taken: Sequence[int], first: int) -> Iterator[int]:
-    """The places from one on that follow each other without a gap."""
+    """The consecutive positions that start at ``first``."""
     for at in taken:
         if at == first:
             yield at
@@ -278,9 +277,9 @@ def _run_from(taken: Sequence[int], first: int) -> Iterator[int]:
 
 
 class _Usual:
-    """The fields that all documents of a collection have, as far as some of them were looked at; read once, if at all.
+    """The fields that all documents of a collection have, judged from some of them; read once, on first use.
 
-    A field that people rely on is seldom stated anywhere: that every other document has it is the best sign of it.
+    Nobody declares which fields programs depend on: the best sign is that every other document has them.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -288,7 +287,7 @@ class _Usual:
         self._known: tuple[frozenset[str], int] | None = None
 
     def warned(self, drawn: TakenBack) -> TakenBack:
-        """Add a sentence on fields that would be missing although all documents have them."""
+        """Add a warning about fields that would be missing although all documents have them."""
         if drawn.kind != "applied" or drawn.content is None or drawn.base is None:
             return drawn
         now = drawn.base.content or c.EMPTY
@@ -308,7 +307,7 @@ class _Usual:
         if self._known is None:
             rows = self._layout.page(PageQuery(limit=LOOKED_AT))
             found = survey(row.but(raw=self._layout.document(row.raw)) if row.readable else row for row in rows)
-            several = found.documents > 1  # of a single document every field is usual
+            several = found.documents > 1  # with a single document every field would be usual
             fields = (use.path for use in found.fields if several and use.documents == found.documents)
             self._known = frozenset(fields), found.documents
         return self._known
@@ -320,7 +319,7 @@ def _is_empty(content: bytes, path: Path) -> bool:
 
 
 def _as_signed(layout: Layout, content: bytes, like: bytes) -> bytes:
-    """A content with the author and the reason of another one, where these are content: they are not taken back."""
+    """A content with another's author and reason, if these belong to the content: they are not taken back."""
     p = layout.profile
     if not p.seals_author:
         return content
@@ -332,7 +331,7 @@ def _as_signed(layout: Layout, content: bytes, like: bytes) -> bytes:
 
 
 def _why_not(versions: Sequence[Version], at: int) -> str:
-    """Why a version cannot be taken back, a clause; "" where it can."""
+    """Why a version cannot be taken back, a clause; "" if it can."""
     each = versions[at]
     older = versions[at + 1] if at + 1 < len(versions) else None
     if each.state == "missing":

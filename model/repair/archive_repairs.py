@@ -1,7 +1,7 @@
-"""Repairs where earlier versions are in a second collection: phantoms, residues, edits in place, orphans.
+"""Repairs with earlier versions in a second collection: phantoms, residues, edits in place, orphans.
 
-No single write can look at two collections. The archive is read first and the current document after it, as versions
-only go up; and both are read again behind the write, which is taken back where the other one has moved meanwhile.
+No single write can check two collections. The archive is read before the current document, because versions only
+rise. Both are read again after the write, which is undone if the other one has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _v(layout: Layout, raw: bytes) -> Value | None:
 
 
 def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
-    """Delete the archive's row above the current version, once a copy is kept."""
+    """Delete the archive row above the current version, after copying it to the quarantine."""
     layout, archive, id = _subject(ground, item)
     rows = named(item, archive.ns, _rows(ground, archive, id))
     current = ground.current(layout, id)
@@ -72,7 +72,7 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
 
 
 def _overtaken(ground: RepairContext, layout: Layout, id: Value, row: bytes) -> str:
-    """Whether the document has come as far as the row that was taken out: then it belongs to its history."""
+    """Whether the document has reached the removed row's version, so that the row belongs to its history."""
     current = ground.current(layout, id)
     place, gone = place_of(_v(layout, row)), current is None
     now = place_of(_v(layout, current)) if current is not None else None
@@ -82,10 +82,11 @@ def _overtaken(ground: RepairContext, layout: Layout, id: Value, row: bytes) -> 
 
 
 def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
-    """Bring back a removed row that is wanted after all: an edit that counted on it went through behind the removal.
+    """Bring back a removed row that is needed after all, because an edit that relied on it was applied after the
+    removal.
 
-    None where all is well. No single write can look at both collections, so this is done again and again: at the end
-    of a run, and whenever its plan is run once more.
+    None if nothing is needed. No single write can check both collections, so this is repeated: at the end of a run,
+    and whenever its plan is run again.
     """
     layout, archive, id = _subject(ground, item)
     steps: list[Step] = []
@@ -118,10 +119,10 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
 
 
 def _wanted(item: Item, alike: bool, place: int, now: int | None) -> bool:
-    """Whether the history lacks a row that was taken out: a copy once the document has gone on.
+    """Whether the history needs a removed row: a copy, once the document has changed further.
 
-    A phantom only where its own edit has landed after all; once the document is past it, nobody knows whether the row
-    would be true.
+    A phantom is needed only if its own edit was applied after all; once the document is beyond it, nobody knows
+    whether the row would be true.
     """
     if item.repair == "remove-phantom":
         return alike and now == place
@@ -129,7 +130,7 @@ def _wanted(item: Item, alike: bool, place: int, now: int | None) -> bool:
 
 
 def remove_residue(ground: RepairContext, item: Item) -> Prepared:
-    """Delete the archive's copy of the current version, where both have one content."""
+    """Delete the archive's copy of the current version, if both contents are equal."""
     layout, archive, id = _subject(ground, item)
     if layout.holds_current:
         return refused(f"{archive.ns} is meant to hold the current version too.")
@@ -165,7 +166,7 @@ def _moved(ground: RepairContext, layout: Layout, id: Value, before: bytes) -> s
 
 
 def save_as_version(ground: RepairContext, item: Item) -> Prepared:
-    """Give the content that was edited in place a number of its own; the archive keeps its row."""
+    """Give a content that was edited in place its own number; the archive keeps its row."""
     layout, archive, id = _subject(ground, item)
     rows = _rows(ground, archive, id)
     current = ground.current(layout, id)
@@ -201,7 +202,7 @@ def _bumped(ground: RepairContext, layout: Layout, current: bytes, v: Value, tok
 
 
 def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list[Step]:
-    """The step that raises the counter which hands out this document's versions, where there is one."""
+    """The step that raises the counter for this document's versions, if there is one."""
     ns = layout.profile.numbering.removeprefix("counter:")
     if ns == layout.profile.numbering:
         return []
@@ -214,7 +215,7 @@ def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list
 
 
 def restore_document(ground: RepairContext, item: Item) -> Prepared:
-    """Make the highest version in the archive a document again, under the next number."""
+    """Make the highest version in the archive a document again, with the next number."""
     layout, archive, id = _subject(ground, item)
     rows = [row for row in _rows(ground, archive, id) if place_of(_v(layout, row)) is not None]
     if ground.current(layout, id) is not None:
@@ -252,7 +253,7 @@ def _twice(ground: RepairContext, layout: Layout, id: Value, step: Step) -> str:
 
 
 def archive_current(ground: RepairContext, item: Item) -> Prepared:
-    """Insert the current version into the archive, where its feed has left it out."""
+    """Insert the current version into the archive, if its feed has left it out."""
     layout, archive, id = _subject(ground, item)
     current = ground.current(layout, id)
     if current is None:
@@ -272,7 +273,7 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
     sure = is_unique(ground.server, archive.ns, (p.archive_id, p.version))
 
     def last() -> str:
-        """Without a unique index the feed may have brought its row at the same moment; then ours goes."""
+        """Whether to undo: without a unique index the feed may have inserted its row at the same moment."""
         others = [raw for raw in _copies(ground, archive, id, v) if physical(raw) != step.physical]
         return "the feed has brought the same version meanwhile" if others and not sure else ""
 
@@ -288,7 +289,7 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
 
 
 def _row_id(archive: ArchiveReader, current: bytes, ground: RepairContext) -> Value:
-    """An ``_id`` that two who repair at once both choose, as old as the version's token."""
+    """An ``_id`` that concurrent repairs both choose, as old as the version's token."""
     token = c.get(current, (archive.profile.token,)) if archive.profile.token else None
     if token is None or token.type != c.OBJECT_ID:
         return Value.of(ground.stamp().row)

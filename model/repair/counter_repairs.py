@@ -1,4 +1,4 @@
-"""Repairs of counters: one that fell behind, one that is no number, and tokens left between step one and step two."""
+"""Repairs of counters: too low, not a number, or with tokens left between step one and step two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from model.values.kinds import NUMBERS
 
 
 def raise_counter(ground: RepairContext, item: Item) -> Prepared:
-    """Raise the counter to the highest number that is in use; it is never lowered."""
+    """Raise the counter to the highest number in use; it is never lowered."""
     layout, name = ground.layouts(item.finding.ns), item.finding.id
     p = layout.profile
     if name is None:
@@ -52,7 +52,7 @@ def raise_counter(ground: RepairContext, item: Item) -> Prepared:
     if highest > INT64_MAX:
         return refused(f"{target.ns} holds a number that is larger than any counter; mend that first.")
     right = _of_its_type(highest, seq)
-    body = {"$max": {".".join(map(str, path)): right}}  # never lower, even where the guard missed a change
+    body = {"$max": {".".join(map(str, path)): right}}  # never lowers, even if the guard missed a change
     label, after = f"the counter {id_name(name)}", c.put(raw, path, right)
     step = ground.operated(layout.ns, label, raw, after, body, f"the counter goes up to {highest}")
     return Prepared(
@@ -82,7 +82,7 @@ def _of_its_type(number: int, like: Value) -> Value:
 
 
 def _numbers(ground: RepairContext, ns: str, field: str) -> Iterator[int]:
-    """The highest number in a field, of each type; a fraction counts as the whole number above it."""
+    """The highest number in a field, for each type; a fraction counts as the next whole number."""
     endless: dict[int, object] = {c.DOUBLE: math.inf, c.DECIMAL128: decimal_value("Infinity")}
     known = takes_types(ground.server, ns, [c.DECIMAL128])
     for kind in NUMBERS:
@@ -127,12 +127,12 @@ def set_counter(ground: RepairContext, item: Item) -> Prepared:
 
 
 def finish_token(ground: RepairContext, item: Item) -> Prepared:
-    """Send step two for each old token, as its writer would have sent it."""
+    """Send step two for each old token, as its writer would have done."""
     return _tokens(ground, item, applied=False)
 
 
 def take_out_token(ground: RepairContext, item: Item) -> Prepared:
-    """Take tokens that were counted already out of the list."""
+    """Remove tokens from the list that were already counted."""
     return _tokens(ground, item, applied=True)
 
 
@@ -161,7 +161,7 @@ def _tokens(ground: RepairContext, item: Item, applied: bool) -> Prepared:
         steps.append(Step(write, DocumentChange(of.ns, "the document", raw, after), landed=landed, extra=kept))
         raw = after
         if now.token.type == c.OBJECT:
-            break  # its write names the whole list, so the next one is prepared once this one is done
+            break  # each write names the whole list, so the next is prepared after this one
     names = listed([pending.token_name(token.token) for token in wanted], 3)
     one = len(wanted) == 1
     who = f"token {names}" if one else f"{len(wanted)} tokens ({names})"

@@ -1,6 +1,6 @@
-"""Every class of damage in one table: its title, its check, its effects, and the safe repair.
+"""Every class of damage in one table: title, check, effects, and safe repair.
 
-A further class is one record here, its check, and its cases in ``tests/scanning`` and ``tests/repairing``.
+To add a class, add one record here, its check, and its cases in ``tests/scanning`` and ``tests/repairing``.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from model.scan import entries, sequences, tokens
 
 
 class Repair(Struct, frozen=True):
-    """A repair as plans know it. ``prepare`` reads the documents as they are now and gives the writes."""
+    """A repair as plans know it. ``prepare`` reads the documents as they are now and returns the writes."""
 
     name: str
     prepare: Callable[[RepairContext, Item], Prepared]
-    rank: int  # a document with two kinds of damage comes right when lower ranks are done first
+    rank: int  # a document with two kinds of damage is repaired in order of rank
     would: str  # in a dry run: "Would be removed"
     verb: str  # on a button: "Remove"
     noun: str  # its object, singular: "phantom version"
     done: str  # the past participle: "removed"
-    nouns: str = ""  # the plural; "" where an s at the end is enough
+    nouns: str = ""  # the plural; "" if it ends in s
     ask: Callable[[Finding], Ask] | None = None  # the question that only a person can answer; None where it is safe
     second_look: Callable[[RepairContext, Item], Prepared | None] | None = (
-        None  # after a removal that no one write makes safe
+        None  # called after a removal that no single write makes safe
     )
     removes: bool = False
 
 
 class DamageClass(Struct, frozen=True):
-    """A kind of state that should not be, with its words, its check and its repair."""
+    """A kind of broken state, with its words, its check and its repair."""
 
     code: str
-    title: str  # as a heading, plural where it counts things
+    title: str  # as a heading, plural for countable things
     group: str  # a member of GROUPS: how severe it is, and for whom
-    meaning: str  # how it comes about, one or two sentences
+    meaning: str  # how it arises, one or two sentences
     today: str  # its effect on readers and writers today, one sentence
-    advice: str  # for a person, where there is no repair, or none yet; one sentence
-    check: Callable[..., object] | None  # finds it; None for a class of a newer version
+    advice: str  # advice if there is no repair (yet), one sentence
+    check: Callable[..., object] | None  # finds it; None for a class from a newer version
     repair: Repair | None = None
-    waits: bool = False  # no repair inside the grace period: its writer may still be at work
+    waits: bool = False  # no repair within the grace period, because its writer may still be at work
 
 
 BLOCKS, DOUBT, INCOMPLETE, UNFINISHED, COUNTS = (
@@ -65,7 +65,7 @@ BLOCKS, DOUBT, INCOMPLETE, UNFINISHED, COUNTS = (
     "Counts and numbers",
 )
 GROUPS = (BLOCKS, DOUBT, INCOMPLETE, UNFINISHED, COUNTS)
-"""The groups in the order in which they are shown."""
+"""The groups in display order."""
 
 CLASSES: dict[str, DamageClass] = {
     each.code: each
@@ -455,39 +455,39 @@ CLASSES: dict[str, DamageClass] = {
         ),
     )
 }
-"""Every class by its code, in the order in which findings are shown."""
+"""Every class by its code, in display order of the findings."""
 
 REPAIRS: dict[str, Repair] = {
     each.name: each
     for each in sorted((of.repair for of in CLASSES.values() if of.repair is not None), key=lambda each: each.rank)
 }
-"""Every repair by its name, in the order in which they are done."""
+"""Every repair by its name, in the order of execution."""
 
 
 def class_of(code: str) -> DamageClass:
-    """The class of a code; an unknown one, from a newer plan, has its code for a title."""
+    """The class of a code; an unknown one, from a newer plan, uses its code as title."""
     return CLASSES.get(code) or DamageClass(code, code, "", "", "", "", None)
 
 
 def repair_of(finding: Finding) -> Repair | None:
-    """The repair that a finding names; None where it names none, or one of a newer version."""
+    """The repair that a finding names; None if it names none, or one from a newer version."""
     return REPAIRS.get(finding.repair or "")
 
 
 def asking(finding: Finding) -> Ask | None:
-    """The question to a person before this finding is repaired; None where the repair is safe."""
+    """The question to ask before this finding is repaired; None if the repair is safe."""
     repair = repair_of(finding)
     return repair.ask(finding) if repair is not None and repair.ask is not None else None
 
 
 def waits(finding: Finding) -> bool:
-    """Whether a finding is left alone because it is young: its writer may still be at work."""
+    """Whether a finding is left alone because it is young and its writer may still be at work."""
     of = CLASSES.get(finding.code)
     return finding.young and of is not None and of.waits
 
 
 def no_repair(finding: Finding) -> str:
-    """The advice to a person on a finding that has no repair, or none yet."""
+    """The advice on a finding without a repair."""
     if finding.doubt:
         return finding.doubt
     if waits(finding):

@@ -1,4 +1,4 @@
-"""Repairs inside one document: the array of earlier versions, the stored hash, a list with repeats."""
+"""Repairs within one document: the array of earlier versions, the stored hash, a list with duplicates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from model.values.canonical import Path, Value
 
 
 def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
-    """Put the array in the order of its versions, each of them once; only equal repeats are left out."""
+    """Sort the array by version, each version once; only equal duplicates are dropped."""
     here = holding(ground, item)
     if isinstance(here, Prepared):
         return here
@@ -61,7 +61,7 @@ def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
 
 
 def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
-    """Store the hash of the content, once a person has said that the content is right."""
+    """Store the hash of the content, after a person has said that the content is right."""
     layout = ground.layouts(item.finding.ns)
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[Path, Value, str]]:
@@ -90,9 +90,9 @@ def rebuild_hash(ground: RepairContext, item: Item) -> Prepared:
 
 
 def _sealing(layout: Layout, item: Item, here: list[tuple[Value | None, bytes]]) -> CollectionProfile:
-    """The profile with its recipe; where it states none, that of the hashes beside this one which fit any.
+    """The profile with its recipe, else the recipe that the neighbouring hashes match.
 
-    Where none does it is the published pattern's: a person has said that the hashes are wrong, and not their recipe.
+    If they match none, the published pattern's recipe: a person has said that the hashes are wrong, not their recipe.
     """
     p = layout.profile
     if p.hash_recipe is not None or p.hash_doubt:
@@ -105,7 +105,7 @@ def _sealing(layout: Layout, item: Item, here: list[tuple[Value | None, bytes]])
 
 
 def remove_repeats(ground: RepairContext, item: Item) -> Prepared:
-    """Keep each entry of a list once, where it stood first; no total is computed again."""
+    """Keep each entry of a list once, at its first position; totals are not recomputed."""
     layout = ground.layouts(item.finding.ns)
     path: Path = tuple(layout.profile.processed.split("."))
     steps: list[Step] = []

@@ -1,4 +1,4 @@
-"""Values that are put right in place: versions and hashes in stored documents, each in one guarded update."""
+"""Values corrected in place: versions and hashes in stored documents, each in one guarded update."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.values.canonical import Path, Value
 
 
 def holding(ground: RepairContext, item: Item) -> tuple[Layout, Value, bytes] | Prepared:
-    """The layout, the id and the document that a finding is about, which holds its history; or why there is none."""
+    """The layout, id and document of a finding about an embedded history; or why there is none."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     if not layout.within or id is None:
         return refused(f"{layout.ns} is taken for {layout.name} here, which has no array; state its layout.")
@@ -28,10 +28,10 @@ def put_right(
     right: Callable[[str, bytes], Iterable[tuple[Path, Value, str]]],
     row: str = "the document",
 ) -> tuple[tuple[Step, ...], str]:
-    """The updates that put wrong values right, one for each document that a plan names, with the changes in words.
+    """The updates that correct wrong values, one for each document in the plan, with the changes in words.
 
-    ``right`` is given a collection and a stored document of it; it gives the place of each wrong value, the right
-    value, and both in words ("a becomes b"). ``row`` names a document of another collection.
+    ``right`` takes a collection and a stored document; it yields the path of each wrong value, the right value, and
+    both in words ("a becomes b"). ``row`` is the word for a document of another collection.
     """
     steps: list[Step] = []
     said: dict[str, None] = {}

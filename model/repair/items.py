@@ -1,4 +1,4 @@
-"""The items of a plan: each a finding and its repair."""
+"""The items of a plan: findings with their repairs."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class Seen(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """One finding and its repair, or an advice."""
+    """One finding with its repair or advice."""
 
-    no: int  # from 1, in the order in which items are done
-    finding: Finding  # without evidence where the plan was read from a file
-    repair: str | None  # a name in REPAIRS; None where a person has to act, see `advice`
-    do: Do  # "when answered": it is done as soon as `answer` says how
+    no: int  # from 1, in order of execution
+    finding: Finding  # without evidence if the plan was read from a file
+    repair: str | None  # a name in REPAIRS; None if a person must act as `advice` says
+    do: Do  # "when answered": done once `answer` says how
     seen: tuple[Seen, ...] = ()
-    question: str = ""  # the question to a person beforehand, else ""
+    question: str = ""  # the question to ask before, else ""
     choices: tuple[Choice, ...] = ()
-    wants: Literal["", "number", "whole number"] = ""  # the answers allowed beside the choices
+    wants: Literal["", "number", "whole number"] = ""  # the answers allowed besides the choices
     answer: str | None = None  # the name of a choice, or a value as Extended JSON
-    advice: str = ""  # for a person, where there is no repair; one sentence
+    advice: str = ""  # what a person can do if there is no repair; one sentence
 
     @property
     def ticked(self) -> bool:
-        """Whether the item is going to be done."""
+        """Whether the item will be done."""
         return self.repair is not None and (self.do == "yes" or (self.do == "when answered" and not self.asks))
 
     @property
     def asks(self) -> bool:
-        """Whether the item still waits for an answer."""
+        """Whether the item still needs an answer."""
         return bool(self.question) and self.answer is None
 
 

@@ -1,7 +1,7 @@
-"""A document that has nearly outgrown what a server stores: its earlier versions move into a collection beside it.
+"""Moves the earlier versions of a document near the server's size limit into a second collection.
 
-First each version is inserted as a row of its own, then one update takes them out of the document, if every byte of it
-is still as it was seen. A run that dies between the two leaves copies, which the next run takes for its own.
+First each version is inserted as a row, then one update removes them from the document, if every byte of it is still
+as it was read. A run that dies between leaves copies, which the next run recognises as its own.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 FEW, SMALL = 10, 64 << 10
-"""So many of the newest earlier versions stay in the document, as long as they take no more bytes than this."""
-_ROOM = 8 << 10  # bytes of a command beside the document and what is written
+"""So many of the newest earlier versions stay in the document, unless they take more bytes than this."""
+_ROOM = 8 << 10  # bytes of a command besides the document and the written values
 
 
 def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
-    """Move all earlier versions but the newest few into a second collection, in which history finds them."""
+    """Move all earlier versions except the newest few into a second collection, where the history finds them."""
     here = holding(ground, item)
     if isinstance(here, Prepared):
         return here
@@ -45,7 +45,7 @@ def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
     if not go:
         return refused(f"The current version alone makes {id_name(id)} large; there is nothing to move.")
     steps: list[Step] = []
-    held = seen(layout.ns, raw)  # undo takes a row out only where the document holds its version again
+    held = seen(layout.ns, raw)  # undo removes a row only if the document holds its version again
     there = {number_of(c.get(row, (p.version,))): row for row in overflow_archive.rows(ground.server, p, id)}
     for each in go:
         v = c.get(each.data, (p.version,))
@@ -75,9 +75,9 @@ def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
 
 
 def _in_order(layout: Layout, id: Value, raw: bytes, past: list[Value]) -> list[Value]:
-    """The earlier versions, oldest first and each once; raises ``Refused`` where that is for a person to say.
+    """The earlier versions, oldest first and each once; raises ``Refused`` if a person must decide that.
 
-    A document this large cannot be put in order first: its array and its guard together are more than a command holds.
+    So large a document cannot be sorted first: its array and guard together exceed the size of a command.
     """
     p, now = layout.profile, c.get(raw, (layout.profile.current,))
     if now is None or now.type != c.OBJECT or (top := number_of(c.get(now.data, (p.version,)))) is None:
@@ -105,7 +105,7 @@ def _in_order(layout: Layout, id: Value, raw: bytes, past: list[Value]) -> list[
 
 
 def _staying(past: list[Value], size: int) -> int:
-    """The number of the newest earlier versions that stay; fewer where the guard leaves no room to write them."""
+    """The number of newest earlier versions that stay; fewer if the guard leaves no room to write them."""
     room, stay = min(SMALL, LARGEST - size - _ROOM), 0
     for each in reversed(past):
         room -= len(each.data) + 16
@@ -116,7 +116,7 @@ def _staying(past: list[Value], size: int) -> int:
 
 
 def _key(place: str, id: Value, part: Value, token: str) -> Value:
-    """The ``_id`` of a row: one for all who move this version, and as old as its token."""
+    """The ``_id`` of a row: equal for all who move this version, and as old as its token."""
     said = hashlib.sha256(b"\x00".join((place.encode(), bytes([id.type]), id.data, part.data))).digest()
     made = c.get(part.data, (token,)) if token else None
     time = made.data[:4] if made is not None and made.type == c.OBJECT_ID else bytes(4)
@@ -129,7 +129,7 @@ def _range(parts: list[Value], name: str) -> str:
 
 
 def index_offer(ground: RepairContext, item: Item) -> str:
-    """The index by which the rows are found fast, as an offer: it is never created from here."""
+    """The index that makes the rows fast to find, as an offer: it is never created automatically."""
     p = ground.layouts(item.finding.ns).profile
     place = overflow_archive.place(p)
     if is_unique(ground.server, place, (p.archive_id, p.version)):

@@ -1,9 +1,8 @@
-"""The plan for findings, kept as a JSON file that people read, review and change by hand.
+"""The plan for findings, kept as a JSON file that people read, review and edit.
 
-An item holds one finding, the repair for it, and the SHA-256 of every stored document that the repair rests on, so that
-a document that has changed since the scan is told. The items stand in the order in which they are done: documents with
-two kinds of damage come right in one run. Values are canonical Extended JSON; the source is written without its
-password.
+An item holds one finding, its repair, and the SHA-256 of every stored document that the repair depends on, so that
+documents changed since the scan are detected. Items are in order of execution, so documents with two kinds of damage
+are repaired in one run. Values are canonical Extended JSON; the source is written without its password.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Plan(Struct, frozen=True):
     made: dt.datetime
     items: tuple[Item, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
-    layouts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # each collection as a profile states it
-    stated: tuple[str, ...] = ()  # the collections among them whose layout a person stated in a profile
+    layouts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # the profile table of each collection
+    stated: tuple[str, ...] = ()  # those among them whose layout a person stated in a profile
     doubts: Mapping[str, str] = field(default_factory=dict)  # collections whose layout is in doubt, and why
-    collections: Mapping[str, str] = field(default_factory=dict)  # the server's id of each collection it rests on
-    note: str = ""  # the file it was read from, for messages
+    collections: Mapping[str, str] = field(default_factory=dict)  # the server's ids of the collections it depends on
+    note: str = ""  # the file name, for messages
 
     def item(self, no: int) -> Item:
         """One item by its number; raises ``NotFound``."""
@@ -55,7 +54,7 @@ class Plan(Struct, frozen=True):
         raise NotFound(f"The plan has no item {no}; it has {len(self.items)}.")
 
     def with_ticked(self, no: int, ticked: bool) -> Plan:
-        """The plan with an item ticked or not; one that asks is done once it is answered."""
+        """The plan with an item ticked or not; an item with a question is done once it is answered."""
         item = self.item(no)
         if ticked and item.repair is None:
             raise Refused(f"Item {no} has no repair. {item.advice}".strip())
@@ -63,9 +62,9 @@ class Plan(Struct, frozen=True):
         return self._with(replace(item, do=yes if ticked else "no"))
 
     def with_answer(self, no: int, answer: str | None) -> Plan:
-        """The plan with a person's answer to an item's question; None takes the answer back.
+        """The plan with a person's answer to an item's question; None removes the answer.
 
-        Raises ``Refused`` where it is no answer to that question.
+        Raises ``Refused`` if the answer does not fit the question.
         """
         item = self.item(no)
         if not item.question:
@@ -77,12 +76,12 @@ class Plan(Struct, frozen=True):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many items there are of each class, in the order of CLASSES."""
+        """The number of items of each class, in the order of CLASSES."""
         counted = Counter(item.finding.code for item in self.items)
         return {code: counted[code] for code in CLASSES if counted[code]}
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; raises ``Refused`` where that cannot be done."""
+        """Write the file, completely or not at all; raises ``Refused`` if that fails."""
         folders.write(Path(path), written(self))
 
     @staticmethod
@@ -110,9 +109,9 @@ def planned(
     layouts: Callable[[str], Mapping[str, Any]] = lambda ns: {},
     stated: Callable[[str], bool] = lambda ns: False,
 ) -> Plan:
-    """The plan for some findings: safe repairs are ticked, others ask a person, the other findings have an advice.
+    """The plan for some findings: safe repairs are ticked, others ask a person, other findings have advice.
 
-    Where the layout of a collection is in doubt nothing has a repair.
+    If a collection's layout is in doubt, nothing in it has a repair.
     """
     all_found = list(findings)
     doubts = {each.ns: each.doubt for each in all_found if each.doubt}
@@ -157,7 +156,7 @@ def _seen(each: Evidence) -> Seen:
 
 
 def slim(finding: Finding) -> Finding:
-    """A finding with the part of its evidence that a plan needs: many are kept until a scan is at its end."""
+    """A finding with only the evidence that a plan needs, because many are kept until the scan ends."""
     evidence = []
     for each in finding.evidence:
         seen = _seen(each)
@@ -169,7 +168,7 @@ def slim(finding: Finding) -> Finding:
 
 
 def written(plan: Plan) -> str:
-    """The plan as its file holds it: indented JSON with a line at its end."""
+    """The plan as the text of its file: indented JSON with a final newline."""
     data = {
         "palimpsest": "repair plan",
         "form": FORM,
@@ -187,7 +186,7 @@ def written(plan: Plan) -> str:
     said = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     try:
         said.encode()
-    except UnicodeEncodeError:  # half characters of a damaged string
+    except UnicodeEncodeError:  # lone surrogates in a damaged string
         said = json.dumps(data, indent=2) + "\n"
     return said
 
@@ -229,7 +228,7 @@ def read(said: str, name: str) -> Plan:
     """The plan in a file's text; messages call it ``name``."""
     try:
         data = json.loads(said)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError of its own
+    except (ValueError, RecursionError) as error:  # a number with thousands of digits raises ValueError
         where = f" in line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
         raise Unreadable(f"The plan {name} is no JSON{where}.") from None
     if not isinstance(data, dict) or data.get("palimpsest") != "repair plan":
@@ -238,7 +237,7 @@ def read(said: str, name: str) -> Plan:
         raise Unreadable(f"The plan {name} is of another form than {FORM}; scan again to get one of this program.")
     top = _Fields(data, f"The plan {name}")
     known = ("palimpsest", "form", "plan", "source", "made", "summary", "layouts", "not checked", "items")
-    top.only(*known, "stated", "in doubt", "collections")  # these three are missing in plans of earlier versions
+    top.only(*known, "stated", "in doubt", "collections")  # plans of earlier versions lack these three
     unchecked = [
         _Fields(each, f"The plan {name}, not checked {at}") for at, each in enumerate(top.list("not checked"), 1)
     ]
@@ -287,7 +286,7 @@ def _item_from(no: int, row: _Fields) -> Item:
     if made.repair is None:
         return replace(made, finding=finding, seen=seen, advice=str(row.data.get("advice", "")))
     do = row.data.get("do", True)
-    if do is not True and do is not False and do != WHEN_ANSWERED:  # 0 and 1 equal them, and are neither
+    if do is not True and do is not False and do != WHEN_ANSWERED:  # 0 and 1 equal True and False, but are neither
         raise Unreadable(f'{row.where}: "do" is true, false or "{WHEN_ANSWERED}", not {json.dumps(do)}.')
     said: Do = "no" if do is False else "when answered" if made.question else "yes"
     answer = row.data.get("answer")
@@ -297,7 +296,7 @@ def _item_from(no: int, row: _Fields) -> Item:
 
 
 def _checked(answer: object, item: Item, where: str) -> str | None:
-    """An answer in its own form; raises ``Unreadable`` where it is none."""
+    """An answer in its normal form; raises ``Unreadable`` if it does not fit."""
     if answer is None:
         return None
     names = [choice.name for choice in item.choices]
@@ -316,7 +315,7 @@ def _checked(answer: object, item: Item, where: str) -> str | None:
 
 
 def _is_finite(value: Value) -> bool:
-    """Whether a fraction is finite: no counter comes back from NaN or infinity."""
+    """Whether a fraction is finite: a counter never recovers from NaN or infinity."""
     return value.type in (canonical.DOUBLE, canonical.DECIMAL128) and text.shown(value).lstrip("-")[:1].isdigit()
 
 
@@ -331,7 +330,7 @@ class _Fields(Struct, frozen=True):
             raise Unreadable(f"{self.where} must be an object in braces.")
 
     def only(self, *names: str) -> None:
-        """Raise for a key that nobody reads: a slip of the pen must not go unseen."""
+        """Raise for an unknown key, so that a typing error does not go unnoticed."""
         unknown = [name for name in self.data if name not in names]
         if unknown:
             raise Unreadable(f"{self.where}: there is no key {unknown[0]!r} here; take it out or mend its name.")
@@ -375,7 +374,7 @@ class _Fields(Struct, frozen=True):
         return found
 
     def value(self, name: str) -> Value | None:
-        """A key that is a BSON value, which null is too; None where it is left out."""
+        """A key with a BSON value, which may be null; None if the key is missing."""
         return self.as_value(self.data[name], name) if name in self.data else None
 
     def as_value(self, found: object, name: str) -> Value:

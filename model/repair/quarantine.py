@@ -1,7 +1,7 @@
-"""The quarantine: a collection beside the others of its database, with a copy of every document that repairs remove.
+"""The quarantine: a collection in each database with a copy of every document that repairs removed there.
 
-A row is ``{_id, from, at, by, doc}``. Its ``_id`` is the SHA-256 of where the document stood and of its bytes, so that
-a removal which died half-way and is done again keeps one copy.
+A row is ``{_id, from, at, by, doc}``. Its ``_id`` is the SHA-256 of the document's collection and bytes, so that a
+removal that died and is repeated keeps only one copy.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def place(ns: str) -> str:
 
 
 def key(ns: str, raw: bytes) -> Value:
-    """The ``_id`` of the row that keeps a document."""
+    """The ``_id`` of the row for a document."""
     return Value.of(hashlib.sha256(ns.encode() + b"\x00" + raw).hexdigest())
 
 
 def keeping(ns: str, raw: bytes, at: dt.datetime, by: str) -> Write:
-    """The write that keeps a copy of a document; raises ``Refused`` where the copy would be too large to store."""
+    """The write that stores a copy of a document; raises ``Refused`` if the copy would be too large."""
     row = c.document(
         [
             ("_id", key(ns, raw)),
@@ -45,7 +45,7 @@ def keeping(ns: str, raw: bytes, at: dt.datetime, by: str) -> Write:
 
 
 def kept(server: Port, ns: str, raw: bytes) -> bytes | None:
-    """The row that keeps a document just as it was; None where there is none."""
+    """The row with exactly this document; None if there is none."""
     wanted = key(ns, raw)
     for row in server.find(place(ns), guards.by_id(wanted), limit=1):
         if c.get(row, ("doc",)) == Value.document(raw) and c.get(row, ("from",)) == Value.of(ns):
@@ -54,7 +54,7 @@ def kept(server: Port, ns: str, raw: bytes) -> bytes | None:
 
 
 def find(server: Port, ns: str, id: Value, sha256: str) -> tuple[bytes, bytes] | None:
-    """The row that keeps a document of which only its ``_id`` and digest are known, and the document."""
+    """The row for a document known only by ``_id`` and digest, and the document."""
     for row in server.find(place(ns), {"from": ns, "doc._id": {"$eq": id}}):
         doc = c.get(row, ("doc",))
         if doc is not None and doc.type == c.OBJECT and hashlib.sha256(doc.data).hexdigest() == sha256:
@@ -63,7 +63,7 @@ def find(server: Port, ns: str, id: Value, sha256: str) -> tuple[bytes, bytes] |
 
 
 def versions(server: Port, profile: CollectionProfile, id: Value) -> list[Value]:
-    """The versions of a document that the quarantine holds, of its own collection or its archive."""
+    """The versions of a document in the quarantine, from its own collection or its archive."""
     found = []
     for ns, name in ((profile.ns, profile.id), (profile.archive, profile.archive_id)):
         if ns:
@@ -73,7 +73,7 @@ def versions(server: Port, profile: CollectionProfile, id: Value) -> list[Value]
 
 
 def clearing(ns: str, row: bytes) -> Write:
-    """The write that takes a row away once its document is back in its place."""
+    """The write that removes a row after its document is back in its place."""
     wanted = c.get(row, ("_id",))
     assert wanted is not None
     where = guards.by_id(wanted) | {"from": Value.of(ns)}

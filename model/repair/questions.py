@@ -1,4 +1,4 @@
-"""The questions to a person before some repairs."""
+"""The questions that some repairs ask a person before."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from model.values import canonical
 from model.values.canonical import Value
 
 LEAVE = "leave"
-"""The answer that leaves everything as it is."""
+"""The answer that changes nothing."""
 
 
 class Choice(Struct, frozen=True):
     """One answer to an item's question."""
 
-    name: str  # as it stands in the plan
+    name: str  # as written in the plan
     label: str  # as people read it
 
 
@@ -28,11 +28,11 @@ class Ask(Struct, frozen=True):
 
     question: str
     choices: tuple[Choice, ...]
-    wants: Literal["", "number", "whole number"] = ""  # the answers allowed beside the choices
+    wants: Literal["", "number", "whole number"] = ""  # the answers allowed besides the choices
 
 
 def convert(finding: Finding) -> Ask:
-    """The question which whole number a version of another type stands for."""
+    """Asks which whole number a version of another type stands for."""
     number = _as_number(finding.versions[0]) if len(finding.versions) == 1 else None
     shown = ", ".join(f"{text.shown(v)} ({v.kind})" for v in finding.versions) or "The version"
     leave = Choice(LEAVE, "Leave it as it is")
@@ -60,7 +60,7 @@ def _as_number(v: Value) -> int | None:
 
 
 def rebuild(finding: Finding) -> Ask:
-    """The question whether the content is right, so that its hash may be stored."""
+    """Asks whether the content is right, so that its hash may be stored."""
     return Ask(
         f"{finding.detail.rstrip('.')}. Is the content right, so that its hash may be stored beside it?",
         (
@@ -71,7 +71,7 @@ def rebuild(finding: Finding) -> Ask:
 
 
 def restore(finding: Finding) -> Ask:
-    """The question whether a document was deleted by mistake."""
+    """Asks whether a document was deleted by mistake."""
     highest = version_name(finding.versions[-1]) if finding.versions else "the highest version"
     who = id_name(finding.id) if finding.id is not None else "The document"
     return Ask(
@@ -85,7 +85,7 @@ def restore(finding: Finding) -> Ask:
 
 
 def move(finding: Finding) -> Ask:
-    """The question whether earlier versions may move out of the document."""
+    """Asks whether earlier versions may move out of the document."""
     return Ask(
         f"The document is close to the largest that can be stored. Move its earlier versions into {finding.ns}_history "
         "(or the archive that a profile names)? The newest few stay; programs that read the array themselves will find "
@@ -95,7 +95,7 @@ def move(finding: Finding) -> Ask:
 
 
 def count(finding: Finding) -> Ask:
-    """The question which number a counter should have."""
+    """Asks which number a counter should have."""
     return Ask(
         f"{finding.detail.rstrip('.')}. What is the count?", (Choice(LEAVE, "Leave it as it is"),), wants="number"
     )

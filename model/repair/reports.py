@@ -1,7 +1,7 @@
-"""The report of a plan and its results, as a page to send around and as JSON for programs.
+"""The report of a plan and its results, as a page for people and as JSON for programs.
 
-The page needs nothing beside itself, follows the reader's light or dark setting, and holds no markup but its own:
-everything out of a database is escaped.
+The page is self-contained, follows the reader's light or dark setting, and contains only its own markup: all text
+from a database is escaped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def html(
     lacking: str = "",
     way: bool = True,
 ) -> str:
-    """The page. ``lacking`` says which writes cannot be undone where they were made, ``way`` whether any can."""
+    """The page. ``lacking`` says which writes cannot be undone, ``way`` whether any can."""
     said = {no: (how, detail) for no, how, detail in results}
     title = "Repairs done" if applied else "Repair plan"
     counts = Counter(_how(item, said)[0] for item in plan.items)
@@ -93,7 +93,7 @@ def _how(item: Item, said: dict[int, tuple[str, str]]) -> tuple[str, str]:
 
 
 def json_text(plan: Plan, results: Sequence[Result], applied: bool, run: str, now: dt.datetime) -> str:
-    """The report for programs: one JSON object, values as canonical Extended JSON."""
+    """The report as one JSON object, with values as canonical Extended JSON."""
     said = {no: (how, detail) for no, how, detail in results}
     items = []
     for item in plan.items:

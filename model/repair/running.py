@@ -1,7 +1,7 @@
-"""The run of a plan: the dry run of each item, and the repair, one guarded write after another.
+"""Runs a plan: the dry run of each item, and the repair, one guarded write after another.
 
-The dry run and the real one prepare an item by the same function, from documents that are read at that moment. The
-journal tells what a plan has written already, so a run that died goes on where it ended.
+Dry run and repair prepare an item with the same function, from documents read at that moment. The journal shows what
+a plan has already written, so a run that died resumes where it ended.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ from model.values.canonical import Value
 from model.writing.writer import Writer
 
 TRIES = 3
-"""How often a repair of several writes is prepared anew where somebody was faster."""
+"""How often a repair with several writes is prepared again because somebody was faster."""
 ROUNDS = 20
-"""How often an item is prepared and done again while others write the same document."""
+"""How often an item is prepared and done again while others write to this document."""
 IN_VAIN = 2
-"""Items in a row for which the server could not be reached, behind which no other waits for it."""
+"""After so many items in a row with an unreachable server, no other item waits for it."""
 ACTION = "repair"
 
 
 NAMED = 3
-"""Items that differ from a scan of today and are named one by one."""
+"""The most items that are named because they differ from a scan of today."""
 
 
 class DryItem(NamedTuple):
-    """The effect of one item, drawn."""
+    """The effect of one item, as a preview."""
 
     no: int
     verdict: Verdict
-    text: str  # one clause or sentence, such as "Would be removed: v9 in shop.contracts_history"
+    text: str  # a clause or sentence, such as "Would be removed: v9 in shop.contracts_history"
     changes: tuple[DocumentChange, ...]  # each stored document before and after
     sending: Sending  # the writes as code, in their order
-    differs: bool = False  # could be written, and is refused as a scan of today would not propose it
+    differs: bool = False  # possible, but refused because a scan of today would not propose it
 
 
 def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
     """Prepare an item's writes from the documents as they are; writes nothing.
 
-    Once it has ``begun`` others may write beside it: its other writes are then guarded by the documents as read now.
+    Once it has ``begun``, others may write concurrently: its further writes are guarded by the documents as read now.
     """
     finding = item.finding
     if item.repair is None:
@@ -89,7 +89,7 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
             gone = ground.at(seen.ns, seen.id) is None
             who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
             where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
-            if gone and (where or ground.layouts(finding.ns).own_documents):  # others of it may well be there
+            if gone and (where or ground.layouts(finding.ns).own_documents):  # other documents of it may well exist
                 who = f"A stored document that belongs to {who}"
             return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
         prepared = repair.prepare(ground, item)
@@ -101,7 +101,7 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
 
 
 def _objection(ground: RepairContext, today: Today, item: Item) -> str:
-    """Why a scan of today would not propose a repair, one sentence; "" where it would, or the plan is at work on it."""
+    """Why a scan of today would not propose a repair, one sentence; "" if it would, or if the plan has started it."""
     finding = item.finding
     if any(ground.ours_at(seen.ns, seen.id) for seen in item.seen):
         return ""
@@ -119,13 +119,13 @@ def _objection(ground: RepairContext, today: Today, item: Item) -> str:
 
 
 class _Patience:
-    """Prepares items until the server was out of reach for some in a row, and does not wait for each of the others."""
+    """Prepares items, but stops waiting for the server after some items in a row could not reach it."""
 
     def __init__(self) -> None:
         self._in_vain = 0
 
     def prepare(self, ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
-        """Prepare an item, or say at once that the server is out of reach."""
+        """Prepare an item, or report at once that the server is unreachable."""
         if self._in_vain >= IN_VAIN and item.repair is not None:
             said = "The server cannot be reached any more; run the plan again once it can."
             return Prepared("refused", said, lost=True)
@@ -137,7 +137,7 @@ class _Patience:
 def dry(
     ground: RepairContext, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
 ) -> Iterator[DryItem]:
-    """The effect of each item with a repair, or of those asked for, once the ticked items before it are done."""
+    """The effect of each item with a repair (or of those in ``only``) after the ticked items before it."""
     wanted = [item for item in plan.items if (item.repair if only is None else item.no in only)]
     owners = Counter(_owner(item) for item in plan.items if item.repair is not None)
     several = {_owner(item) for item in wanted if owners[_owner(item)] > 1}
@@ -172,7 +172,7 @@ def _owner(item: Item) -> tuple[str, Value | None]:
 
 
 def drawn(item: Item, prepared: Prepared) -> DryItem:
-    """A prepared item as people see it."""
+    """A prepared item as a preview."""
     writes: list[Write] = []
     for step in prepared.steps:
         writes += [step.keep, step.write] if step.keep is not None else [step.write]
@@ -184,24 +184,24 @@ def drawn(item: Item, prepared: Prepared) -> DryItem:
 
 
 def _changes(step: Step) -> Iterator[DocumentChange]:
-    """The document that a step changes, and the copy of one that goes."""
+    """The document that a step changes, and the copy of a removed one."""
     yield step.change
     if step.keep is not None and isinstance(step.keep.body, bytes):
         yield DocumentChange(step.keep.ns, "kept", None, step.keep.body)
 
 
 class Running(Struct):
-    """One run of a plan: an iterator over (item number, outcome), which is cancelled between items."""
+    """One run of a plan: an iterator over (item number, outcome) that can be cancelled between items."""
 
     writer: Writer
     ground: RepairContext
     plan: Plan
     id: str
     checkpoint: Checkpoint = no_checkpoint
-    action: str = ACTION  # as the journal calls its writes
+    action: str = ACTION  # the journal's name for its writes
     _wrote: set[int] = field(default_factory=set)
     _patience: _Patience = field(default_factory=_Patience)
-    offers: list[str] = field(default_factory=list)  # sentences on what a person may want to do now
+    offers: list[str] = field(default_factory=list)  # sentences on what a person may want to do next
 
     def __iter__(self) -> Iterator[tuple[int, Outcome]]:
         items = [item for item in self.plan.items if item.repair is not None]
@@ -211,24 +211,24 @@ class Running(Struct):
             yield item.no, self.do(item)
         for item in items:
             if item.no in self._wrote and (outcome := self._second_look(item)):
-                yield item.no, outcome  # once more, as it is another now
+                yield item.no, outcome  # once more, because it has changed
         self.checkpoint(len(items), len(items))
 
     def differing(self) -> list[DryItem]:
-        """The ticked items that a scan of today would not propose, but for those whose document changed since."""
+        """The ticked items that a scan of today would not propose, except those whose document has changed since."""
         ground, today = self.ground, self.ground.today
         if today is None:
             return []
         self._remember()
         found: list[DryItem] = []
         for item in self.plan.items:
-            with suppress(Refused):  # it is told when its turn comes
+            with suppress(Refused):  # reported when the item is run
                 if item.ticked and item.repair is not None and _objection(ground, today, item):
                     found.append(drawn(item, prepare(ground, item)))
         return [dry for dry in found if dry.differs]
 
     def _second_look(self, item: Item) -> Outcome | None:
-        """Put back a removed document that turns out to be wanted; if that is not known, the plan's next run looks."""
+        """Put back a removed document that turns out to be needed; if unknown, the plan's next run checks."""
         repair = REPAIRS[item.repair or ""]
         try:
             wanted = repair.second_look(self.ground, item) if repair.second_look is not None else None
@@ -306,7 +306,7 @@ class Running(Struct):
         return self._ends(item, "applied", said, entry)
 
     def _index(self, item: Item) -> str:
-        """The index whose lack let duplicates in, as an offer: it is never created from here."""
+        """The index whose lack allowed duplicates, as an offer: it is never created automatically."""
         try:
             reason = self.ground.layouts(item.finding.ns).missing_index()
         except Refused:
@@ -329,7 +329,7 @@ class Running(Struct):
     # --- one step
 
     def send(self, item: Item, step: Step, undoes: str | None = None) -> Outcome:
-        """Send one write of an item, journalled; a document to remove is kept first, a wrong write is taken back."""
+        """Send one write of an item, journalled; a document to remove is copied first, a wrong write is undone."""
         change, finding = step.change, item.finding
         if step.extra.get("second"):
             undoes = self._removal(step)
@@ -365,7 +365,7 @@ class Running(Struct):
         return self.writer.send(intent, write, lambda outcome: after[0])
 
     def _removal(self, step: Step) -> str | None:
-        """The entry of the removal that a second look takes back."""
+        """The journal entry of the removal that a second look undoes."""
         removals = [
             record.entry.id
             for record in self.writer.journal.records("plan", self.plan.id)
@@ -374,7 +374,7 @@ class Running(Struct):
         return removals[-1] if removals else None
 
     def _written(self, ns: str, id: Value | None, step: Step) -> tuple[Outcome, bytes | None]:
-        """The outcome, and the bytes that the server keeps where they are not those that were sent."""
+        """The outcome, and the stored bytes if they differ from those that were sent."""
         if step.keep is not None and (trouble := self._keep(step)):
             return Outcome(trouble.kind, ns, id, trouble.sentence), None
         end = run(self.ground.server, step.write, step.landed or (lambda: self._landed(step)))
@@ -405,7 +405,7 @@ class Running(Struct):
         return Outcome("applied", ns, id, f"{change.label}: {step.write.note}.{note}"), stored
 
     def _keep(self, step: Step) -> End | None:
-        """Bring the copy into the quarantine; None once it is there byte for byte, else the reason."""
+        """Store the copy in the quarantine; None if it is there byte for byte, else the reason."""
         assert step.keep is not None
         before = step.change.before
         assert before is not None
@@ -422,7 +422,7 @@ class Running(Struct):
         return End("refused", f"No exact copy could be kept first, so nothing was removed. {end.sentence}".strip())
 
     def _tell_copy(self, write: Write) -> None:
-        """Tell that a copy came into the quarantine, or left it; the collection itself may be new."""
+        """Tell the views that a copy entered or left the quarantine, whose collection may be new."""
         tell(News(self.writer.data, Outcome("applied", write.ns, None, write.note)))
 
     def _landed(self, step: Step) -> bool | None:
@@ -432,7 +432,7 @@ class Running(Struct):
         return False if now == step.change.before else None
 
     def _taken_back(self, ns: str, id: Value | None, step: Step, why: str) -> Outcome:
-        """Undo a step at once, as a document that it rested on has changed."""
+        """Undo a step at once, because a document that it depends on has changed."""
         change, server = step.change, self.ground.server
         if change.after is None:
             assert change.before is not None
@@ -441,14 +441,14 @@ class Running(Struct):
         else:
             try:
                 back = self.ground.removed(change.ns, change.label, change.after, "take out what was added")
-            except Refused:  # it is written all the same
+            except Refused:  # it is written nevertheless
                 said = f"{why[:1].upper()}{why[1:]}, and {change.label} could not be taken out again; scan again later."
                 return Outcome("unknown", ns, id, said)
         end = run(server, back.write, lambda: self._landed(back))
         added, why = change.after is not None, f"{why[:1].upper()}{why[1:]}"
         if end.kind == "applied":
             self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
-            # The copy stays in the quarantine: a delete in doubt may still land on the document put back.
+            # The copy stays in the quarantine: a delete in doubt may still remove the document put back.
             done = "taken out again" if added else "put back as it was"
             return Outcome("conflict", ns, id, f"{why}, so {change.label} was {done}.")
         if end.kind == "conflict":
@@ -459,15 +459,15 @@ class Running(Struct):
 
 
 _COPIES_FIRST = ("move-to-archive",)
-"""Repairs of which all writes but the last only add copies: half done, they have harmed nothing."""
+"""Repairs whose writes except the last only add copies: half done, they have harmed nothing."""
 _AGAIN = ("set-current-flag", "finish-token", "take-out-token", "remove-duplicate")
-"""Repairs of several writes, which are prepared once more until nothing is left."""
+"""Repairs with several writes, which are prepared again until nothing is left."""
 _ONE_BY_ONE = ("finish-token", "take-out-token")
-"""Repairs of which every round leaves less to do, so that there may be as many as there are tokens."""
+"""Repairs that have less to do after every round, so that the number of rounds is not limited."""
 
 
 def _as_stored(sent: bytes, now: bytes) -> bool:
-    """Whether a document is the server's form of the one that was sent, and no later state of it."""
+    """Whether a document is the server's form of the one that was sent, not a later state."""
     return reordered(sent, now) or equal_numbers(Value.document(sent), Value.document(now))
 
 

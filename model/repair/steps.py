@@ -1,7 +1,7 @@
-"""The writes that repairs are made of: each changes one stored document and is guarded by all of its bytes.
+"""The writes of repairs: each changes one stored document and is guarded by all of its bytes.
 
-A step knows the document before and after it, so that a dry run can draw it, doubt can be settled by reading, and undo
-can restore the bytes. A document to remove is first kept in the quarantine.
+A step contains the document before and after, so that a dry run can show it, doubt can be settled by reading, and
+undo can restore the bytes. A document to be removed is first copied to the quarantine.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from model.values.canonical import Value
 
 Verdict: TypeAlias = Literal["would", "young", "changed", "refused", "asks", "nothing"]
 GONE = "gone"
-"""In the place of a digest: the document is not there."""
+"""In place of a digest: the document does not exist."""
 
 
 class DocumentChange(NamedTuple):
-    """One stored document before and after a step; None: it is not there."""
+    """One stored document before and after a step; None: it does not exist."""
 
     ns: str
     label: str  # for people
@@ -45,16 +45,16 @@ class DocumentChange(NamedTuple):
 
 
 class Step(Struct, frozen=True):
-    """One guarded write of a repair, with all that previews it, sends it, journals it and takes it back."""
+    """One guarded write of a repair, with everything to preview, send, journal and undo it."""
 
     write: Write
     change: DocumentChange
     keep: Write | None = None  # sent first: the copy of the document that this step removes
-    clear: Write | None = None  # sent behind it, where nothing rests on it: the copy that is not needed any more
-    last: Callable[[], str] | None = None  # looks again afterwards: why the step must be taken back, else ""
-    landed: Callable[[], bool | None] | None = None  # where comparing the whole document cannot tell
-    beside: tuple[Seen, ...] = ()  # documents that must be the same when the step is undone
-    extra: Mapping[str, str] = field(default_factory=dict)  # kept in the journal for the way back
+    clear: Write | None = None  # sent afterwards if nothing depends on it: removes the copy that is no longer needed
+    last: Callable[[], str] | None = None  # checks again afterwards: why the step must be undone, else ""
+    landed: Callable[[], bool | None] | None = None  # used if comparing the whole document cannot tell
+    beside: tuple[Seen, ...] = ()  # documents that must be unchanged when the step is undone
+    extra: Mapping[str, str] = field(default_factory=dict)  # kept in the journal for undo
 
     @property
     def physical(self) -> Value:
@@ -71,7 +71,7 @@ class Prepared(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     explanation: str = ""  # the order of the writes and the guard, in one or two sentences
     lost: bool = False  # refused as the server could not be reached
-    differs: bool = False  # could be written, and is refused as a scan of today would not propose it
+    differs: bool = False  # possible, but refused because a scan of today would not propose it
 
 
 class RepairContext(Struct, frozen=True):

@@ -461,7 +461,7 @@ def is_denied(error: BaseException) -> bool:
 
 
 def _at_login(error: e.OperationFailure) -> bool:
-    """Whether a connection's login failed, and not the command for which it was opened.
+    """Whether a connection's login failed, rather than the command for which it was opened.
 
     Some servers answer a wrong password with the code for a missing privilege.
     """

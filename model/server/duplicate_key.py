@@ -1,4 +1,4 @@
-"""The key for which a unique index turned a write away, as servers tell it."""
+"""The key because of which a unique index rejected a write, as servers report it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _LONGEST = 80
 
 
 class DuplicateKey(Struct, frozen=True):
-    """A unique index, its fields, and the values of another document in them; parts that a server omits are empty."""
+    """A unique index, its fields, and another document's values in them; empty where a server omits them."""
 
     index: str = ""  # its name
     fields: tuple[str, ...] = ()  # paths
-    values: tuple[str, ...] = ()  # one for each field, as people read them
+    values: tuple[str, ...] = ()  # one per field, as people read them
 
     @classmethod
     def told(cls, details: Mapping[str, Any]) -> DuplicateKey:
-        """The key in an error's document; MongoDB before 4.2, and other servers, name it in the message alone."""
+        """The key in an error reply; MongoDB before 4.2, and other servers, name it only in the message."""
         message = str(details.get("errmsg") or "")
         found = _SAID.search(message)
         index = found["index"].rpartition("$")[2] if found else ""
@@ -40,7 +40,7 @@ class DuplicateKey(Struct, frozen=True):
         return cls(index, fields, tuple(value for _, value in pairs))
 
     def among(self, indexes: Sequence[Mapping[str, Any]]) -> DuplicateKey:
-        """This key with the fields of the index of its name, where the server told only the name."""
+        """This key, with its fields looked up in the indexes if the server reported only the index's name."""
         keys = next((tuple(each["key"]) for each in indexes if each.get("name") == self.index and each.get("key")), ())
         return replace(self, fields=keys) if keys and not self.fields else self
 
@@ -60,7 +60,7 @@ class DuplicateKey(Struct, frozen=True):
 
 
 def shown(value: Value | None) -> str:
-    """A value of a key in a sentence; a missing field counts as null."""
+    """A value of a key for a sentence; a missing field counts as null."""
     return text.shown(Value.of(None) if value is None else value, limit=_LONGEST)
 
 
@@ -72,7 +72,7 @@ def _shown(value: object) -> str:
 
 
 def _parts(keys: str) -> list[str]:
-    """The parts of ``a: 1, b: { c: "x, y" }`` between the commas at the top."""
+    """The parts of ``a: 1, b: { c: "x, y" }``, split at top-level commas."""
     parts, depth, quoted, begun = [], 0, False, 0
     for at, sign in enumerate(keys):
         if sign == '"' and (at == 0 or keys[at - 1] != "\\"):

@@ -1,9 +1,9 @@
-"""Filters that match exactly one state of a document: by type, never through an array, null apart from missing.
+"""Filters that match exactly one state of a document: with types, never through an array, null unlike missing.
 
-A server's equality is looser than a swap may be: ``{f: 1}`` also matches 1.0, ``{f: null}`` a missing field,
-``{f: 5}`` the array ``[5]``. A guard therefore names the BSON type as well, and says that an array is none. Values
-that equality cannot tell apart at all, the decimals ``1.0`` and ``1.00``, ``-0.0`` and ``0.0``, are compared as the
-text that the server itself makes of both, where it can (:class:`Abilities`); else the guard says so in its ``notes``.
+A server's equality is looser than a swap needs: ``{f: 1}`` also matches 1.0, ``{f: null}`` a missing field, ``{f:
+5}`` the array ``[5]``. So a guard also names the BSON type, and excludes arrays. Values that equality cannot
+distinguish, the decimals ``1.0`` and ``1.00``, ``-0.0`` and ``0.0``, are compared as text that the server makes of
+both, if it can (:class:`Abilities`); otherwise the guard mentions it in ``notes``.
 """
 
 from __future__ import annotations
@@ -38,42 +38,42 @@ from model.values.leaves import (
 )
 
 LARGEST = 16 << 20
-"""Bytes of a guard and of the write that it belongs to, together: one command holds no more."""
+"""The most bytes of a guard together with its write, which share one command."""
 
 SMALL = 1 << 10
-"""Bytes of a document whose guard cannot be too large: at most it grows with their square."""
+"""Bytes of a document whose guard is always small enough: it grows at most quadratically."""
 
 FEW = 3
-"""Numbers in one field of an array's documents that are named one by one; a clause for all would read every element."""
+"""So few numbers in a field of an array's documents are named one by one; a clause for all would read every element."""
 SINGLY = 64
-"""Elements of arrays that differ in type and are still named one by one, which every server understands."""
+"""So few array elements of differing types are named one by one, which every server understands."""
 
 _ZERO = struct.pack("<d", 0.0)
 _MINUS_ZERO = struct.pack("<d", -0.0)
 
 
 class Abilities(Struct, frozen=True):
-    """The expressions that a server understands, as :func:`abilities` found out."""
+    """The expressions that a server understands, as tested by :func:`abilities`."""
 
-    texts: bool = False  # $toString tells 1.0 from 1.00 and -0.0 from 0.0
+    texts: bool = False  # $toString distinguishes 1.0 from 1.00 and -0.0 from 0.0
     fields: bool = False  # $getField reaches names with dots and dollars, $type names a type
     counts: bool = False  # $objectToArray counts the fields of a document
     root: bool = False  # $$ROOT compares a whole document, order included
     arrays: bool = False  # and arrays inside it
-    forms: bool = False  # $map goes through arrays, and $cond, $isArray and $type tell its elements apart
+    forms: bool = False  # $map iterates over arrays, and $cond, $isArray and $type distinguish their elements
 
 
 class Guard(Struct, frozen=True):
-    """A filter for one document, and the differences that it misses on this server."""
+    """A filter for one document, and the differences that it cannot detect on this server."""
 
     filter: dict[str, Any]
     notes: tuple[str, ...] = ()
 
 
 def abilities(server: Port, ns: str, id: Value) -> Abilities:
-    """Ask the server, over one document that exists, which values its expressions can tell apart; reads only.
+    """Test on one existing document which values the server's expressions can distinguish; reads only.
 
-    Raises ``Unreachable`` where it could not be asked.
+    Raises ``Unreachable`` if it could not be asked.
     """
     one, other = decimal_value("1.0"), decimal_value("1.00")
     zero, minus = Value(c.DOUBLE, _ZERO), Value(c.DOUBLE, _MINUS_ZERO)
@@ -84,7 +84,7 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
             found = server.find(ns, {"_id": id, "$expr": expression}, projection={"_id": 1}, limit=1)
             return next(iter(found), None) is not None
         except Unreachable:
-            raise  # it did not answer, and a finding is kept for long
+            raise  # no answer; a wrong result would be kept for long
         except Refused:
             return False
 
@@ -138,10 +138,10 @@ def _form_is(other: list[Any], wanted: bool) -> dict[str, Any]:
 
 
 def exact(path: str, value: Value | None) -> dict[str, Any]:
-    """The clause that a field has exactly this value, or with None that it is missing.
+    """The clause that a field has exactly this value, or is missing (None).
 
-    ``path`` is dotted and must lead through documents only. It tells less than :func:`whole` of
-    decimals and zero, and in containers it compares numbers across types.
+    ``path`` is dotted and must lead through documents only. Unlike :func:`whole` it does not distinguish decimals and
+    zeros by their digits, and compares numbers in containers across types.
     """
     return {path: _exactly(value)}
 
@@ -151,22 +151,22 @@ def _exactly(value: Value | None) -> dict[str, Any]:
         return {"$exists": False}
     number = -1 if value.type == c.MIN_KEY else value.type
     if value.type == c.ARRAY:
-        # An array of such arrays is equal too. A test for no array inside is cheaper, where there is none.
+        # An array of such arrays also matches. Excluding nested arrays is the cheaper test, if there are none.
         nested = any(kind == c.ARRAY for _, kind, _, _ in c.elements(value.data))
         inside = {"$eq": value} if nested else {"$type": c.ARRAY}
         return {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}
-    if value.type in (c.NULL, c.UNDEFINED):  # equality would take a missing field for null, and refuses undefined
+    if value.type in (c.NULL, c.UNDEFINED):  # equality would match a missing field for null, and refuses undefined
         return {"$type": number, "$not": {"$type": c.ARRAY}}
     return {"$eq": value, "$type": number, "$not": {"$type": c.ARRAY}}
 
 
 def exact_in(path: str, values: Sequence[Value]) -> dict[str, Any]:
-    """The clause that a field has exactly one of these values, as :func:`exact` tells it."""
+    """The clause that a field has exactly one of these values, compared as by :func:`exact`."""
     return exact(path, values[0]) if len(values) == 1 else {"$or": [exact(path, value) for value in values]}
 
 
 def physical_id(raw: bytes) -> Value:
-    """The ``_id`` of a stored document; raises ``Unreadable`` where there is none, which no sound server answers."""
+    """The ``_id`` of a stored document; raises ``Unreadable`` if it has none, which no healthy server returns."""
     found = c.get(raw, ("_id",))
     if found is None:
         raise Unreadable("The server answered with a document that has no _id; read it again.")
@@ -174,9 +174,9 @@ def physical_id(raw: bytes) -> Value:
 
 
 def refuse_twin(server: Port, ns: str, name: str, id: Value) -> None:
-    """Raise ``Refused`` where a document has another id that the server finds equal: 1 and 1.0.
+    """Raise ``Refused`` if a document has another id that the server finds equal, such as 1 and 1.0.
 
-    Under a unique index nobody can then make a document with this id.
+    Under a unique index nobody can then create a document with this id.
     """
     for raw in server.find(ns, {name: {"$eq": id}}):
         there = c.get(raw, (name,))
@@ -188,14 +188,14 @@ def refuse_twin(server: Port, ns: str, name: str, id: Value) -> None:
 
 
 def by_id(id: Value, name: str = "_id") -> dict[str, Any]:
-    """The clause for a document's id: plain equality where that is exact, so that every server uses its index."""
+    """The clause for a document's id: plain equality if that is exact, so that every server uses its index."""
     if name == "_id" and id.type in (c.OBJECT_ID, c.STRING, c.BINARY, c.BOOLEAN, c.DATE, c.TIMESTAMP):
         return {name: id}
     return exact(name, id) | _number_types((name,), id)
 
 
 def unchanged(raw: bytes, names: Iterable[str]) -> dict[str, Any]:
-    """The clauses that a stored document is there and some of its fields are as they were read; a name "" is none."""
+    """The clauses that a stored document exists and some of its fields are as they were read; ignores the name ""."""
     where = by_id(physical_id(raw))
     for name in filter(None, names):
         where |= exact(name, c.get(raw, (name,)))
@@ -226,14 +226,14 @@ def _number_types(path: Path, value: Value) -> dict[str, Any]:
 
 
 def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[str, Any], set[Group]]:
-    """One clause for each array whose numbers are of one type and which no array surrounds; and these groups."""
+    """A clause for each unnested array whose numbers share one type, and the groups that these clauses cover."""
     clauses: dict[str, Any] = {}
     said: set[Group] = set()
     for group, types in number_types(found).items():
         if len(types) > 1 or group.index(None) != len(group) - 1 or not nameable(group):
             continue
         wrong = [number for number in NUMBERS if number not in types]
-        if len(group) == len(path) + 1:  # the value itself, which must not become an element of an equal array either
+        if len(group) == len(path) + 1:  # the value itself, which must not become an element of an equal array
             if any(each.type == c.ARRAY for each in c.items(value)):
                 continue
             equal: dict[str, Any] = exact(dotted(path), value)[dotted(path)]
@@ -247,10 +247,10 @@ def _flat_arrays(path: Path, value: Value, found: Sequence[Leaf]) -> tuple[dict[
 def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, beside: int = 0) -> Guard:
     """The guard that each top-level field of a document is still as it was read.
 
-    With ``additions`` a field that somebody added fails it too, as a replacement needs; without, as operators do, it
-    may be there. ``beside`` is the size of the write itself, in bytes. What the server is ``able`` to compare is asked
-    only where a field needs its expressions. Raises ``Refused`` where this server cannot be asked, or where both would
-    be too large for one command.
+    ``additions`` also detects a field that somebody added, as a replacement needs; operators tolerate it. ``beside``
+    is the size of the write in bytes. ``able`` asks the server what it can compare, and is called only if a field
+    needs that. Raises ``Refused`` if the server cannot be asked, or if guard and write would be too large for one
+    command.
     """
     pairs = c.fields(raw)
     odd = [name for name, _ in pairs if not addressable(name)]
@@ -290,7 +290,7 @@ def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, be
 
 
 class _Whole:
-    """The parts of :func:`whole` as they come together."""
+    """The parts of :func:`whole` while they are collected."""
 
     def __init__(self, able: Callable[[], Abilities]) -> None:
         self.able = able
@@ -300,7 +300,7 @@ class _Whole:
         self.notes: list[str] = []
 
     def inside(self, name: str, value: Value) -> None:
-        """Guard the properties of a top-level container that equality ignores: the types and digits of its numbers."""
+        """Guard what equality ignores in a top-level container: the types and digits of its numbers."""
         found = list(leaves((name,), value, addressable(name)))
         flat, said = _flat_arrays((name,), value, found)
         self.clauses |= flat
@@ -317,7 +317,7 @@ class _Whole:
             self.scalar(leaf, typed=leaf.group in said)
 
     def scalar(self, leaf: Leaf, typed: bool = False) -> None:
-        """Guard the type and the digits of one number."""
+        """Guard the type and digits of one number."""
         if leaf.value.type in NUMBERS and not typed:
             if leaf.reachable:
                 self.clauses.setdefault(dotted(leaf.path), {})["$type"] = leaf.value.type
@@ -339,14 +339,14 @@ class _Whole:
 
 
 def _few(found: Sequence[Leaf]) -> set[Group]:
-    """The groups with so few numbers that each is named by its position: each clause on all elements reads them all."""
+    """The groups with few numbers, each named by position: a clause on all elements reads them all."""
     counts = Counter(leaf.group for leaf in found if leaf.value.type in NUMBERS)
     far = {leaf.group for leaf in found if not leaf.reachable}
     return {group for group, count in counts.items() if count <= FEW and group not in far}
 
 
 def _hard(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
-    """The groups inside arrays that no clause speaks for, and that are too many or too odd to name one by one."""
+    """The groups in arrays that no clause covers and that are too many or too odd to name one by one."""
     few = _few(found)
     singly = [
         leaf

@@ -1,6 +1,6 @@
-"""Types that the filters of a server may name: one that cannot store a type may refuse its number.
+"""The types that a server's filters may name: a server may refuse the number of a type that it cannot store.
 
-A server is asked; a version or a product's name proves nothing.
+The server is asked; its version or product name proves nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from model.values import canonical as c
 
 
 def takes_types(server: Port, ns: str, kinds: Sequence[int]) -> bool:
-    """Whether filters may name some types, asked by a query of one document; raises its other errors."""
+    """Whether filters may name some types, tested by a query for one document; raises its other errors."""
     named = [-1 if kind == c.MIN_KEY else kind for kind in kinds]
     try:
         next(server.find(ns, {"_id": {"$type": named}}, projection={"_id": 1}, limit=1), None)
@@ -26,12 +26,12 @@ def takes_types(server: Port, ns: str, kinds: Sequence[int]) -> bool:
 
 
 def names_decimals(filter: Terms) -> bool:
-    """Whether a filter has decimals in a list of types."""
+    """Whether a list of types in a filter contains decimals."""
     return bool(without_decimals(filter) != filter)
 
 
 def without_decimals(filter: Terms) -> Terms:
-    """A filter whose lists of types have no decimals: it says as much on a server that holds none."""
+    """A filter without decimals in its lists of types: it means the same on a server that stores none."""
     made: Terms = _without(filter)
     return made
 

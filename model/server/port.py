@@ -1,7 +1,7 @@
-"""The port between a layout and a server: reads, writes of one document, and how each ended.
+"""The port between a layout and a server: reads, writes of one document, and their outcomes.
 
-:class:`Port` is the interface of a server for layouts. The real one is in :mod:`model.server.server`; tests put others
-in its place.
+:class:`Port` is the server's interface for layouts. :mod:`model.server.server` implements it; tests substitute
+others.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from model.values import canonical
 from model.values.canonical import OBJECT, Value, array, element, joined, name_bytes
 
 Terms: TypeAlias = Mapping[str, Any]
-"""A filter, sort, projection or update in order; its leaves are Python values or :class:`.Value`."""
+"""An ordered filter, sort, projection or update; its leaves are Python values or :class:`.Value`."""
 
 
 class Write(Struct, frozen=True):
-    """One write command: always one document, with its guard in the filter (an insert's guard is a unique index)."""
+    """A write command for exactly one document, with its guard in the filter (an insert's guard is a unique index)."""
 
     ns: str
     kind: Literal["insert", "update", "replace", "upsert", "delete"]
     filter: Terms  # {} for an insert
     body: bytes | Terms | Sequence[Terms] | None = None  # raw document; operators; a pipeline; None for a delete
-    note: str = ""  # what it is for, a clause for the preview
+    note: str = ""  # its purpose, a clause for the preview
     unique: tuple[str, ...] | None = None
-    """Of an insert: the fields of the unique index that, beside ``_id``, lets one of several in; None: any index."""
+    """For an insert: the fields of the unique index, besides ``_id``, that accepts one of several; None: any."""
     returns: bool = False
-    """Of an update or a replacement: whether the answer is to bring the document as the write left it."""
+    """For an update or replacement: whether the reply should contain the document after the write."""
 
     def is_lost_to(self, duplicate: DuplicateKey) -> bool:
-        """Whether this duplicate key says that another such write was first, and not that a value is in use."""
+        """Whether this duplicate key means that a similar write was first, rather than that a value is in use."""
         if self.kind not in ("insert", "upsert"):
-            return False  # the document is there, so it is about a value that the write would give it
+            return False  # the document exists, so a new value of the write is in use
         return self.unique is None or not duplicate.fields or set(duplicate.fields) in ({"_id"}, set(self.unique))
 
 
 class Reply(Struct, frozen=True):
-    """The outcome of one attempt to write, as far as it is known."""
+    """The outcome of one attempt to write, as far as known."""
 
     applied: Applied
-    matched: int = 0  # documents that met the filter (1 for an insert that was applied)
+    matched: int = 0  # documents that matched the filter (1 for an applied insert)
     modified: int = 0
     upserted: bool = False
-    duplicate: DuplicateKey | None = None  # a unique index said no
+    duplicate: DuplicateKey | None = None  # a unique index rejected it
     retry: bool = False  # worth another try
     sentence: str = ""  # the error, for people
     error: Refused | None = None  # that sentence as an error to raise
-    stored: bytes | None = None  # the document as the write left it, where the answer brought it
-    lasting: str = ""  # what is to be said even of a write that is found to be there
+    stored: bytes | None = None  # the document after the write, if the reply contains it
+    lasting: str = ""  # a remark that stays true even if the write turns out to be applied
 
 
 class End(Struct, frozen=True):
-    """The end of a write with its retry; ``conflict`` and ``refused`` mean: not in the database, now or later."""
+    """The outcome of a write with its retry; ``conflict`` and ``refused`` mean: not in the database, now or later."""
 
     kind: Literal["applied", "refused", "conflict", "unknown"]
     sentence: str = ""
@@ -67,7 +67,7 @@ class End(Struct, frozen=True):
 
 
 class Port(Protocol):
-    """The interface of a server for layouts. Each call is one operation."""
+    """The server's interface for layouts. Each call is one operation."""
 
     @property
     def read_only(self) -> bool:
@@ -89,8 +89,8 @@ class Port(Protocol):
     ) -> Iterator[bytes]:
         """The matching documents as stored, in batches by size; raises ``Unreachable``, ``NotAllowed``, ``Refused``.
 
-        The first batch has ``batch`` documents at most, where few of them may be read. Where ``batch`` is not below
-        ``limit``, all are asked for in one answer, however large they may be.
+        ``batch`` limits the first batch, for callers that may read only a few. If ``batch`` is at least ``limit``,
+        all documents are requested in one answer, whatever their size.
         """
 
     def aggregate(
@@ -98,37 +98,37 @@ class Port(Protocol):
     ) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`.
 
-        ``batch`` results are asked for in the first answer, however large they may be.
+        The first answer contains up to ``batch`` results, whatever their size.
         """
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
-        """How many match; None where that takes longer than ``max_ms``."""
+        """The number of matching documents; None if counting takes longer than ``max_ms``."""
 
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
         """Name, type ("collection", "view", …) and options of each collection of a database."""
 
     def collection_ids(self, db: str) -> dict[str, str]:
-        """The id that a server gave each collection of a database when it was made, by name; {} where it tells none."""
+        """The ids that the server gave a database's collections at creation, by name; {} if it reports none."""
 
     def indexes(self, ns: str) -> list[dict[str, Any]]:
-        """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
+        """The index descriptions; ``key`` is an ordered dict; [] if there is no such collection."""
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
-        """Create an index; raises ``Refused`` where duplicates stand in its way."""
+        """Create an index; raises ``Refused`` if duplicates prevent it."""
 
     def send(self, write: Write) -> Reply:
-        """Send a write once; raises nothing, as the reply says how it ended."""
+        """Send a write once; never raises, because the reply holds the outcome."""
 
 
 def bson_of(terms: Terms) -> bytes:
-    """The BSON of a filter or update whose leaves are Python values or ``Value``; order is kept."""
+    """The BSON of a filter or update whose leaves are Python values or ``Value``, in its order."""
     if canonical.walker is not None:
         made: bytes | None = canonical.walker.terms(terms, _value)
         if made is not None:
             return made
     parts: list[bytes] = []
     for name, part in terms.items():
-        if type(part) is dict:  # filters are mostly these
+        if type(part) is dict:  # most filters are dicts
             parts += (_OBJECT, name_bytes(name), b"\x00", bson_of(part))
         else:
             parts.append(element(name, part if type(part) is Value else _value(part)))
@@ -136,7 +136,7 @@ def bson_of(terms: Terms) -> bytes:
 
 
 def _value(part: Any) -> Value:
-    if type(part) in _PLAIN:  # whether it is a Mapping takes as long to find out as all the rest
+    if type(part) in _PLAIN:  # testing for Mapping would take as long as everything else
         return Value.of(part)
     if isinstance(part, Value):
         return part

@@ -1,4 +1,4 @@
-"""The privileges of MongoDB that commands take, as its manual names them, and those that a user is told to have."""
+"""The MongoDB privileges that commands need, by the names in its manual, and those that a user has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 UNAUTHORIZED = 13
 Privileges: TypeAlias = Sequence[Mapping[str, Any]]
-"""What ``connectionStatus`` tells: resources, each with the actions that are allowed on it."""
+"""The reply to ``connectionStatus``: resources, each with its allowed actions."""
 
 _ACTIONS: Mapping[str, tuple[str, ...]] = {
     "aggregate": ("find",),
@@ -19,34 +19,34 @@ _ACTIONS: Mapping[str, tuple[str, ...]] = {
     "createIndexes": ("createIndex",),
     "changes": ("find", "changeStream"),
 }
-"""The actions that a command or a kind of write takes, where they are not called as it is."""
+"""The actions that a command or kind of write needs, if they differ from its name."""
 
 
 def asked_for(command: Mapping[str, Any]) -> str:
-    """The name under which the privileges of a command are known here: its own, or that of a stage with its own."""
+    """The name under which a command's privileges are listed here: its own, or that of a special stage."""
     stages = [each for each in command.get("pipeline", ()) if isinstance(each, Mapping)]
     special = (name for stage in stages for name in ("$indexStats", "$changeStream") if name in stage)
     return {"$indexStats": "indexStats", "$changeStream": "changes"}.get(next(special, ""), next(iter(command)))
 
 
 def missing(command: str, place: str) -> str:
-    """The privilege that somebody lacks to whom a command was refused: ``find on shop.orders``."""
+    """The privilege missing for a refused command: ``find on shop.orders``."""
     actions = " and ".join(_ACTIONS.get(command, (command,)))
     return f"{actions} on {place}"
 
 
 def lacks(command: str, place: str) -> str:
-    """The sentence for whom a command was refused."""
+    """The sentence for somebody whose command was refused."""
     return f"This user lacks the privilege {missing(command, place)}; ask for it, or use another user."
 
 
 def databases_in(privileges: Privileges) -> list[str]:
-    """The databases that privileges name, by name."""
+    """The databases that privileges name, sorted."""
     return sorted({str(each.get("db") or "") for each in _resources(privileges)} - {""})
 
 
 def collections_in(db: str, privileges: Privileges) -> list[str]:
-    """The collections of a database that privileges name, by name."""
+    """The collections of a database that privileges name, sorted."""
     named = (each for each in _resources(privileges) if each.get("db") in ("", db))
     return sorted({str(each.get("collection") or "") for each in named} - {""})
 

@@ -1,7 +1,7 @@
-"""A write that survives one failure: one more try of the same guarded write, and the question "did mine land?".
+"""Sends a write that survives one failure: it repeats the guarded write once, and asks "did mine land?".
 
-:mod:`model.server.port` defines a write and its outcome, :mod:`model.server.server` sends it; both names are at
-hand here.
+:mod:`model.server.port` defines a write and its outcome, :mod:`model.server.server` sends it; this module also
+exports both names.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from model.server.server import Server
 __all__ = ["End", "Port", "Reply", "Server", "Terms", "Write", "bson_of", "run"]
 
 FOUND = "The answer was lost, and just this content is there now, by this write or by an equal one."
-GRACE = 1.0  # seconds beyond the time-out for finding out how a write in doubt ended
+GRACE = 1.0  # extra seconds after the time-out to find out how a write in doubt ended
 
 
 def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, repeatable: bool = True) -> End:
-    """Send a guarded write; in doubt ask ``landed``, and try the same write once more.
+    """Send a guarded write; in doubt ask ``landed``, and repeat the write once.
 
-    ``landed`` looks for the write's token: True it is there, False it is not, None nobody can tell. Without
-    ``landed`` (no token) nothing is retried and doubt ends as unknown; so does the doubt of a write that is not
+    ``landed`` looks for the write's token: True if it is there, False if not, None if nobody can tell. Without
+    ``landed`` (no token) nothing is repeated and doubt ends as unknown; so does a write in doubt that is not
     ``repeatable``, unless it is found. A server that stops answering is given up ``GRACE`` after its time-out, even
     with questions left.
     """
@@ -36,12 +36,12 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
     if first.applied == "yes":
         return _clear(first, write)
     with _what_is_left(server, began):
-        if first.applied == "no" and first.retry:  # turned away, and nothing was done
+        if first.applied == "no" and first.retry:  # rejected, and nothing was done
             first = server.send(write)
         if first.applied != "unknown":
             end = _clear(first, write)
             if end.kind == "refused" and landed is not None and not server.read_only and _asked(landed) is True:
-                # Seen: mongo-java-server applies an update and then fails to answer.
+                # For example, mongo-java-server applies an update and then fails to answer.
                 return End("applied", reply=first)
             return end
         if landed is None:
@@ -60,17 +60,17 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
     if there is True:
         return End("applied", second.lasting, second, retried=True)
     # A clean "no match", or a duplicate of this very write, after doubt: the base is gone for good, so the first try
-    # cannot land later. Anything else, a refusal too, says nothing about the first try.
+    # cannot land later. Anything else, even a refusal, says nothing about the first try.
     if there is False and second.applied == "no" and _missed(second, write):
         return End("conflict", reply=second, retried=True)
     return End("unknown", second.sentence or first.sentence, second, retried=True)
 
 
 def _what_is_left(server: Port, began: float) -> AbstractContextManager[None]:
-    """The rest of a write's own time, for looking and trying again."""
+    """A time limit: what remains of the write's time, for looking and trying again."""
     patience = getattr(server, "patience", None)
     if patience is None:
-        return nullcontext()  # a port of another kind
+        return nullcontext()  # a port without time limits, as in tests
     return pymongo.timeout(max(GRACE, patience + GRACE - (time.monotonic() - began)))
 
 
@@ -88,5 +88,5 @@ def _clear(reply: Reply, write: Write) -> End:
 
 
 def _missed(reply: Reply, write: Write) -> bool:
-    """Whether a write that was not applied met another state than the one that it is guarded by."""
+    """Whether a write was not applied because its guard found another state."""
     return write.is_lost_to(reply.duplicate) if reply.duplicate is not None else not reply.sentence

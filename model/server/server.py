@@ -1,7 +1,7 @@
-"""A server behind PyMongo: reads in batches by size, and the one place where a write leaves.
+"""A server behind PyMongo: reads in batches by size, and the only place where writes are sent.
 
-A write is sent once by :meth:`Server.send`, which raises nothing and says how it ended: applied, not applied, or
-unknown. :mod:`model.server.driver_errors` tells the meaning of a driver's error; :mod:`model.server.retry` tries again.
+:meth:`Server.send` sends a write once, never raises, and returns its outcome: applied, not applied, or unknown.
+:mod:`model.server.driver_errors` interprets the driver's errors; :mod:`model.server.retry` tries again.
 """
 
 from __future__ import annotations
@@ -62,29 +62,29 @@ RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument
 OWN_DATABASES = ("admin", "config", "local")
 
 SCRATCH = "palimpsest_check_"
-"""How the names of databases begin that :meth:`Server.in_scratch` may do anything in."""
+"""The prefix of databases in which :meth:`Server.in_scratch` may do anything."""
 
 STALE = 90
-"""Seconds that a secondary may lag behind which long reads go to: the least that drivers take."""
+"""Seconds by which a secondary may lag behind for long reads: the smallest value that drivers accept."""
 
-FIRST_BATCH = 2  # two documents of 16 MB fit into the 48 MB of a message
+FIRST_BATCH = 2  # two documents of 16 MB fit into a message of 48 MB
 BATCH_BYTES = 4 << 20
 BATCH_MOST = 2000
 GENTLE_MOST = 200
 
 _NEXT_LOOK = 0.001
-"""Seconds, after which the driver still waits for the next answer of some host, half a second at most."""
+"""Seconds; the driver still waits for the next answer of some host, at most half a second."""
 
 FAREWELL = 1.0
-"""Seconds in which the driver may tell the server that its sessions and cursors have ended."""
+"""Seconds for the driver to tell the server that its sessions and cursors have ended."""
 
 LONGEST_MS = 600_000
-"""The time that a server may work on one query where nothing else is said: none goes on once nobody waits for it."""
+"""The default time limit for a query: none continues after its reader has gone."""
 
 NAMESPACE_NOT_FOUND = 26
 COMMAND_NOT_FOUND = 59
 NOT_UNDERSTOOD = (2, 9, 14, 115, 238)  # BadValue, FailedToParse, TypeMismatch, and what others say of an unknown type
-NO_SHARD_KEY = (61, 72)  # ShardKeyNotFound, and InvalidOptions, which older versions say
+NO_SHARD_KEY = (61, 72)  # ShardKeyNotFound, and InvalidOptions of older versions
 
 LOST_BEFORE = Reply(
     "unknown",
@@ -92,11 +92,11 @@ LOST_BEFORE = Reply(
     sentence="The connection was lost while the write was on its way.",
     error=Unreachable("The connection was lost while the write was on its way."),
 )
-"""The driver tried twice, and only of the second attempt is it known how it ended."""
+"""The driver tried twice, and only the second attempt's outcome is known."""
 
 
 def _parts(command: Terms) -> dict[str, Any]:
-    """The parts of a command as the driver takes them, documents as raw BSON."""
+    """The parts of a command for the driver, documents as raw BSON."""
     whole: RawBSONDocument = _raw(command)
     return dict(whole.items())
 
@@ -106,7 +106,7 @@ def _raw(terms: Terms) -> RawBSONDocument:
 
 
 def _operators(body: Terms) -> dict[str, RawBSONDocument]:
-    """An update as the driver takes it: it looks at the names of the operators, and not into them."""
+    """An update for the driver, which checks the operators' names but not their contents."""
     return {operator: _raw(fields) for operator, fields in body.items()}
 
 
@@ -115,7 +115,7 @@ _WAYS = frozenset((int,))
 
 
 def _sent(part: Any) -> Any:
-    """A part of a command as the driver takes it; an order, or a choice of fields, is plain as it is."""
+    """A part of a command for the driver; sort orders and projections are passed as they are."""
     if isinstance(part, _PLAIN) or (type(part) is dict and _WAYS.issuperset(map(type, part.values()))):
         return part
     return [_raw(stage) for stage in part] if isinstance(part, list) else _raw(part)
@@ -134,7 +134,7 @@ def _end(tunnel: Tunnel | None) -> None:
 
 
 class Server:
-    """A connection through PyMongo; thread-safe. Made by :meth:`connect`."""
+    """A connection through PyMongo; thread-safe. Created by :meth:`connect`."""
 
     def __init__(
         self,
@@ -152,28 +152,30 @@ class Server:
         self._name = name
         self._facts: ServerFacts | None = None
         self.unseen: dict[str, str] = {}
-        """What this user could not be shown when the collections of a database were listed last, or under "" the
-        databases: a sentence for each."""
+        """What this user could not see when collections were last listed: a sentence for each database, or for ""
+        about the databases themselves.
+        """
         self._largest: dict[tuple[str, bool], int] = {}
         self._databases: dict[str, Database[RawBSONDocument]] = {}
         self._collections: dict[str, Collection[RawBSONDocument]] = {}
         self._aside: Any = None  # the read preference of long reads
-        self._wrote = [-math.inf]  # when a write was sent last, by this connection or a copy of it
+        self._wrote = [-math.inf]  # when this connection or a copy last sent a write
         self._tunnel: Tunnel | None = None
         self._shard_keys = ShardKeys(self)
         self._most = BATCH_MOST
         self._decimals = True  # whether its filters may name decimals
-        self._reached: TopologyDescription | None = None  # as it was when a server took writes last
-        self._brings = True  # whether the server knows the command that brings the document it wrote
+        self._reached: TopologyDescription | None = None  # the topology when a server last accepted writes
+        self._brings = True  # whether the server has the command that returns the written document
         self.read_only = read_only
 
     @classmethod
     def connect(
         cls, uri: str, read_only: bool = False, connect_ms: int = 8000, socket_ms: int = 30000, name: str = ""
     ) -> Server:
-        """Connect and ask who is there; raises ``Unreachable`` or ``Refused`` in one sentence without a password.
+        """Connect and ask for the server's facts; raises ``Unreachable`` or ``Refused`` in one sentence without a
+        password.
 
-        Time-outs in the URI win over the arguments, but for those that would wait for ever.
+        Time-outs in the URI override the arguments, except those that would wait for ever.
         """
         cls.check_address(uri)
         attempts = driver.Attempts()
@@ -203,7 +205,7 @@ class Server:
 
     @staticmethod
     def check_address(uri: str) -> None:
-        """Raise ``Unreachable``, one sentence, where an address cannot be used as it is written; asks no network."""
+        """Raise ``Unreachable``, one sentence, if an address cannot be used as written; uses no network."""
         address = Address.parse(uri)
         if address is None or address.scheme not in ("mongodb://", "mongodb+srv://"):
             raise cannot_connect(ValueError("no scheme"), uri)
@@ -215,20 +217,20 @@ class Server:
             raise cannot_connect(error, uri) from None
 
     def gentle(self) -> Server:
-        """This connection for long reads on production: small batches, and from a secondary where there is one."""
+        """A copy for long reads that spares production: small batches, from a secondary if there is one."""
         other = self._from(ReadPreference.SECONDARY_PREFERRED)
         other._most = GENTLE_MOST
         return other
 
     def aside(self) -> Server:
-        """This connection for long reads: from secondaries, where its address asks for them."""
+        """A copy for long reads: from secondaries, if the address asks for them."""
         wanted = self._client.read_preference
         return self if wanted.mode == ReadPreference.PRIMARY.mode else self._from(wanted)
 
     def _from(self, wanted: Any) -> Server:
-        """A copy that reads from other members, none of which may lag behind by more than ``STALE`` seconds."""
+        """A copy that reads from other members that lag behind by at most ``STALE`` seconds."""
         if wanted.max_staleness < 0 and self._is_set():
-            heartbeat = self._client.options.heartbeat_frequency  # seconds, below which the driver takes no limit
+            heartbeat = self._client.options.heartbeat_frequency  # seconds; the driver accepts no lower limit
             wanted = make_read_preference(wanted.mode, wanted.tag_sets, max(STALE, math.ceil(heartbeat) + 10))
         other = copy.copy(self)
         other._aside = wanted
@@ -239,12 +241,12 @@ class Server:
 
     @property
     def reads_aside(self) -> bool:
-        """Whether reads may come from a member that lags behind; not for a while after a write of this connection."""
+        """Whether reads may come from a member that lags behind; False for a while after this connection wrote."""
         rested = time.monotonic() - self._wrote[0] > STALE
         return self._aside is not None and self._is_set() and rested
 
     def close(self) -> None:
-        """Let go of the connection; a second call does nothing. A server that is silent is told for a moment only."""
+        """Close the connection; a second call does nothing. A silent server is notified only briefly."""
         with pymongo.timeout(min(FAREWELL, self.patience)):
             self._client.close()
         _end(self._tunnel)
@@ -256,9 +258,9 @@ class Server:
         self.close()
 
     def facts(self, refresh: bool = False) -> ServerFacts:
-        """The server's facts about itself; asked once, or again with ``refresh``.
+        """The server's facts about itself, asked once; ``refresh`` asks again.
 
-        None of them needs ``hello``: topology and wire version come from the driver's own monitor.
+        ``hello`` is not needed: the driver's own monitor knows topology and wire version.
         """
         if self._facts is not None and not refresh:
             return self._facts
@@ -269,12 +271,12 @@ class Server:
             admin.command("ping")
         except PyMongoError as error:
             raise cannot_connect(error, self._uri) from None
-        except Exception as error:  # out of a malformed answer
+        except Exception as error:  # from a malformed answer
             raise cannot_connect(ProtocolError(type(error).__name__), self._uri) from None
         milliseconds = round((time.perf_counter() - started) * 1000)
         try:
             build: Mapping[str, Any] = admin.command("buildInfo")
-        except Exception:  # refused, or malformed: nothing depends on it
+        except Exception:  # refused or malformed: nothing depends on it
             build = {}
         seen = self._client.topology_description
         nodes = [d for d in seen.server_descriptions().values() if d.is_server_type_known]
@@ -293,15 +295,15 @@ class Server:
         return self._facts
 
     def logged_in(self) -> Mapping[str, Any]:
-        """The users that are logged in with their privileges, as the server tells them; empty where it does not."""
+        """The logged-in users with their privileges, as the server reports them; empty if it does not."""
         admin = self._client.get_database("admin", codec_options=CodecOptions())
         try:
             return dict(admin.command("connectionStatus", showPrivileges=True).get("authInfo") or {})
-        except Exception:  # refused, or malformed: nothing depends on it
+        except Exception:  # refused or malformed: nothing depends on it
             return {}
 
     def dump(self, do: str, **given: Any) -> Mapping[str, Any]:
-        """The answer of a local server about the large files of its dump; see ``model.localserver.dump_reading``."""
+        """A local server's answer about the large files of its dump, as ``model.localserver.dump_reading`` gives it."""
         try:
             return dict(
                 self._client.get_database("admin", codec_options=CodecOptions()).command(
@@ -312,7 +314,7 @@ class Server:
             raise self._trouble(error, "palimpsestDump", "the dump") from None
 
     def loaded(self) -> str:
-        """The name of what a local server was loaded with; "" where it has none, or somebody has written since."""
+        """The name of what a local server was loaded with; "" if there is none, or somebody has written since."""
         try:
             return str(self._client.get_database("admin").command("palimpsestLoaded")["name"])
         except Exception as error:  # a malformed answer makes the driver raise anything
@@ -323,7 +325,8 @@ class Server:
     def databases(self) -> list[str]:
         """The databases this user may see, without ``admin``, ``config`` and ``local``.
 
-        Where they may not be listed: those that the user's privileges and the address name; see :attr:`unseen`.
+        If they may not be listed: those named by the user's privileges and the address, with a note in
+        :attr:`unseen`.
         """
         try:
             names = [str(name) for name in self._client.list_database_names()]
@@ -343,9 +346,9 @@ class Server:
         return sorted(name for name in names if name not in OWN_DATABASES)
 
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
-        """Name, type ("collection", "view", …) and options of each collection of a database, by name.
+        """Name, type ("collection", "view", …) and options of each collection of a database, sorted by name.
 
-        Where they may not be listed: those on which the user has a privilege; see :attr:`unseen`.
+        If they may not be listed: those on which the user has a privilege, with a note in :attr:`unseen`.
         """
         try:
             found = [decode(raw) for raw in self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)]
@@ -366,9 +369,9 @@ class Server:
             raise self._trouble(error, "listCollections", db) from None
 
     def collection_ids(self, db: str) -> dict[str, str]:
-        """The id that the server gave each collection of a database when it was made, by name.
+        """The ids that the server gave a database's collections when they were created, by name.
 
-        {} where it gives none (other servers than MongoDB's), or where this user may not list them.
+        {} if it reports none (servers other than MongoDB's), or if this user may not list them.
         """
         try:
             rows = [decode(raw) for raw in self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)]
@@ -382,7 +385,7 @@ class Server:
         }
 
     def _own_collections(self, db: str) -> list[dict[str, Any]]:
-        """The collections on which the user has a privilege: listed by the server, else by these privileges."""
+        """The collections on which the user has a privilege, from the server's list or from the privileges."""
         command = {"listCollections": 1, "nameOnly": True, "authorizedCollections": True}
         with suppress(Refused):
             return [decode(raw) for raw in self._rows(f"{db}.$cmd", command, few=True)]
@@ -398,7 +401,7 @@ class Server:
         return [each for each in told if isinstance(each, Mapping)]
 
     def indexes(self, ns: str) -> list[dict[str, Any]]:
-        """The index descriptions; ``key`` is an ordered dict; [] where there is no such collection."""
+        """The index descriptions; ``key`` is an ordered dict; [] if there is no such collection."""
         try:
             return [decode(raw) for raw in self._rows(ns, {"listIndexes": ns.partition(".")[2]}, few=True)]
         except _NoSuchNamespace:
@@ -444,7 +447,7 @@ class Server:
         return self._rows(ns, command, few=False, projected=True, at_once=batch)
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
-        """How many match; None where that takes longer than ``max_ms``."""
+        """The number of matching documents; None if counting takes longer than ``max_ms``."""
         command: dict[str, Any] = {"count": ns.partition(".")[2], "query": _raw(filter or {})}
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
@@ -460,9 +463,9 @@ class Server:
             raise self._trouble(error, "count", ns) from None
 
     def explain(self, ns: str, command: Terms, max_ms: int) -> dict[str, Any]:
-        """The server's own words on how it runs a ``find`` or ``aggregate``, which it does for that.
+        """The server's explanation of a ``find`` or ``aggregate``, which it executes for that.
 
-        Raises ``Refused`` where the server knows no explain or needs longer than ``max_ms``.
+        Raises ``Refused`` if the server has no explain or needs longer than ``max_ms``.
         """
         body: dict[str, Any] = {}
         body |= {part: _raw(value) if isinstance(value, Mapping) else value for part, value in command.items()}
@@ -488,11 +491,12 @@ class Server:
         take: change_stream.Take = "many",
         stages: Sequence[Terms] | None = None,
     ) -> change_stream.Changes:
-        """The changes of a collection, of a database or with "" of everything, from now on or behind a resume token.
+        """The changes of a collection, a database or (for "") everything, from now on or after a resume token.
 
-        With an update comes the document as it is when the event is read; with ``images``, where the collection keeps
-        them, as the update left it. With ``stages``, which each event passes, none is looked up. Raises ``NoChanges``,
-        ``HistoryLost`` and ``TooLarge`` of ``model.server.change_stream``, or the errors of :meth:`find`.
+        An update includes the document as it is when the event is read; with ``images``, if the collection keeps
+        them, as the update left it. With ``stages``, through which each event passes, none is looked up. Raises
+        ``NoChanges``, ``HistoryLost`` and ``TooLarge`` of ``model.server.change_stream``, or the errors of
+        :meth:`find`.
         """
         place = None if after is None else RawBSONDocument(after, RAW)
         bare = take == "bare" or stages is not None
@@ -546,7 +550,7 @@ class Server:
                     self._largest[key] = max(largest, *map(len, found)) if found else largest
                     yield from found
                     return
-                self._forget(database, ns, left, reads)  # documents are larger than any before
+                self._forget(database, ns, left, reads)  # documents are larger than all before
             cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
                 body, read_preference=reads, codec_options=ROWS
             )
@@ -572,7 +576,7 @@ class Server:
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
 
     def _forget(self, database: Database[RawBSONDocument], ns: str, cursor: int, reads: Any) -> None:
-        """Tell the server that nobody goes on with a cursor; one that does not hear of it ends it by itself."""
+        """Tell the server that a cursor is not needed any more; if it does not hear that, the cursor times out."""
         with suppress(PyMongoError):
             database.command("killCursors", ns.partition(".")[2], cursors=[cursor], read_preference=reads)
 
@@ -587,20 +591,20 @@ class Server:
         return known
 
     def _reach(self) -> None:
-        """Find the server that takes writes; one that is gone is given up after the time for connecting.
+        """Find the server that accepts writes; give up a missing one after the connection time-out.
 
-        The driver would look for it until that time is over, also where each host refuses for good, and within a time
-        that several operations share, until that one is over.
+        The driver would search until that time is over even if every host refuses for good, and within a time limit
+        that covers several operations until that limit is over.
         """
         seen = self._client.topology_description
-        if seen is self._reached:  # the driver makes another one of whatever changes
+        if seen is self._reached:  # the driver replaces it after every change
             return
         until = time.monotonic() + self._client.options.server_selection_timeout
         while not (seen := self._client.topology_description).has_writable_server():
             try:
                 with pymongo.timeout(_NEXT_LOOK):
                     _ = self._client.is_primary
-            except (ServerSelectionTimeoutError, TypeError) as error:  # it cannot put sockets and ports into one order
+            except (ServerSelectionTimeoutError, TypeError) as error:  # it cannot sort sockets and ports together
                 hosts = self._client.topology_description.server_descriptions().values()
                 if hosts and all(refuses_for_good(host.error) for host in hosts):
                     raise next((h.error for h in hosts if isinstance(h.error, OperationFailure)), error) from None
@@ -617,11 +621,11 @@ class Server:
 
     @property
     def resends(self) -> bool:
-        """Whether the driver sends a write once more by itself after a lost answer: the address's own option."""
+        """Whether the driver repeats a write by itself after a lost answer, an option of the address."""
         return bool(self._client.options.retry_writes)
 
     def session(self) -> Any:
-        """A session of the driver, for commands of :meth:`in_scratch` that belong together; None without sessions."""
+        """A driver session for related commands of :meth:`in_scratch`; None without sessions."""
         if not self.facts().sessions:
             return None
         try:
@@ -644,7 +648,7 @@ class Server:
     # --- writing
 
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
-        """Create an index; raises ``Refused`` where duplicates stand in its way, ``InDoubt`` where nobody knows."""
+        """Create an index; raises ``Refused`` if duplicates prevent it, ``InDoubt`` if the outcome is unknown."""
         if self.read_only:
             raise NotAllowed(READ_ONLY)
         try:
@@ -660,9 +664,9 @@ class Server:
             raise InDoubt(without_password(said.sentence, self._uri)) from None
 
     def send(self, write: Write) -> Reply:
-        """Send a write once; raises nothing, as the reply says how it ended.
+        """Send a write once; never raises, because the reply holds the outcome.
 
-        On a replica set the server may try once more by itself and de-duplicates that.
+        On a replica set the driver may repeat it once, and the server recognises the repetition.
         """
         if self.read_only:
             return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
@@ -671,7 +675,7 @@ class Server:
             try:
                 self._reach()
                 reply = self._send_routed(write, sent)
-            except Exception as error:  # whatever escapes the driver in mid-write leaves the outcome in doubt
+            except Exception as error:  # whatever the driver raises during a write leaves the outcome in doubt
                 return self._failed(error, sent, write)
         if reply.applied == "no" and sent.attempts > 1:
             return LOST_BEFORE
@@ -680,13 +684,14 @@ class Server:
     # --- on a sharded cluster
 
     def as_sent(self, write: Write) -> Write:
-        """A write as it leaves, for a preview: on a sharded cluster its filter carries the shard key."""
+        """A write as it is sent, for a preview: on a sharded cluster its filter contains the shard key."""
         return self._routed(write) or write
 
     def _send_routed(self, write: Write, sent: driver.Sent) -> Reply:
-        """Send a write with its shard key, once more where the collection was sharded since the key was asked for.
+        """Send a write with its shard key, and repeat it if the collection was sharded since the key was read.
 
-        Once more as well where the server knows no command that brings the document, or no decimals.
+        Also repeats it without the command that returns the document, or without decimals, if the server does not
+        know them.
         """
         routed = self._routed(write)
         try:
@@ -715,19 +720,19 @@ class Server:
     def _routed(self, write: Write) -> Write | None:
         sharded = self.facts().topology == "sharded"
         if write.returns and (sharded or not self._brings):
-            write = replace(write, returns=False)  # of a cluster, older ones want the whole shard key for that
+            write = replace(write, returns=False)  # older clusters would need the whole shard key for that
         if not self._decimals:
             write = replace(write, filter=without_decimals(write.filter))
         return self._shard_keys.routed(write) if sharded else write
 
     def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
-        """The matching documents, from the primaries, whatever else is read from."""
+        """The matching documents from the primaries, wherever else this connection reads."""
         there = self if self._aside is None else copy.copy(self)
         there._aside = None
         return there.find(ns, filter, projection=projection)
 
     def is_sharded(self, ns: str) -> bool | None:
-        """Whether a collection lies on several shards, by its statistics; None where they may not be read."""
+        """Whether a collection is sharded, by its statistics; None if they may not be read."""
         db, _, name = ns.partition(".")
         try:
             plain: CodecOptions[dict[str, Any]] = CodecOptions()
@@ -738,16 +743,16 @@ class Server:
             raise self._trouble(error, "collStats", ns) from None
 
     def _in_time(self) -> AbstractContextManager[None]:
-        """Where the driver tries again by itself, both attempts share the time of one."""
+        """A time limit: if the driver repeats writes by itself, both attempts share the time of one."""
         together = self._facts is not None and self._facts.sessions
         return pymongo.timeout(self.patience) if together else nullcontext()
 
     def _failed(self, error: Exception, sent: driver.Sent, write: Write) -> Reply:
-        if isinstance(error, Refused):  # out of a value that cannot be sent
+        if isinstance(error, Refused):  # caused by a value that cannot be sent
             return Reply("no", sentence=str(error), error=error)
         said = meaning(error)
         if said.applied == "yes" and sent.matched == 0:
-            return Reply("no")  # the unconfirmed fact is that nothing matched
+            return Reply("no")  # nothing matched, only that is unconfirmed
         lasting = ""
         if said.applied == "yes" and sent.matched is None:
             lasting, said = said.sentence, replace(said, applied="unknown", retry=True)
@@ -803,7 +808,7 @@ class Server:
         if known is None:
             known = self._database(ns).get_collection(ns.partition(".")[2], codec_options=ROWS)
             if not known.write_concern.acknowledged:
-                # A URI may ask for w=0; then nobody could say how a write ended.
+                # A URI may request w=0; then nobody could tell how a write ended.
                 known = known.with_options(write_concern=WriteConcern(w=1))
             self._collections[ns] = known
         return known
@@ -821,7 +826,7 @@ def _batch(largest: int, unknown: int) -> int:
 
 
 def _tells_of_duplicates(error: Exception) -> bool:
-    """Whether a unique index could not be made for duplicates: some servers say so under the code for any error."""
+    """Whether an index failed because of duplicates: some servers report that with the code for any error."""
     return isinstance(error, OperationFailure) and error.code == 1 and "duplicate" in str(error).lower()
 
 

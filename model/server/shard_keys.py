@@ -1,8 +1,8 @@
-"""The shard keys of a cluster, and the filters that carry them.
+"""The shard keys of a cluster, and filters that contain them.
 
-A sharded cluster takes a write of one document only where its filter names the shard: by equality on every field of
-the collection's shard key. A guard that has none is completed by the values that the document has now, which only
-narrows it: a document whose values are others by then is not met.
+A sharded cluster accepts a write of one document only if its filter names the shard, by equality on every field of
+the shard key. A guard without these is completed with the document's current values, which only narrows it: if the
+values have changed by then, the write does not match.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from model.server.port import Terms, Write
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
-REMEMBERED = 30.0  # seconds; a collection may be sharded while it is looked at
+REMEMBERED = 30.0  # seconds; a collection may be sharded meanwhile
 
 
 class Cluster(Protocol):
-    """The questions to a cluster, answered by the primaries of its shards."""
+    """Questions to a cluster, answered by its shards' primaries."""
 
     def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
         """The matching documents."""
 
     def is_sharded(self, ns: str) -> bool | None:
-        """Whether a collection lies on several shards, by its statistics; None where they may not be read."""
+        """Whether a collection is sharded, by its statistics; None if they may not be read."""
 
 
 class ShardKey(Struct, frozen=True):
-    """The fields of a collection's shard key, as paths with dots."""
+    """The fields of a collection's shard key, as dotted paths."""
 
     ns: str
     fields: tuple[str, ...]
@@ -44,7 +44,7 @@ class ShardKey(Struct, frozen=True):
         return tuple(field for field in self.fields if field not in named)
 
     def completed(self, filter: Terms, found: bytes) -> dict[str, Any]:
-        """The filter with the values that a document has in the fields that it does not name."""
+        """The filter plus the document's values in fields that the filter does not name."""
         added = {field: {"$eq": _value(found, field)} for field in self.missing(filter)}
         free = {field: clause for field, clause in added.items() if field not in filter}
         taken = [{field: clause} for field, clause in added.items() if field in filter]
@@ -52,7 +52,7 @@ class ShardKey(Struct, frozen=True):
         return {**made, "$and": [*made.get("$and", ()), *taken]} if taken else made
 
     def refuse_change(self, write: Write, found: bytes) -> None:
-        """Raise ``Refused`` where a write would give a field of the key another value; a pipeline is not read."""
+        """Raise ``Refused`` if a write would change a field of the key; pipelines are not examined."""
         for field in self.fields:
             if field != "_id" and _changes(write, _path(field), c.get(found, _path(field))):
                 raise Refused(
@@ -63,17 +63,17 @@ class ShardKey(Struct, frozen=True):
 
 
 class ShardKeys:
-    """The shard keys of a cluster's collections, asked once in a while."""
+    """The shard keys of a cluster's collections, read again after a while."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._known: dict[str, tuple[float, ShardKey | None]] = {}
 
     def of(self, ns: str) -> ShardKey | None:
-        """The shard key of a collection, None where it lies on one shard; raises ``NotAllowed`` where nobody may see.
+        """A collection's shard key, None if it is not sharded; raises ``NotAllowed`` if nobody may see it.
 
-        It stands in ``config.collections``. Who may not read that may still read the collection's statistics, which
-        tell whether there is a key at all.
+        It is read from ``config.collections``. Users who may not read that may still read the collection's
+        statistics, which tell whether there is a key.
         """
         at, key = self._known.get(ns, (0.0, None))
         if not at or time.monotonic() - at > REMEMBERED:
@@ -82,7 +82,7 @@ class ShardKeys:
         return key
 
     def forget(self, ns: str) -> None:
-        """Ask again before the next write."""
+        """Read the key again before the next write."""
         self._known.pop(ns, None)
 
     def _read(self, ns: str) -> ShardKey | None:
@@ -102,9 +102,9 @@ class ShardKeys:
         return None
 
     def routed(self, write: Write) -> Write | None:
-        """A write as a sharded cluster takes it; None where no document meets its guard any more.
+        """A write as a sharded cluster accepts it; None if no document matches its guard any more.
 
-        Raises ``Refused`` for a change of the key, and for an upsert of which nobody knows where it would lie.
+        Raises ``Refused`` for a change of the key, and for an upsert whose shard is unknown.
         """
         key = None if write.kind == "insert" else self.of(write.ns)
         if key is None:
@@ -125,7 +125,7 @@ class ShardKeys:
 
 
 def _value(found: bytes, field: str) -> Value:
-    """The value of a field of the key; a missing one lies where null does, and equality with that meets it."""
+    """The value of a key field; a missing one is stored where null is, and equality with null matches it."""
     value = c.get(found, _path(field))
     return Value(c.NULL, b"") if value is None else value
 
@@ -135,7 +135,7 @@ def _path(field: str) -> Path:
 
 
 def _named(filter: Terms) -> Iterator[str]:
-    """The fields that a filter compares with one value."""
+    """The fields that a filter compares with a single value."""
     for name, clause in filter.items():
         if name == "$and":
             for each in clause:
@@ -151,7 +151,7 @@ def _is_equality(clause: object) -> bool:
 
 
 def _may_change(write: Write, fields: Iterable[str]) -> bool:
-    """Whether a write touches fields at all, or may."""
+    """Whether a write changes some of these fields, or may."""
     if write.kind == "replace" or not isinstance(write.body, Mapping):
         return True
     return any(_overlap(_path(name), _path(field)) for name in _touched(write.body) for field in fields)
@@ -171,13 +171,13 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _changes(write: Write, path: Path, now: Value | None) -> bool:
-    """Whether a write gives the field at a path another value than it has."""
+    """Whether a write changes the value at a path."""
     if write.kind == "delete":
         return False
     if isinstance(write.body, bytes):
         return c.get(write.body, path) != now
     if not isinstance(write.body, Mapping):
-        return False  # the server refuses it
+        return False  # the server rejects it
     for operator, fields in write.body.items():
         if operator == "$setOnInsert" or not isinstance(fields, Mapping):
             continue

@@ -1,7 +1,7 @@
-"""A way to a server through another computer, by the system's own ``ssh`` with its configuration, agent and jump hosts.
+"""Reaches a server through another computer, with the system's ``ssh``, its configuration, agent and jump hosts.
 
-The near end is a socket in a folder that only this user may enter, or a port of this computer where there are no such
-sockets. Nothing is asked on a terminal: keys come from the agent or from files that need no password.
+The near end is a socket in a folder that only this user may enter, or a local port on systems without such sockets.
+Nothing is asked on a terminal: keys come from the agent or from files without a password.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from model.errors import Unreachable
 from model.foundation.address import Address
 
-PATIENCE = 30.0  # seconds for ssh to log in, jump hosts included
-_LOOK = 0.05  # seconds between two looks at whether it has
+PATIENCE = 30.0  # seconds for ssh to log in, including jump hosts
+_LOOK = 0.05  # seconds between two checks whether it has
 _LEAVE = 3.0  # seconds for ssh to end by itself
 _UNIX: int | None = getattr(socket, "AF_UNIX", None)
 _LONGEST_PATH = 90
@@ -40,7 +40,7 @@ _WORDS = (
 
 
 def trouble_with(address: Address) -> str:
-    """Why an address cannot be reached through its ``ssh`` option, one sentence; "" where it can."""
+    """Why an address cannot be reached through its ``ssh`` option, one sentence; "" if it can."""
     through = address.option("ssh")
     if not through:
         return ""
@@ -52,7 +52,7 @@ def trouble_with(address: Address) -> str:
 
 
 class Tunnel:
-    """A running ``ssh``; made by :meth:`open`, ended by :meth:`close`."""
+    """A running ``ssh``; started by :meth:`open`, ended by :meth:`close`."""
 
     def __init__(self, process: subprocess.Popen[bytes], near: Address, folder: str, through: str) -> None:
         self._process, self._folder, self._through = process, folder, through
@@ -61,7 +61,7 @@ class Tunnel:
 
     @classmethod
     def open(cls, address: Address) -> Tunnel:
-        """Log in at the host of the ``ssh`` option, and wait until the way is there; raises ``Unreachable``."""
+        """Log in at the host in the ``ssh`` option and wait until the tunnel works; raises ``Unreachable``."""
         program, through = shutil.which("ssh"), address.option("ssh")
         if program is None:
             raise Unreachable("There is no program ssh here; install OpenSSH, or take ssh out of the address.")
@@ -111,7 +111,7 @@ class Tunnel:
 
     @property
     def said(self) -> str:
-        """The last line that ssh wrote; "" where it wrote none."""
+        """The last line that ssh wrote; "" if none."""
         try:
             lines = Path(self._folder, "said").read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -139,7 +139,7 @@ class Tunnel:
 
 
 def _near_end(folder: str) -> tuple[str, str]:
-    """The near end as ssh takes it, and as an address has it."""
+    """The near end in the notation of ssh, and of an address."""
     path = str(Path(folder, "s.sock"))
     if _UNIX is not None and len(path) <= _LONGEST_PATH:
         return path, quote(path, safe="")
@@ -149,7 +149,7 @@ def _near_end(folder: str) -> tuple[str, str]:
 
 
 def _takes(near: str) -> bool:
-    """Whether ssh listens already; nothing is sent through it."""
+    """Whether ssh is listening; sends nothing through it."""
     if near.endswith(".sock"):
         return Path(near).is_socket()
     host, _, port = near.rpartition(":")

@@ -1,8 +1,8 @@
-"""The session, the model's one door: it owns the connection to one source, and everything else is reached from it.
+"""The session, the model's only entrance: it owns the connection to one source, and everything is reached from it.
 
-A source is a MongoDB URI, a dump (a folder, a ``.bson`` file, a file of Extended JSON lines) or ``sample:``.
-Every method of its parts may wait for the server, may be called from any thread, and raises ``Refused`` in one sentence
-where a person can act. Methods that take a checkpoint call it between steps and stop where it raises ``Cancelled``.
+A source is a MongoDB URI, a dump (a folder, a ``.bson`` file, a file of Extended JSON lines) or ``sample:``. Every
+method of its parts may wait for the server, may be called from any thread, and raises ``Refused`` with one sentence
+if a person can act on it. Methods that take a checkpoint call it between steps and stop when it raises ``Cancelled``.
 A write never raises because of the document's state: it returns an ``Outcome``.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 
-if TYPE_CHECKING:  # a window is there before what a session is made of
+if TYPE_CHECKING:  # imported late, so that a window appears before the parts of a session
     from model.catalogue.catalogue import Catalogue
     from model.foundation.records import Outcome, ServerFacts
     from model.profile import Profile
@@ -48,25 +48,26 @@ __all__ = ["Session"]
 
 
 class Session:
-    """An open source. Made by :meth:`open`; a context manager that closes what it opened."""
+    """An open source. Created by :meth:`open`; a context manager that closes what it opened."""
 
     source: str
     """As it was given, without a password."""
     named_database: str
-    """The database that the URI names, ``mongodb://host/shop``; "" where it names none."""
+    """The database that the URI names, ``mongodb://host/shop``; "" if none."""
     data: str
-    """What the news of writes name: of all sessions on the same server, and of no other sample or dump."""
+    """Identifies the written data in news: equal for all sessions on one server, different for every sample and dump.
+    """
     is_local: bool
-    """Whether the data live in this process (a dump or the sample) and are thrown away at the end."""
+    """Whether the data live in this process (a dump or the sample) and are discarded at the end."""
     is_near: bool
     """Whether its server runs in this process or on this computer."""
     is_sample: bool
     catalogue: Catalogue
-    """The databases and collections, with the layout of each."""
+    """The databases and collections with their layouts."""
     trust: Trust
-    """What was measured of the server, and whether anything may be written."""
+    """Measurements of the server, and whether anything may be written."""
     dump: UnreadDump
-    """The part of a large dump that is not read yet."""
+    """The part of a large dump that has not been read yet."""
     journal: Journal
     """What was written from this computer."""
     drafts: Drafts
@@ -89,13 +90,13 @@ class Session:
     ) -> Session:
         """Connect, and ask the server for its facts.
 
-        A large dump is read to its end, with the checkpoint told the bytes of it; it is kept in a cache, so that it is
-        read once. With ``at_once`` only its first documents are there, until :attr:`dump` has read on.
+        A large dump is read completely, with its bytes reported to the checkpoint, and cached so that it is read only
+        once. ``at_once`` loads only its first documents; :attr:`dump` reads the rest.
 
-        ``profile`` states layouts, most often a TOML file. A dump is read-only unless ``into_memory``. ``password``
-        is for a URI that names a user only. ``home`` is the folder of journal and drafts (default: the user's
-        data folder, or ``PALIMPSEST_HOME``). ``apart`` serves what is held in memory from a process of its own.
-        Raises ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
+        ``profile`` states layouts, usually a TOML file. A dump is read-only unless ``into_memory``. ``password`` is
+        for a URI that names only a user. ``home`` is the folder of journal and drafts (default: the user's data
+        folder, or ``PALIMPSEST_HOME``). ``apart`` serves in-memory data from a separate process. Raises
+        ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
         from model.profile import Profile
         from model.session import sources
@@ -112,13 +113,13 @@ class Session:
             raise
 
     def __init__(self, opened: Source, profile: Profile | None, read_only: bool, home: FilePath | None) -> None:
-        """Hold a source that is open; callers use :meth:`open`."""
+        """Use an open source; callers use :meth:`open`."""
         from model.foundation.address import Address
         from model.session.connection import Connection
         from model.session.health import Health
         from model.userdata.drafts import Drafts
 
-        opened.server.facts()  # a server that does not answer is told here
+        opened.server.facts()  # raises if the server does not answer
         self._connection = Connection(opened, profile, home)
         self.source, self.named_database = opened.text, opened.database
         self.is_local, self.is_sample = opened.is_local, self._connection.is_sample
@@ -132,7 +133,7 @@ class Session:
         self.trust.read_only = read_only
 
     def close(self) -> None:
-        """Let go of the connection and of an in-process server; a second call does nothing."""
+        """Close the connection and an in-process server; a second call does nothing."""
         self._connection.opened.close()
         self.journal.close()
 
@@ -153,23 +154,23 @@ class Session:
 
     @property
     def facts(self) -> ServerFacts:
-        """What the server says of itself, as it was asked last."""
+        """The server's facts about itself, as last asked."""
         return self._connection.server.facts()
 
     def refresh_facts(self) -> ServerFacts:
-        """Ask the server again for its facts and the time it takes to answer."""
+        """Ask the server again for its facts and its response time."""
         return self._connection.server.facts(refresh=True)
 
     @cached_property
     def statements(self) -> LayoutStatements:
-        """Layouts that a person states: how a collection would be read, reading it so, and the file to keep it in."""
+        """Layouts that a person states: try a statement, use it, and keep it in a file."""
         from model.session.layout_statements import LayoutStatements
 
         return LayoutStatements(self.catalogue, self._connection.port)
 
     @cached_property
     def documents(self) -> DocumentLists:
-        """The current documents: pages of them, their number, and the ids that a person means."""
+        """The current documents: pages, counts, and finding ids that people type."""
         from model.session.document_lists import DocumentLists
 
         return DocumentLists(self._connection)
@@ -225,28 +226,28 @@ class Session:
 
     @property
     def batches(self) -> Batches:
-        """Several documents deleted or inserted at once, with a plan before and a way back for all of them."""
+        """Deletes or inserts several documents at once, with a preview and one undo for all."""
         from model.session.batch_writing import batches
 
         return batches(self._connection)
 
     @property
     def taking_back(self) -> TakingBack:
-        """Changes taken back out of several documents, with a plan before and a way back for all of them."""
+        """Removes past changes from several documents, with a preview and one undo for all."""
         from model.session.batch_writing import taking_back
 
         return taking_back(self._connection)
 
     @cached_property
     def way_back(self) -> WayBack:
-        """What was written from here: looked for again where its outcome is unknown, and undone."""
+        """Writes from here: look again for those in doubt, and undo."""
         from model.session.way_back import WayBack
 
         return WayBack(self._connection)
 
     @cached_property
     def tokens(self) -> LeftTokens:
-        """Tokens that counters in two steps left between the steps."""
+        """Tokens that two-step counters left between the steps."""
         from model.session.left_tokens import LeftTokens
 
         return LeftTokens(self._connection)
@@ -267,7 +268,7 @@ class Session:
 
     @property
     def repairs(self) -> Repairs:
-        """The repair centre: findings become a plan, which is drawn, done and taken back."""
+        """The repair centre: findings become a plan, which is previewed, executed and undone."""
         from model.session.repairs import Repairs
 
         return Repairs(self._connection.writer, self.trust.check_allowed, self.trust.is_production)

@@ -17,7 +17,7 @@ class Authorship:
 
     @property
     def author(self) -> str:
-        """The name that a person gave for collections that ask for one; settable, "" while nobody has."""
+        """The name that a person gave for collections that ask for one; "" if none; settable."""
         return self._connection.writer.named or ""
 
     @author.setter
@@ -25,18 +25,17 @@ class Authorship:
         self._connection.writer = replace(self._connection.writer, named=name.strip() or None)
 
     def asks_author(self, ns: str) -> bool:
-        """Whether a person has to give a name before anything is written there, which :attr:`author` keeps."""
+        """Whether a person must give a name, kept in :attr:`author`, before anything is written there."""
         return self._catalogue.layout(ns).profile.asks_author and not self.author
 
     def takes_reason(self, ns: str) -> bool:
-        """Whether a version made from here can say why: its profile, or its writer, has a field for that."""
+        """Whether a version written from here can record why, in a field of its profile or writer."""
         return self._catalogue.layout(ns).takes_reason
 
     def because(self, ns: str, reason: str) -> None:
-        """Give the reason for what is written from now on; raises ``Refused`` where no field is named for it.
+        """Give the reason for all further writes; raises ``Refused`` if no field is named for it.
 
-        Where ``ns`` is "", as a run may write to several collections, those without such a field leave it to the
-        journal.
+        With ``ns`` "", for runs over several collections, those without such a field record it only in the journal.
         """
         if ns and not self.takes_reason(ns):
             raise Refused(f'No field of {ns} is stated to hold a reason; name it in a profile, as in reason = "why".')

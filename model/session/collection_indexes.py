@@ -18,11 +18,11 @@ class CollectionIndexes:
         self._catalogue, self._trust = connection.catalogue, connection.trust
 
     def listed(self, ns: str) -> Indexes:
-        """The indexes of a collection, each with how often the server has used it, where it tells."""
+        """The indexes of a collection, each with its number of uses, if the server reports it."""
         return indexes_in_use(self._connection.server, ns)
 
     def missing(self, ns: str) -> str | None:
-        """Why writing is refused for want of a unique index, one sentence; None where nothing is missing."""
+        """Why writing is refused without a unique index, one sentence; None if no index is missing."""
         return self._catalogue.layout(ns).missing_index()
 
     def create(self, ns: str) -> Outcome:

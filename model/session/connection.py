@@ -1,4 +1,4 @@
-"""What the parts of one open session share."""
+"""The objects that all parts of one open session share."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from model.writing.writer import Writer
 
 
 class Connection:
-    """A source that is open, with its catalogue, its journal and its writer."""
+    """An open source with its catalogue, journal and writer."""
 
     name: str
     """A short name for people."""
     writer: Writer
-    """The gateway of all writes; another one once a person has given a name or a reason."""
+    """The gateway of all writes; replaced when a person gives a name or a reason."""
 
     def __init__(self, opened: Source, profile: Profile | None, home: FilePath | None) -> None:
-        """``home`` is the folder of what is kept on this computer."""
+        """``home`` is the folder for journal and drafts."""
         lifetime = uuid.uuid4().hex if opened.is_local else ""
         self.opened, self.server = opened, opened.server
         self.source, self.name = opened.text, opened.name
@@ -48,11 +48,11 @@ class Connection:
         self.writer = Writer(self.catalogue, self.port, self.journal, opened.text, _user(), self.data)
 
     def because(self, reason: str) -> Writer:
-        """The writer whose writes say why, where their layout has a field for that."""
+        """A writer whose writes record why, if their layout has a field for that."""
         return replace(self.writer, reason=reason.strip()) if reason.strip() else self.writer
 
     def aside(self, ns: str) -> Layout:
-        """A collection's layout for long reads, from other members where the address of the server asks for that."""
+        """A collection's layout for long reads, from secondary members if the server's address asks for them."""
         return self.catalogue.layout_over(ns, self.port.aside())
 
     def id_of(self, ns: str, id: Value | object) -> Value:
@@ -60,14 +60,14 @@ class Connection:
         return self.catalogue.layout(ns).find_id(id) if isinstance(id, str) else value_of(id)
 
     def shown(self, layout: Layout, version: Version) -> bytes:
-        """A version with the layout's own fields, as people see it; of a damaged one the bytes that are stored."""
+        """A version with the layout's own fields, as people see it; of a damaged one the stored bytes."""
         raw, content = version.raw, version.content
         if raw is None:
             return content or b""
         try:
             if version.current or content is None:
                 return stored(self.port, layout.ns, layout.document(raw))
-            # Where older versions are kept, the content may be a field of its own among others.
+            # In layouts that keep older versions inside, the content may be one field among others.
             names = {name for name, _ in canonical.fields(content)}
             own = [
                 (name, value)
@@ -80,7 +80,7 @@ class Connection:
 
 
 def value_of(value: object) -> Value:
-    """A value as BSON has it, of a ``Value`` or a Python object."""
+    """A ``Value`` unchanged, or a Python object as BSON."""
     return value if isinstance(value, Value) else Value.of(value)
 
 

@@ -26,14 +26,14 @@ from model.values.canonical import Value
 
 __all__ = ["ArrivingDocument", "Checked", "DataExchange", "ExportedHistory", "Form", "ImportPlan", "Migration"]
 
-COUNT_MS = 5000  # milliseconds in which documents are counted for the progress of an export
+COUNT_MS = 5000  # milliseconds to count documents for the progress of an export
 
 
 class DataExchange:
     """Files of documents and of histories, other layouts, and the feed of an archive."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._port, self._server = connection.catalogue, connection.port, connection.server
         self._trust, self._dump = connection.trust, connection.dump
@@ -44,7 +44,7 @@ class DataExchange:
     ) -> Written:  # fmt: skip
         """Write every document that :meth:`.DocumentLists.page` would list to a file.
 
-        The ending of its name says in what form, as ``model.text.row_file.write_rows`` lists them.
+        The file name's ending decides the format, as ``model.text.row_file.write_rows`` lists them.
         """
         self._dump.need(ns)
         total, _ = self._catalogue.count(ns, filter, any_version, COUNT_MS)
@@ -55,7 +55,7 @@ class DataExchange:
         return write_rows(rows, FilePath(path), total, checkpoint)
 
     def export_rows(self, ns: str, path: str, rows: Sequence[Row], checkpoint: Checkpoint = no_checkpoint) -> Written:
-        """Write some documents of a list to a file, as they were listed but whole: those that are gone are left out."""
+        """Write listed documents to a file, completely; those deleted meanwhile are left out."""
         layout = self._catalogue.layout(ns)
 
         def whole() -> Iterator[Row]:
@@ -72,7 +72,7 @@ class DataExchange:
     def export_list(
         self, listed: HistoryList, path: str, skip: int = 0, limit: int = 0, checkpoint: Checkpoint = no_checkpoint
     ) -> Written:
-        """Write the documents of such a list that can be proven to a file."""
+        """Write the proven documents of such a list to a file."""
         return write_rows(listed.proven(skip, limit, checkpoint), FilePath(path), None, checkpoint)
 
     def export_history(
@@ -80,8 +80,8 @@ class DataExchange:
     ) -> ExportedHistory:
         """Write every version of a document, or of all, into a git repository, a folder, or a file of JSON lines.
 
-        Iterate over it for each document. Raises ``Refused`` where the collection keeps no versions, or where
-        something is there that no export of it wrote.
+        Yields for each document. Raises ``Refused`` if the collection keeps no versions, or if the target contains
+        something that no such export wrote.
         """
         self._dump.need_histories(ns)
         (ns,) = self._catalogue.with_versions([ns])
@@ -90,26 +90,26 @@ class DataExchange:
         return ExportedHistory(layout, ids, FilePath(path), form, checkpoint)
 
     def history_import(self, ns: str, path: str | FilePath, layout: str = "") -> HistoryImport:
-        """The import of what :meth:`export_history` wrote, into a collection that is there or not."""
+        """The import of an :meth:`export_history` into an existing or new collection."""
         writer, trust = self._connection.writer, self._trust
         return HistoryImport(writer, trust.check_allowed, ns, FilePath(path), layout, trust.is_production)
 
     @property
     def layouts(self) -> dict[str, Destination]:
-        """The layouts that a collection can be moved to."""
+        """The layouts to which a collection can be migrated."""
         return registry.destinations()
 
     def migration(
         self, ns: str, to: str, target: str = "", fields: Mapping[str, str] | None = None, newest_only: bool = False
     ) -> Migration:
-        """The move of a collection to another layout. Reading and comparing need no permission to write."""
+        """The migration of a collection to another layout. Reading and comparing need no permission to write."""
         allowed = partial(self._trust.check_allowed, ns)
         return Migration.of(self._connection.writer, allowed, ns, to, target, fields or {}, newest_only)
 
     def feed(
         self, ns: str | None = None, once: bool = False, every: float | None = None, stop: threading.Event | None = None
     ) -> Iterator[Fed]:
-        """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` says."""
+        """Feed the archive of a ``stream`` collection, or of all that the profile states, as ``model.feed`` does."""
         names = [ns] if ns is not None else self._catalogue.fed()
         self._trust.check_allowed(*names)
         often = EVERY if every is None else every

@@ -1,4 +1,4 @@
-"""The documents of a collection as lists have them."""
+"""The documents of a collection, as lists show them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from model.values.canonical import Value
 
 NOT_READ = "N/A: the file is not read yet; these come first in it."
 MARKED_WHOLE = 256 * 1024
-"""Bytes of documents up to which other programs' writes are looked for in all of their fields."""
-PULSE_MS = 2_000  # milliseconds in which a collection tells whether rows came or went
+"""Up to so many bytes of documents, all fields are compared to find other programs' writes."""
+PULSE_MS = 2_000  # milliseconds for a collection to show whether rows were added or removed
 
 
 class DocumentLists:
-    """The current documents of the collections: pages of them, their number, and the ids that a person means."""
+    """The current documents of the collections: pages, counts, and finding ids that people type."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._server, self._dump = connection.catalogue, connection.server, connection.dump
 
@@ -41,9 +41,9 @@ class DocumentLists:
         any_version: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> Page:
-        """A page of current documents; filter, sort and fields as people type them (``model.text.loose`` reads them).
+        """A page of current documents; filter, sort and fields are typed text, read by ``model.text.loose``.
 
-        The filter looks at current versions, or with ``any_version`` at earlier ones too.
+        The filter tests current versions; with ``any_version`` earlier ones too.
         """
         found = self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
         if ns in self._dump.unread:
@@ -51,16 +51,16 @@ class DocumentLists:
         return found
 
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
-        """How many documents match, given more time than a page gives it; else None and why it is not known."""
+        """The number of matching documents, with more time than a page allows; else None and the reason."""
         if ns in self._dump.unread:
             return None, NOT_READ
         return self._catalogue.count(ns, filter, any_version, max_ms)
 
     def marks(self, ns: str, ids: Sequence[Value], size: int = 0) -> dict[Value, bytes]:
-        """A mark of each current document that is there, which is another once the document was written.
+        """A mark for each existing current document, which differs after the document was written.
 
-        ``size`` are their bytes, as far as known. Small documents are read whole; of large ones only what a layout
-        keeps for itself, by which a write without a new version or token is not noticed.
+        ``size`` is their bytes, if known. Small documents are compared completely; of large ones only the layout's
+        own fields, so a write that changes neither version nor token goes unnoticed.
         """
         layout = self._catalogue.layout(ns)
         named = {layout.profile.id: 1} if self._marked_in_part(ns, size) else None
@@ -68,7 +68,7 @@ class DocumentLists:
         return {row.id: _mark(row.raw) for row in layout.page(query)}
 
     def mark(self, ns: str, raw: bytes, size: int = 0) -> bytes | None:
-        """The mark that a document has in :meth:`marks` as it was read; None where that one is not of the whole."""
+        """The mark of a document already read; None if :meth:`marks` does not compare complete documents."""
         return None if self._marked_in_part(ns, size) else _mark(raw)
 
     def _marked_in_part(self, ns: str, size: int) -> bool:
@@ -76,18 +76,18 @@ class DocumentLists:
         return bool(profile.version or profile.token) and size > MARKED_WHOLE
 
     def pulse(self, ns: str) -> tuple[int | None, bytes | None]:
-        """How many rows a collection has by the server's own count, and the greatest ``_id``; both without a scan.
+        """The number of rows in a collection by the server's count, and the greatest ``_id``; both without a scan.
 
-        They are others once rows came or went, whatever a page of its documents shows.
+        They change when rows are added or removed, wherever these are.
         """
         server = self._server
         last = next(iter(server.find(ns, sort={"_id": -1}, projection={"_id": 1}, limit=1, max_ms=PULSE_MS)), None)
         return server.count(ns, max_ms=PULSE_MS), last
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
-        """The histories in miniature of some documents, as they become known."""
+        """The histories of some documents in miniature, as they become known."""
         if self._dump.unread_beside(ns):
-            return  # a version that is not read yet would be told as missing
+            return  # unread versions would be reported as missing
         for done, outline in enumerate(self._catalogue.layout(ns).outline(ids), 1):
             checkpoint(done, len(ids))
             yield outline
@@ -95,7 +95,7 @@ class DocumentLists:
     def matching(
         self, ns: str, ids: Sequence[Value], filter: str, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[Matches]:
-        """The versions that a filter finds, of some documents of a list that any version was asked for, one by one."""
+        """For each listed document, the versions that match a filter; for lists with ``any_version``."""
         layout, holds = self._catalogue.layout(ns), following.condition(filter)
         for done, id in enumerate(ids, 1):
             judged = []
@@ -105,21 +105,21 @@ class DocumentLists:
             yield following.matches(id, judged)
 
     def _seen(self, layout: Layout, id: Value, version: Version) -> bytes:
-        """A version as a filter sees it: with the document's id and what else the layout keeps beside the content."""
+        """A version as a filter sees it: content plus the document's id and other fields that the layout keeps."""
         key = layout.profile.id
         document = self._connection.shown(layout, version)
         own = [pair for pair in canonical.fields(document) if pair[0] not in (key, "_id")]
         return canonical.document([(key, id), *own])
 
     def find_id(self, ns: str, text: str) -> Value:
-        """The stored id that a person means by a text: plain where only one matches, else Extended JSON.
+        """The stored id that a text means: plain text if only one matches, else Extended JSON.
 
         Raises ``NotFound``, or ``Refused`` with the ids that match.
         """
         return self._catalogue.layout(ns).find_id(text)
 
     def find_current(self, ns: str, text: str) -> tuple[Value, Version]:
-        """The stored id that a person means by a text, and its current version; raises as :meth:`find_id` does."""
+        """The stored id that a text means, and its current version; raises as :meth:`find_id` does."""
         return self._catalogue.layout(ns).find_current(text)
 
 

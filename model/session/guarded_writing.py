@@ -26,10 +26,10 @@ __all__ = ["Conflict", "GuardedWriting"]
 
 
 class GuardedWriting:
-    """Writes, each of which is journalled, guarded by what was read, and may end unknown."""
+    """Writes; each is journalled, guarded by what was read, and may end unknown."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._port, self._trust = connection.catalogue, connection.port, connection.trust
 
@@ -54,15 +54,15 @@ class GuardedWriting:
     def save(
         self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", reason: str = ""
     ) -> Outcome:
-        """Swap the current version ``base`` for a new one with this content, and the reason for it.
+        """Swap the current version ``base`` for a new one with this content and reason.
 
-        ``conflict``: the document is not the base any more, and nothing was written; :meth:`conflict` tells more.
+        ``conflict``: the document is no longer the base, and nothing was written; :meth:`conflict` says more.
         """
         self._trust.check_allowed()
         return self._connection.because(reason).save(ns, id, base, content, action)
 
     def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
-        """The changes of a document since ``base``, merged with an edit that began there."""
+        """The changes of a document since ``base``, merged with an edit that started there."""
         return edit.conflict(self._catalogue.layout(ns), id, base, mine)
 
     def edit(
@@ -78,13 +78,14 @@ class GuardedWriting:
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
-        An ``id`` is text as :meth:`.DocumentLists.find_id` takes it, else a ``Value`` or a Python object, as values
-        are. Paths are text (``premium.gross``, ``riders[2]``) or tuples.
-        With ``base``, a version number or hash, anything but that version being current is a ``conflict``. A
-        change that changes nothing is ``skipped`` and writes nothing. Without ``base`` the document is read and the
-        edit tried again, so many times at most, where somebody was faster and left its fields alone, or in any case
-        where the collection is numbered by ``loop``. With ``create`` a document that is not there is made of the fields
-        that are set; it is a ``conflict`` where somebody else makes it at the same time.
+        An ``id`` is text for :meth:`.DocumentLists.find_id`, a ``Value`` or a Python object; so are values. Paths are
+        text (``premium.gross``, ``riders[2]``) or tuples.
+
+        With ``base``, a version number or hash, it is a ``conflict`` if another version is current. An edit without
+        effect is ``skipped`` and writes nothing. Without ``base`` the document is read, and the edit is repeated up
+        to ``tries`` times if somebody was faster but left its fields alone (with the numbering ``loop``: in any
+        case). ``create`` makes a missing document from the fields in ``set``; it is a ``conflict`` if somebody else
+        creates it at the same time.
         """
         self._trust.check_allowed()
         if create and (base is not None or not set):
@@ -113,7 +114,7 @@ class GuardedWriting:
                 if layout.profile.numbering != "loop" and not _left_alone(paths, current, newer):
                     break
                 content, paths = _edited(newer.content, set, unset, layout.locked)
-            except Refused:  # it is gone, or has no place for these fields any more
+            except Refused:  # it is deleted, or has no place for these fields any more
                 break
             current, tried = newer, tried + 1
             outcome = writer.save(ns, stored_id, current, content)
@@ -123,7 +124,7 @@ class GuardedWriting:
         return replace(outcome, detail=f"{outcome.detail} {said}")
 
     def _is_at(self, ns: str, id: Value, current: Version, base: Value | object) -> bool:
-        """Whether ``base`` means the current version; one that is not stored any more, or never was, does not."""
+        """Whether ``base`` means the current version; False for a version that is not stored."""
         if current.v is None:
             raise Refused(f"Documents of {ns} have no versions, so an edit cannot name its base; leave it out.")
         try:
@@ -132,27 +133,28 @@ class GuardedWriting:
             return False
 
     def create(self, ns: str, content: bytes, id: Value | None = None, reason: str = "") -> Outcome:
-        """Insert a document as version 1; refused where the id exists. Without ``id`` it gets an ObjectId."""
+        """Insert a document as version 1; refused if the id exists. Without ``id`` it gets an ObjectId."""
         self._trust.check_allowed()
         return self._connection.because(reason).create(ns, content, id)
 
     def delete(self, ns: str, id: Value, base: Version, reason: str = "") -> Outcome:
         """Delete a document if ``base`` is still its current version.
 
-        Versions that are documents of their own, or rows of an archive, stay, and :meth:`restore` brings the document
-        back. The journal keeps what goes.
+        Versions stored as documents of their own, or as archive rows, stay, and :meth:`restore` brings the document
+        back. The journal keeps what is removed.
         """
         self._trust.check_allowed()
         return self._connection.because(reason).delete(ns, id, base)
 
     def kept_by_delete(self, ns: str) -> str:
-        """The fate of a deleted document's versions and the way to bring it back, a sentence for whoever is asked."""
+        """What happens to a deleted document's versions and how to restore it, one sentence for the confirmation."""
         return self._catalogue.layout(ns).kept_by_delete
 
     def purge(self, ns: str, id: Value, base: Version) -> Outcome:
-        """Remove a document and all its versions if ``base`` is still the newest, by :meth:`.HistoryReading.last`.
+        """Remove a document and all its versions if ``base`` is still the newest, as :meth:`.HistoryReading.last`
+        returns it.
 
-        The journal keeps what goes, and can put it back.
+        The journal keeps what is removed, and can put it back.
         """
         self._trust.check_allowed()
         return self._connection.writer.purge(ns, id, base)
@@ -168,7 +170,7 @@ class GuardedWriting:
     ) -> Outcome:
         """Make an earlier state, or some of its fields, the content of a new version.
 
-        The state of a document that is deleted brings it back; so where ``base`` is given, but is no current version.
+        This brings back a deleted document, also if ``base`` is given but is not a current version.
         """
         self._trust.check_allowed()
         if base is None:
@@ -180,7 +182,7 @@ class GuardedWriting:
         return self._connection.because(reason).save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
 
     def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
-        """The content that :meth:`restore` would save over ``base``; for a preview."""
+        """The content that :meth:`restore` would save over ``base``, for a preview."""
         old = self._catalogue.layout(ns).version(id, v)
         if old.content is None:
             raise Refused(f"{version_name(v)} cannot be restored: {old.detail or old.state}.")
@@ -191,16 +193,16 @@ class GuardedWriting:
 
     @staticmethod
     def taken_over(other: bytes, content: bytes, paths: Sequence[Path] | None) -> bytes:
-        """A content with some fields as they are in another one, with all of them where ``paths`` is None."""
+        """A content with some fields, or all (``paths`` is None), taken from another."""
         return edit.restored(other, content, paths)
 
     def read_only_reason(self, ns: str) -> str:
-        """Why nothing is written to this collection, whatever the connection allows; "" where writing is possible."""
+        """Why nothing is ever written to this collection; "" if writing is possible."""
         return self._catalogue.layout(ns).read_only
 
     @staticmethod
     def spelled(before: bytes, after: bytes) -> str:
-        """The values by which a content becomes another, one text for whoever makes the change elsewhere."""
+        """The values that turn one content into another, as text for somebody who makes the change elsewhere."""
         return edit.spelled(before, after)
 
 
@@ -210,7 +212,7 @@ def _edited(
     unset: str | Sequence[str | Path],
     locked: Sequence[str],
 ) -> tuple[bytes, list[Path]]:
-    """A content with some fields set and others taken out, and the paths of all of them."""
+    """A content with some fields set and others removed, and the paths of all of them."""
     before = content or canonical.EMPTY
     changes = [(_path(before, path), value_of(value)) for path, value in (set or {}).items()]
     gone = [_path(before, path) for path in ((unset,) if isinstance(unset, str) else unset)]
@@ -220,7 +222,7 @@ def _edited(
 
 
 def _left_alone(paths: Sequence[Path], a: Version, b: Version) -> bool:
-    """Whether two versions have the same at some paths."""
+    """Whether two versions agree at some paths."""
     if a.content is None or b.content is None:
         return False
     return all(canonical.get(a.content, path) == canonical.get(b.content, path) for path in paths)

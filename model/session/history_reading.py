@@ -55,10 +55,10 @@ __all__ = [
 
 
 class HistoryReading:
-    """The versions of a document, one by one, compared, and each field over all of them."""
+    """The versions of a document: single ones, compared, and each field over all of them."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._port = connection.catalogue, connection.port
         self._dump, self._journal = connection.dump, connection.journal
@@ -66,11 +66,10 @@ class HistoryReading:
     def versions(
         self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
     ) -> DocumentHistory:
-        """The versions of a document, newest first, one for each missing number too, and as plain rows.
+        """The versions of a document newest first, with entries for missing numbers; also as plain rows.
 
-        An ``id`` is text as :meth:`.DocumentLists.find_id` takes it, else a ``Value`` or a Python object. With
-        ``changed`` each version says how many fields differ from the one before it. Raises ``NotFound``, once versions
-        are read.
+        An ``id`` is text for :meth:`.DocumentLists.find_id`, a ``Value`` or a Python object. With ``changed`` each
+        version counts the fields that differ from the previous one. Raises ``NotFound`` when versions are read.
         """
         self._dump.need_histories(ns)
         stored_id = self._connection.id_of(ns, id)
@@ -78,26 +77,26 @@ class HistoryReading:
         return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
 
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
-        """One version with content and stored document; the current one where ``v`` is None. Raises ``NotFound``."""
+        """One version with content and stored document; the current one if ``v`` is None. Raises ``NotFound``."""
         return self._catalogue.layout(ns).version(id, v)
 
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
-        """One version for reading, the current one where ``v`` is None; raises ``NotFound``."""
+        """One version for reading, the current one if ``v`` is None; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
         base = layout.version(id, v)
         document = self._connection.shown(layout, base)
         return Opened(ns, id, base, layout.locked, False, "It is shown to be read.", document)
 
     def last(self, ns: str, id: Value) -> Version:
-        """The newest version, of a document that is deleted too; raises ``NotFound`` where no version is left."""
+        """The newest version, also of a deleted document; raises ``NotFound`` if no version is left."""
         return self._catalogue.layout(ns).last(id)
 
     def stored(self, ns: str, raw: bytes) -> bytes:
-        """A version's ``raw`` as the database has it: without the field that stands for an id of several fields."""
+        """A version's ``raw`` as stored in the database, without the combined field of a composite id."""
         return stored(self._port, ns, raw)
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
-        """Two versions and the difference from the first to the second; None is the current one."""
+        """Two versions and the difference from the first to the second; None means the current one."""
         layout = self._catalogue.layout(ns)
         return comparison(layout.version(id, v), layout.version(id, w), layout.profile.keys)
 
@@ -109,15 +108,15 @@ class HistoryReading:
         partial: Callable[[Chain], None] | None = None,
         keys: Sequence[str] | None = None,
     ) -> Chain:
-        """Each field of a document over all its versions: which of them set it, when, and by whom.
+        """Each field of a document over all its versions: which versions set it, when, and by whom.
 
-        ``partial`` is given now and then the chain so far, newest versions first. ``keys`` are the fields by which
-        elements of arrays are recognised, the profile's where they are left out. Raises ``NotFound``.
+        ``partial`` is called from time to time with the chain so far, newest versions first. ``keys`` are the fields
+        that identify array elements, by default the profile's. Raises ``NotFound``.
         """
         return self.chain_reading(ns, id, keys).read(checkpoint, partial)
 
     def chain_reading(self, ns: str, id: Value, keys: Sequence[str] | None = None) -> ChainReading:
-        """The reading of :meth:`chain`, which can be stopped, and goes on where it was; asks nothing yet."""
+        """The reading for :meth:`chain`, which can be stopped and resumed; asks nothing yet."""
 
         def versions() -> Iterator[Version]:
             self._dump.need_histories(ns)
@@ -126,7 +125,7 @@ class HistoryReading:
         return ChainReading(versions, lambda: self._connection.aside(ns).last(id), lambda: self._keys(ns, keys))
 
     def field_key(self, ns: str, id: Value, path: Path, v: Value | None = None) -> Key:
-        """The key, in a chain, of the field at a path of a version, the current one where ``v`` is None."""
+        """The chain key of the field at a path of a version (the current one if ``v`` is None)."""
         content = self.version(ns, id, v).content or canonical.EMPTY
         return key_at(content, path, self._keys(ns, None))
 
@@ -140,24 +139,24 @@ class HistoryReading:
     ) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it.
 
-        An array whose elements have no keys is one field; with ``inside`` its elements are followed as well. Reading
-        stops as soon as all of these are known. Raises ``NotFound``, and ``Unreadable`` where the current version has
-        no fields that could be followed.
+        An array whose elements have no keys is one field; ``inside`` follows its elements too. Reading stops as soon
+        as every field is known. Raises ``NotFound``, and ``Unreadable`` if the current version has no fields to
+        follow.
         """
         steps = following.RepeatedCheckpoint(checkpoint)
         return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again, inside)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
-        """The versions at which a condition turns: a filter as typed, judged on the content of each version.
+        """The versions at which a condition changes: a filter as typed, tested on the content of each version.
 
-        Raises ``NotFound``, ``Unreadable`` for a filter that is no document and ``Refused`` for one not understood.
+        Raises ``NotFound``, ``Unreadable`` if the filter is not a document, and ``Refused`` if it is not understood.
         """
         self._dump.need_histories(ns)
         return bisect(self._contents(ns, id, checkpoint), following.condition(filter))
 
     def merges(self) -> set[tuple[str, Value, Value]]:
-        """The versions that somebody merged here: collection, document and version; the journal alone knows them."""
-        with suppress(Refused):  # it is a word more, and nothing is lost without it
+        """The versions that were merged here: collection, document and version; only the journal knows them."""
+        with suppress(Refused):  # only an additional note: nothing is lost without it
             return self._journal.merges(self._connection.source)
         return set()
 

@@ -1,4 +1,4 @@
-"""Tokens that counters in two steps left between the steps."""
+"""Tokens that two-step counters left between the steps."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from model.values.canonical import Value
 
 
 class LeftTokens:
-    """Tokens of counters in two steps whose second step has not come."""
+    """Tokens of two-step counters whose second step is missing."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._server, self._trust = connection.catalogue, connection.server, connection.trust
 
     def pending(
         self, ns: str | None = None, older_than: dt.timedelta | None = None, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[PendingToken]:
-        """Tokens left between step one and step two, of one collection or of all; only older ones on request."""
+        """Tokens left between step one and step two, of one collection or all, optionally only old ones."""
         return pending_tokens.listed(self._server, self._catalogue, ns, older_than, checkpoint)
 
     @staticmethod
     def is_older(token: PendingToken, age: dt.timedelta) -> bool:
-        """Whether a token is at least so old; one of unknown age counts as young."""
+        """Whether a token has at least this age; an unknown age counts as young."""
         return pending_tokens.is_older(token, age)
 
     @staticmethod
@@ -55,9 +55,9 @@ class LeftTokens:
         run: str = "",
         reason: str = "",
     ) -> Iterator[Outcome]:
-        """Send step two for each token, one guarded write a token, an outcome for each.
+        """Send step two for each token, with one guarded write and one outcome per token.
 
-        Tokens inside the grace period are skipped unless ``confirmed`` by a person; ``run`` is a name for all of them.
+        Tokens within the grace period are skipped unless a person has ``confirmed``; ``run`` names them all.
         """
         self._trust.check_allowed()
         return replace(self._connection.because(reason), run=run).tokens(tokens, "finish", confirmed, checkpoint)
@@ -65,9 +65,9 @@ class LeftTokens:
     def drop(
         self, tokens: Sequence[PendingToken], checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False
     ) -> Iterator[Outcome]:
-        """Take tokens out uncounted, in one guarded write each; one that was counted already is only taken out.
+        """Remove tokens without counting them, one guarded write each; a token already counted is only removed.
 
-        Tokens inside the grace period are skipped unless ``confirmed`` by a person.
+        Tokens within the grace period are skipped unless a person has ``confirmed``.
         """
         self._trust.check_allowed()
         return self._connection.writer.tokens(tokens, "drop", confirmed, checkpoint)

@@ -1,4 +1,4 @@
-"""What a person knows of a collection before a query of it."""
+"""Helps people write a query for a collection."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from model.values.canonical import Value
 
 __all__ = ["Explained", "FieldSurvey", "FieldUse", "QueryHelp"]
 
-SURVEYED = 200  # documents that are looked at for the fields of a collection
+SURVEYED = 200  # documents examined for the fields of a collection
 
 
 class QueryHelp:
     """The fields of a collection, and how the server finds documents."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._catalogue, self._server = connection.catalogue, connection.server
 
     def fields(self, ns: str) -> FieldSurvey:
-        """The fields of a collection with their types, as the first documents of a list have them.
+        """The fields of a collection with their types, from the first documents of its list.
 
-        They are named as a filter names them, wherever the layout keeps the content.
+        They have the names that a filter uses, wherever the layout stores the content.
         """
         layout = self._catalogue.layout(ns)
         rows = layout.page(PageQuery(limit=SURVEYED))
         return survey(row.but(raw=layout.document(row.raw)) if row.readable else row for row in rows)
 
     def content_fields(self, ns: str, id: Value) -> FieldSurvey:
-        """The fields in the content of a document's newest version with their types: what a bisect judges."""
+        """The fields in a document's newest content with their types, for the condition of a bisect."""
         layout = self._catalogue.layout(ns)
         newest = layout.last(id)
         content = layout.version(id, newest.v).content or canonical.EMPTY
@@ -42,9 +42,9 @@ class QueryHelp:
     def explain(
         self, ns: str, filter: str = "", sort: str = "", any_version: bool = False, max_ms: int = 20_000
     ) -> tuple[Explained, ...]:
-        """How the server finds the documents that a page would list, in words; it runs the query for that.
+        """How the server finds the documents of a page, in words; runs the query.
 
-        Raises ``Refused`` where it knows no explain or needs longer than ``max_ms``.
+        Raises ``Refused`` if the server has no explain or needs longer than ``max_ms``.
         """
         query = PageQuery(filter_terms(filter), sort_terms(sort), None, 0, ALL, any_version)
         return explain(self._server, self._catalogue, ns, query, max_ms)

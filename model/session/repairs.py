@@ -1,8 +1,8 @@
-"""The repair centre: findings become a plan, a plan is drawn or done, and its writes can be taken back.
+"""The repair centre: findings become a plan, which is previewed or applied, and its writes can be undone.
 
-A repair is one guarded write after another. Each is guarded by every byte of the document that it changes, a document
-to remove is first kept in the quarantine of its database, and every write stands in the journal. Nothing is done that a
-person has not ticked, or answered where the plan asks.
+A repair is a series of guarded writes. Each is guarded by every byte of the document that it changes, a document to
+be removed is first copied to the quarantine of its database, and every write is journalled. Nothing is done that a
+person has not ticked, or answered if the plan asks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from model.userdata.journal import Record
 from model.values.canonical import Value
 from model.writing.writer import Writer, not_there
 
-COUNT_MS = 10_000  # a collection is counted so long before a repair of it
+COUNT_MS = 10_000  # the time for counting a collection before its repair
 GAPS = ("A4", "V2", "R1", "D1")
 
 __all__ = [
@@ -70,7 +70,7 @@ class Repairs:
         production: Callable[[], bool] = lambda: False,
         now: Callable[[], dt.datetime] = _now,
     ) -> None:
-        """``allowed`` raises where writing is not; where it is ``production`` a plan is applied only ``confirmed``."""
+        """``allowed`` raises if writing is not allowed; if ``production`` is true, a plan must be ``confirmed``."""
         self._writer, self._allowed, self._production, self._now = writer, allowed, production, now
 
     # --- plans
@@ -78,7 +78,7 @@ class Repairs:
     def plan(
         self, findings: Iterable[Finding], unchecked: Sequence[Unchecked] = (), now: dt.datetime | None = None
     ) -> Plan:
-        """The plan for findings: safe repairs are ticked, some ask a person, the other findings have an advice."""
+        """The plan for findings: safe repairs are ticked, some ask a person, other findings have advice."""
         stated = self._writer.catalogue.is_stated
         plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated, stated)
         plan = replace(plan, collections=self._collection_ids(_places(plan)))
@@ -88,7 +88,9 @@ class Repairs:
         return replace(plan, items=tuple(self._with_copies(item, used) for item in plan.items)) if used else plan
 
     def _with_copies(self, item: Item, used: Collection[str]) -> Item:
-        """Note on a gap that the quarantine can fill it: a removal may have landed behind an edit that relied on it."""
+        """Note on a gap that the quarantine can fill it: a removal may have been applied after an edit that relied on
+        the row.
+        """
         finding = item.finding
         place = quarantine.place(finding.ns)
         if (
@@ -111,7 +113,7 @@ class Repairs:
         return replace(item, advice=said)
 
     def _stated(self, ns: str) -> dict[str, Any]:
-        """A collection as a profile would state the layout used for it here; {} where no profile can."""
+        """The profile table for the layout of a collection here; {} if no profile can state it."""
         profile = self._writer.catalogue.layout(ns).profile
         said = table(profile)
         try:
@@ -121,19 +123,19 @@ class Repairs:
         return said if again == (as_stated(profile),) else {}
 
     def load(self, path: str | Path) -> Plan:
-        """Read a plan that was made for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
+        """Read a plan for this source; raises ``NotFound``, ``Unreadable`` or ``Refused``."""
         plan = Plan.load(path)
         self._check_source(plan)
         return plan
 
     def _check_source(self, plan: Plan) -> None:
-        made_for = without_password(plan.source)  # somebody may have put one in
+        made_for = without_password(plan.source)  # somebody may have added one
         if made_for != self._writer.source:
             name = f"The plan {plan.note}" if plan.note else "This plan"
             raise Refused(f"{name} was made for {made_for}, and this is {self._writer.source}; scan here first.")
 
     def _collection_ids(self, places: Iterable[str]) -> dict[str, str]:
-        """The server's ids of some collections, as far as it gives them any."""
+        """The server's ids of some collections, if it has any."""
         by_name: dict[str, dict[str, str]] = {}
         for db in dict.fromkeys(ns.partition(".")[0] for ns in places):
             try:
@@ -144,9 +146,9 @@ class Repairs:
         return {ns: by_name[db][name] for ns, db, name in asked if name in by_name[db]}
 
     def _check_collections(self, plan: Plan) -> None:
-        """Refuse a plan that rests on other collections than those which bear their names here.
+        """Refuse a plan for other collections than those with their names here.
 
-        An address leads to another server tomorrow, and a collection is dropped and made anew.
+        An address may lead to another server tomorrow, and a collection may be dropped and created again.
         """
         here = self._collection_ids(tuple(plan.collections))
         for ns, id in plan.collections.items():
@@ -157,9 +159,9 @@ class Repairs:
                 )
 
     def _check_layouts(self, plan: Plan) -> None:
-        """Refuse a plan whose findings were made in another layout than the one in use.
+        """Refuse a plan whose findings were made with another layout than the one in use.
 
-        A plan is a file that anybody may have written: a person's profile or recognition says what a collection is.
+        Anybody may have written a plan file: only a person's profile or recognition says what a collection is.
         """
         tables = [{"ns": ns, **table} for ns, table in plan.layouts.items()]
         name = f"The plan {plan.note}" if plan.note else "The plan"
@@ -181,9 +183,9 @@ class Repairs:
     def dry_run(
         self, plan: Plan, checkpoint: Checkpoint = no_checkpoint, only: Collection[int] | None = None
     ) -> Iterator[DryItem]:
-        """The effect of each item with a repair, drawn from the writes that :meth:`apply` would send; none is sent.
+        """The effect of each item with a repair, made from the writes that :meth:`apply` would send; none is sent.
 
-        ``only`` names items by their numbers, those without a repair among them.
+        ``only`` selects items by number, also those without a repair.
         """
         self._check_source(plan)
         self._check_collections(plan)
@@ -199,13 +201,13 @@ class Repairs:
         reason: str = "",
         differing: bool = False,
     ) -> Running:
-        """Do every ticked item, one guarded write after another; iterate over it for (item number, outcome).
+        """Do every ticked item, one guarded write after another; yields (item number, outcome).
 
-        An item comes a second time where a look behind all of them has put back a removed document. The ``Running.id``
-        of the answer names the run, for :meth:`undo`; its ``Running.offers`` say afterwards what a person may want to
-        do next. Cancelled between items by the checkpoint. Raises ``NotAllowed`` where writing is not allowed, or where
-        the connection is saved as production and nobody has ``confirmed``; and where the plan is ``differing`` from
-        what a scan of today would propose, and nobody has agreed that the rest of it is done.
+        An item comes a second time if the final check of all items put back a removed document. The result's
+        ``Running.id`` names the run for :meth:`undo`; afterwards ``Running.offers`` says what a person may want to do
+        next. The checkpoint can cancel between items. Raises ``NotAllowed`` if writing is not allowed, if the
+        connection is production and nobody has ``confirmed``, or if the plan differs from what a scan today would
+        propose and nobody accepted a partial run (``differing``).
         """
         self._allowed()
         self._check_source(plan)
@@ -229,7 +231,7 @@ class Repairs:
         return RepairContext(self._writer.port, self._writer.catalogue.layout, self._now, by, today=today)
 
     def _today(self, plan: Plan, items: Iterable[Item], checkpoint: Checkpoint) -> Today:
-        """What a scan finds now of the documents of some items: a plan may be old, or written by anybody."""
+        """What a scan finds now in the documents of some items, because a plan may be old, or written by anybody."""
         today = Today(doubts=self._doubts(plan))
         asked: dict[str, list[Value]] = {}
         for item in items:
@@ -245,7 +247,7 @@ class Repairs:
         return today
 
     def _doubts(self, plan: Plan) -> dict[str, str]:
-        """The collections of a plan whose layout its own findings speak against: plans are older than this question."""
+        """The collections of a plan whose layout its own findings contradict; old plans do not record that."""
         catalogue, found = self._writer.catalogue, dict(plan.doubts)
         for ns in dict.fromkeys(item.finding.ns for item in plan.items if item.repair is not None):
             if catalogue.is_stated(ns):
@@ -264,10 +266,10 @@ class Repairs:
     def undo(
         self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None, elsewhere: bool = False
     ) -> Iterator[Outcome]:
-        """Take back the writes of a run, or of one item: the last first, each guarded by the state that it left.
+        """Undo the writes of a run, or of one item, the last first, each guarded by the state that it left.
 
-        Gives an outcome for each write; one that is undone already is left out. ``elsewhere``: a person says that this
-        source is the run's, although it is written otherwise. Raises ``NotFound`` and ``Refused``.
+        Yields an outcome for each write; those already undone are left out. ``elsewhere``: a person says that this
+        source is the run's, although its address differs. Raises ``NotFound`` and ``Refused``.
         """
         self._allowed()
         records = self._to_undo(run, only)
@@ -284,11 +286,11 @@ class Repairs:
         return undone()
 
     def dry_undo(self, run: str, only: int | None = None) -> Iterator[DryItem]:
-        """The effect of :meth:`undo`, drawn; nothing is written."""
+        """The effect of :meth:`undo`; writes nothing."""
         ground = self._ground()
         for record in self._to_undo(run, only):
             prepared = undoing.back(ground, record)
-            for step in prepared.steps:  # later steps rest on those undone first
+            for step in prepared.steps:  # later steps depend on those undone first
                 ground.pretend(step)
             yield running.drawn(replace(undoing.item_of(record), repair=None), prepared)
 
@@ -297,7 +299,7 @@ class Repairs:
         if not records:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
         mine = [r for r in records if only is None or r.extra["item"] == str(only)]
-        # A document that a second look has put back was wanted: it stays, and the removal is undone by it.
+        # A document that a second look has put back was needed: it stays, and its removal counts as undone.
         return [record for record in reversed(mine) if record.entry.undoable and not record.extra.get("second")]
 
     def is_repair(self, entry: str) -> bool:
@@ -305,7 +307,7 @@ class Repairs:
         return undoing.is_repair(self._writer.journal.record(entry))
 
     def hindrances(self, records: Iterable[Record]) -> list[str]:
-        """Why this server cannot take back writes of repairs, a sentence for each of those that it cannot."""
+        """Why this server cannot undo writes of repairs, one sentence each; only for those it cannot."""
         ground = self._ground()
         return undoing.asked(partial(undoing.hindrance, ground), records)
 
@@ -332,7 +334,7 @@ class Repairs:
         return again.send(undoing.item_of(record), prepared.steps[0], undoes=record.entry.id)
 
     def look_again(self, entry: str) -> Outcome:
-        """Look for a write of a repair whose outcome was not known, and note how it ended."""
+        """Look for a repair's write with an unknown outcome, and journal how it ended."""
         record = self._writer.journal.record(entry)
         e = record.entry
         kind = e.kind
@@ -371,11 +373,11 @@ class Repairs:
         return reports.json_text(plan, list(results), applied, run, self._now())
 
     def keep_report(self, path: str | Path, report: str) -> None:
-        """Write a report into a file, whole or not at all; raises ``Refused`` where that cannot be done."""
+        """Write a report to a file, completely or not at all; raises ``Refused`` if that fails."""
         folders.write(Path(path), report)
 
 
 def _places(plan: Plan) -> tuple[str, ...]:
-    """The collections that the items with a repair rest on."""
+    """The collections that items with a repair depend on."""
     items = [item for item in plan.items if item.repair is not None]
     return tuple(dict.fromkeys(ns for item in items for ns in (item.finding.ns, *(seen.ns for seen in item.seen))))

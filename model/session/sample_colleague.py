@@ -24,17 +24,17 @@ class SampleColleague:
         self._catalogue, self._trust = connection.catalogue, connection.trust
 
     def change(self, ns: str, id: Value) -> Outcome:
-        """Change a document of the sample as someone else would; refused elsewhere."""
+        """Change a document of the sample as somebody else would; refused for other sources."""
         if not self._connection.is_sample:
             raise NotAllowed("Only documents of the sample are changed as a colleague would.")
         self._trust.check_allowed()
         layout = self._catalogue.layout(ns)
         base = layout.version(id)
         content = self.content(ns, id, base)
-        # Not journalled: for the person at the window it is someone else's write.
+        # Not journalled: for the user it is somebody else's write.
         outcome = layout.swap(id, base, content, Stamp(ObjectId(), sample.COLLEAGUE))
         tell(News(self._connection.data, outcome))
-        if owner := self._catalogue.info(ns).belongs_to:  # a row of an archive: some document has another history now
+        if owner := self._catalogue.info(ns).belongs_to:  # an archive row: some document's history has changed
             tell(News(self._connection.data, replace(outcome, ns=owner, id=None)))
         return outcome
 

@@ -14,10 +14,10 @@ __all__ = ["Mark", "ScanEstimate", "Scans", "Summary"]
 
 
 class Scans:
-    """Scans for damage, and what they would cost."""
+    """Scans for damage, and estimates of their cost."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._catalogue, self._port, self._dump = connection.catalogue, connection.port, connection.dump
 
     def scan(
@@ -31,10 +31,9 @@ class Scans:
     ) -> Scan:
         """Look for damage in some collections or databases, in all, or in some documents of one collection.
 
-        Iterate over it for each ``Finding`` and each ``Unchecked``: as it becomes known where a profile states the
-        layout, else at the end of its collection, when all of them tell whether the layout is in doubt. Its
-        ``summary`` counts the work done, its ``mark`` tells where another scan may go on. "gentle" is the pace for
-        production.
+        Yields each ``Finding`` and ``Unchecked``: at once if a profile states the layout, else at the end of its
+        collection, when all of them together show whether the layout is in doubt. ``summary`` counts the work,
+        ``mark`` is where another scan can resume. Use the pace "gentle" for production.
         """
         port = self._port.gentle() if pace == "gentle" else self._port.aside()
         primary = self._port if port.reads_aside else None
@@ -42,6 +41,6 @@ class Scans:
         return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark, primary)
 
     def estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
-        """How much a scan of these places would have to read, and about how long that takes."""
+        """How much a scan of these places would read, and roughly how long that takes."""
         checkpoint(0, None)
         return Scan(self._catalogue, self._port, places).estimate()

@@ -46,10 +46,10 @@ __all__ = [
 
 
 class ThroughTime:
-    """Who changed what, what comes in now, and how a collection stood at a moment."""
+    """Who changed what, new versions as they arrive, and how a collection stood at a moment."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._server = connection.catalogue, connection.server
         self._dump, self._journal = connection.dump, connection.journal
@@ -64,12 +64,12 @@ class ThroughTime:
         id: Value | object | None = None,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> ActivityList:
-        """Who changed what in some collections or databases, in all where none is named, newest first.
+        """Who changed what in some collections or databases (default: all), newest first.
 
-        Both times are included; each may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no
-        zone. ``path`` takes changes at it, below and above. An ``id`` is text as :meth:`.DocumentLists.find_id` takes
-        it, else a ``Value`` or a Python object, of the one collection that is named. Raises ``Refused`` where a
-        collection that is named keeps no versions, and for a time that is none.
+        Both times are included. Each may be text such as ``36h`` or ``2026-11-01``, in UTC if it has no zone.
+        ``path`` selects changes at, below and above it. An ``id`` of the single named collection is text for
+        :meth:`.DocumentLists.find_id`, a ``Value`` or a Python object. Raises ``Refused`` if a named collection keeps
+        no versions, and for an invalid time.
         """
         places = (places,) if isinstance(places, str) else places
         span = Span(*(None if each is None else _moment(each) for each in (since, until)))
@@ -83,9 +83,9 @@ class ThroughTime:
         return ActivityList(layouts, span, author, path, id, checkpoint)
 
     def tail(self, places: Sequence[str] = ()) -> Tail:
-        """The new versions of some collections or databases, or of all, from the moment that they are asked for.
+        """The new versions of some collections or databases (default: all), starting now.
 
-        Raises ``Refused`` where a collection that is named keeps no versions, or where none of them does.
+        Raises ``Refused`` if a named collection keeps no versions, or if none does.
         """
         self._dump.need(*places)
         names = self._catalogue.with_versions(places)
@@ -103,10 +103,10 @@ class ThroughTime:
         contents: bool = False,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> AsOf:
-        """A collection as it stood at a moment; the filter judges documents as they were then.
+        """A collection as it stood at a moment; the filter tests documents as they were then.
 
-        The moment may be a text, as ``36h`` or ``2026-11-01``, and is in UTC where it names no zone. Raises ``Refused``
-        where the collection keeps no versions, for a filter that is not understood and for a time that is none.
+        The moment may be text such as ``36h`` or ``2026-11-01``, in UTC if it has no zone. Raises ``Refused`` if the
+        collection keeps no versions, for a filter that is not understood and for an invalid time.
         """
         self._dump.need_histories(ns)
         at = _moment(moment)
@@ -119,11 +119,11 @@ class ThroughTime:
     def asof(
         self, ns: str, moment: dt.datetime | str, filter: str = "", checkpoint: Checkpoint = no_checkpoint
     ) -> AsOf:
-        """As :meth:`as_of`, with contents, for a notebook: ``session.time.asof(ns, "2026-11-01").frame()``."""
+        """Read as :meth:`as_of` does, with contents, for a notebook: ``….asof(ns, "2026-11-01").frame()``."""
         return self.as_of(ns, moment, filter, True, checkpoint)
 
     def past(self, ns: str, moment: dt.datetime, filter: str = "", sort: str = "") -> HistoryList:
-        """The list of a collection as it stood at a moment; filter and sort as people type them.
+        """The list of a collection as it stood at a moment; filter and sort are typed text.
 
         Raises as :meth:`as_of` does.
         """
@@ -132,10 +132,10 @@ class ThroughTime:
         return HistoryList(found.layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
 
     def deleted(self, ns: str, filter: str = "", sort: str = "") -> HistoryList:
-        """The list of a collection's documents that are gone, with who deleted them and when, as far as that is known.
+        """The list of a collection's deleted documents, with who deleted them and when, if known.
 
-        The filter judges the last version of each. What its layout does not tell, the journal of this computer may.
-        Raises as :meth:`as_of` does.
+        The filter tests the last version of each. If the layout does not record a delete, this computer's journal
+        may. Raises as :meth:`as_of` does.
         """
         self._dump.need_histories(ns)
         (ns,) = self._catalogue.with_versions([ns])
@@ -143,7 +143,7 @@ class ThroughTime:
         condition = following.condition(filter) if filter.strip() else None
         seen = partial(_as_listed, layout)
         from_here: dict[Value, dt.datetime] = {}
-        with suppress(Refused):  # the journal tells more, and nothing is lost without it
+        with suppress(Refused):  # only additional facts: nothing is lost without them
             from_here = self._journal.deletions(self._connection.source, ns)
         found = DeletedDocuments(layout, condition, seen, from_here, self._connection.writer.author)
         return HistoryList(layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
@@ -151,13 +151,13 @@ class ThroughTime:
     def as_of_both(
         self, ns: str, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
     ) -> Iterator[Compared]:
-        """Each document that differs between two moments. Raises ``Refused`` where the collection keeps no versions."""
+        """Each document that differs between two moments. Raises ``Refused`` if the collection keeps no versions."""
         self._dump.need_histories(ns)
         (ns,) = self._catalogue.with_versions([ns])
         return compared(self._catalogue.layout(ns), _moment(first), _moment(then), checkpoint)
 
     def is_watched(self, ns: str) -> bool:
-        """Whether the profile states conditions to watch for a collection; asks no server."""
+        """Whether the profile states watched conditions for a collection; asks no server."""
         return bool(self._catalogue.watched([ns]))
 
     def watched(
@@ -167,9 +167,9 @@ class ThroughTime:
         checkpoint: Checkpoint = no_checkpoint,
         gentle: bool = False,
     ) -> Watched:
-        """Where the conditions that the profile watches turned, in some collections or databases, or in all.
+        """The turns of watched conditions in some collections or databases (default: all).
 
-        ``ids`` are the documents to look at, where one collection is named. A collection that is not there has none.
+        ``ids`` selects documents of a single named collection. A missing collection has none.
         """
         layouts = []
         for ns in self._catalogue.watched(places):
@@ -178,7 +178,7 @@ class ThroughTime:
         return Watched(layouts, ids, checkpoint, gentle)
 
     def report(self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint) -> str:
-        """Every version of a document, with its changes, as a page that needs nothing beside itself."""
+        """Every version of a document with its changes, as a self-contained page."""
         self._dump.need_histories(ns)
         return report(self._catalogue.layout(ns), id, self._connection.source, dt.datetime.now(dt.UTC), checkpoint)
 
@@ -190,9 +190,9 @@ class ThroughTime:
         author: str | None = None,
         checkpoint: Checkpoint = no_checkpoint,
     ) -> str:
-        """The versions of a collection's documents in a span of time, by one author or all, as one page.
+        """The versions of a collection's documents within a time span, by one author or all, as one page.
 
-        Both times are included. Raises ``Refused`` where the collection keeps no versions.
+        Both times are included. Raises ``Refused`` if the collection keeps no versions.
         """
         self._dump.need_histories(ns)
         (ns,) = self._catalogue.with_versions([ns])
@@ -203,7 +203,7 @@ class ThroughTime:
 
 
 def _as_listed(layout: Layout, id: Value, version: Version) -> bytes:
-    """An earlier version as a list has it: its id, what the layout keeps beside the content, and the content."""
+    """An earlier version as a list shows it: its id, the layout's other fields, and the content."""
     content = list(canonical.fields(version.content or canonical.EMPTY))
     names = {name for name, _ in content}
     ids = dict.fromkeys(("_id", layout.profile.id), id)
@@ -216,7 +216,7 @@ def _as_listed(layout: Layout, id: Value, version: Version) -> bytes:
 
 
 def _moment(given: dt.datetime | str) -> dt.datetime:
-    """A moment with its zone: UTC where none is named."""
+    """A moment with its time zone, by default UTC."""
     if isinstance(given, str):
         return moment_from_text(given).at
     return given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given

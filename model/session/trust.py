@@ -1,4 +1,4 @@
-"""Whether anything may be written to a source: by its connection, its server and its profiles."""
+"""Whether anything may be written to a source, judged by its connection, server and profiles."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.guarantee import Guarantee
 from model.session.sources import Source
 
-if TYPE_CHECKING:  # most sessions ask for no verdict
+if TYPE_CHECKING:  # most sessions never measure
     from model.guarantees.server_verdicts import Measured, ServerVerdicts
 
 
 class Trust:
-    """What was measured of the server, and whether writing is allowed."""
+    """Measurements of the server, and whether writing is allowed."""
 
     def __init__(self, opened: Source, catalogue: Catalogue, home: FilePath | None, name: Callable[[], str]) -> None:
-        """``home`` is the folder of the verdicts and of the saved connections, ``name`` what people call the source."""
+        """``home`` is the folder of verdicts and saved connections, ``name`` returns the source's name for people."""
         self._opened, self._catalogue, self._home, self._name = opened, catalogue, home, name
 
     @cached_property
@@ -37,7 +37,7 @@ class Trust:
 
     @property
     def read_only(self) -> bool:
-        """Whether writing raises ``NotAllowed``; it can be set, but a dump stays read-only all the same."""
+        """Whether writing raises ``NotAllowed``; settable, but a dump always stays read-only."""
         return self._opened.server.read_only
 
     @read_only.setter
@@ -45,7 +45,7 @@ class Trust:
         self._opened.server.read_only = value or bool(self._opened.fixed)
 
     def is_production(self) -> bool:
-        """Whether the person has marked this connection as one to production."""
+        """Whether a person has marked this connection as production."""
         if self._opened.is_local:
             return False
         from model.userdata.connections import Connections
@@ -53,9 +53,9 @@ class Trust:
         return any(saved.production and saved.uri == self._opened.text for saved in Connections(self._home).all())
 
     def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
-        """Measure the server's guarantees in a scratch database by ``model.guarantees``, and keep the verdict.
+        """Measure the server's guarantees in a scratch database with ``model.guarantees``, and keep the verdict.
 
-        A check that is stopped after an unsafe finding is kept too. Raises ``NotAllowed`` in a read-only session
+        A check that was stopped after an unsafe finding is kept too. Raises ``NotAllowed`` in a read-only session,
         and for a user who may not write to a database of its own.
         """
         from model.guarantees import check
@@ -67,7 +67,7 @@ class Trust:
                 yield each
         except BaseException:
             if not self._opened.is_local and any(each.verdict == "unsafe" for each in found):
-                with suppress(Refused):  # the error that ended the check is told
+                with suppress(Refused):  # the error that ended the check matters more
                     self._verdicts.keep(self._opened.text, self._version, found)
             raise
         if not self._opened.is_local:
@@ -75,15 +75,15 @@ class Trust:
 
     @property
     def measured(self) -> Measured | None:
-        """The findings of the last check of this source; None without one, or if the server is another version now."""
+        """The last measurement of this source; None if there is none, or if the server's version has changed since."""
         return None if self._opened.is_local else self._verdicts.measured(self._opened.text, self._version)
 
     def allow_unsafe(self, allowed: bool) -> None:
-        """Edit on this connection although its server is unsafe, or refuse it again."""
+        """Allow edits on this connection although its server is unsafe, or forbid them again."""
         self._verdicts.allow(self._opened.text, self._version, allowed)
 
     def why_read_only(self) -> str:
-        """Why nothing may be written to this source, one or two sentences; "" where writing is allowed."""
+        """Why nothing may be written to this source, one or two sentences; "" if writing is allowed."""
         if self._opened.fixed:
             return self._opened.fixed
         name = self._name()
@@ -96,7 +96,7 @@ class Trust:
         return f"{name} is open read-only; to edit, reconnect and allow writes." if self.read_only else ""
 
     def check_allowed(self, *names: str) -> None:
-        """Raise where nothing may be written at all, or nothing to these collections by their profiles."""
+        """Raise if nothing may be written at all, or to these collections because of their profiles."""
         if reason := self.why_read_only():
             raise NotAllowed(reason)
         for ns in names:

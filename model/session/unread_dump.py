@@ -1,4 +1,4 @@
-"""A large dump that was opened before it was read to its end."""
+"""A large dump that was opened before it was read completely."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from model.session.sources import SAMPLE, Source
 
 
 class UnreadDump:
-    """The part of a dump that is not read yet, and the reading of it; of other sources all is there."""
+    """The part of a dump that is not read yet, and how to read it; other sources have no such part."""
 
     unread: tuple[str, ...] = ()
-    """The collections of which only the first documents are there; see :meth:`read_on`."""
+    """The collections of which only the first documents have been read; :meth:`read_on` reads the rest."""
     troubles: tuple[str, ...] = ()
-    """Why some files could not be read to their ends, a sentence each; what comes before is there."""
+    """Why some files could not be read completely, one sentence each; their readable beginning is there."""
 
     def __init__(self, opened: Source, catalogue: Catalogue) -> None:
-        """Look at what is there; nothing more is read yet."""
+        """Find out what has been read; reads nothing more."""
         self._opened, self._catalogue = opened, catalogue
         self._look()
 
@@ -27,13 +27,13 @@ class UnreadDump:
             self.unread, self.troubles = tuple(state["unread"]), tuple(state["troubles"])
 
     def read_on(self, checkpoint: Checkpoint = no_checkpoint) -> None:
-        """Read a large dump to its end, and recognise its collections anew; where it was stopped, it goes on there.
+        """Read a large dump completely and recognise its collections anew; a stopped reading resumes.
 
-        The checkpoint is told bytes done and of how many.
+        The checkpoint receives the bytes read and their total.
         """
         if not self.unread:
             return
-        # The first documents mostly tell the layout, and with it the fields by which versions are looked up.
+        # The first documents usually tell the layout, and so the fields by which versions are looked up.
         for ns, paths in self._catalogue.lookups():
             if ns in self.unread:
                 self._opened.server.dump("learn", ns=ns, paths=list(paths))
@@ -44,18 +44,18 @@ class UnreadDump:
         self._catalogue.look_anew()
 
     def need(self, *places: str) -> None:
-        """Raise ``Refused`` where not all documents of these places are there yet, of all where none is named."""
+        """Raise ``Refused`` unless all documents of these places (default: everything) have been read."""
         wanted = [ns for ns in self.unread if not places or ns in places or ns.partition(".")[0] in places]
         if wanted:
             raise Refused(_part_read(wanted[0]))
 
     def unread_beside(self, ns: str) -> str | None:
-        """A collection of the same database that is not read to its end, where versions may be; None for none."""
+        """A collection of this database that is not completely read and may hold versions; None if there is none."""
         db = ns.partition(".")[0]
         return next((each for each in self.unread if each.partition(".")[0] == db), None)
 
     def need_histories(self, ns: str) -> None:
-        """Raise ``Refused`` where versions may not be read yet: they would be told as missing."""
+        """Raise ``Refused`` if versions may be unread, because they would be reported as missing."""
         if (unread := self.unread_beside(ns)) is not None:
             raise Refused(_part_read(unread))
 

@@ -1,4 +1,4 @@
-"""What was written from here: looked for again, and undone."""
+"""Writes from here: looked for again, and undone."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from model.writing.edit import Conflict
 
 
 class WayBack:
-    """The way back from each write that the journal has."""
+    """Undoes writes in the journal, and looks again for those in doubt."""
 
     def __init__(self, connection: Connection) -> None:
-        """Reached from a session; ``connection`` is what its parts share."""
+        """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._trust, self._journal = connection.trust, connection.journal
 
@@ -31,7 +31,7 @@ class WayBack:
     def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Write the inverse of a journal entry, guarded by the state that the entry left; itself journalled.
 
-        ``elsewhere``: the person says that this source is the one of the entry, although it is written otherwise.
+        ``elsewhere``: the person says that this source is the entry's, although its address differs.
         """
         self._trust.check_allowed()
         if self._repairs.is_repair(entry):
@@ -39,9 +39,9 @@ class WayBack:
         return self._connection.writer.undo(entry, elsewhere)
 
     def undo_run(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
-        """Take back the writes of a run, whether it repaired, deleted or inserted documents, the last write first.
+        """Undo the writes of a run (repairs, deletes or inserts), the last write first.
 
-        Raises ``NotFound`` where the journal has none of them.
+        Raises ``NotFound`` if the journal has none of them.
         """
         first = next(self._journal.records("run", run), None)
         of_repairs = first is not None and self._repairs.is_repair(first.entry.id)
@@ -49,7 +49,7 @@ class WayBack:
         return undo(run, checkpoint, elsewhere=elsewhere)
 
     def conflict(self, entry: str) -> Conflict:
-        """The undo of an edit as a merge, for a document that has moved on since."""
+        """The undo of an edit as a merge, for a document that has changed since."""
         if self._repairs.is_repair(entry):
             raise Refused("A repair is undone as a whole, or not at all; edit the document instead.")
         return self._connection.writer.undo_conflict(entry)
@@ -61,15 +61,15 @@ class WayBack:
         return self._connection.writer.look_again(entry)
 
     def settle(self, outcome: Outcome) -> Outcome:
-        """Look again for the write of an unknown outcome: applied, conflict (it is not there), or still unknown."""
+        """Look again for a write with an unknown outcome: applied, conflict (it is not there), or still unknown."""
         if outcome.entry is None:
             raise Refused("This write has no entry in the journal, so it cannot be looked for.")
         return self.look_again(outcome.entry)
 
     def lacking(self, run: str) -> tuple[str, bool]:
-        """Why writes of a run cannot be undone, "" where all can be, and whether any other is left to be undone.
+        """Why writes of a run cannot be undone ("" if all can), and whether others can still be undone.
 
-        No journal has them, or this server cannot guard what would take them back.
+        The reason is that no journal has them, or that this server cannot guard their undo.
         """
         lost, there = self._journal.lost, []
         with suppress(Refused):
@@ -83,17 +83,17 @@ class WayBack:
         return " ".join(filter(None, (*said, hindered(reasons)))), len(undoable) > len(reasons)
 
     def not_undoable(self, run: str) -> str:
-        """Which writes of a run cannot be undone, and how the others are; "" where all of them can be."""
+        """Which writes of a run cannot be undone, and how to undo the others; "" if all can be."""
         lacking, others = self.lacking(run)
         rest = f" What else was written is undone with palimpsest undo {run}." if others else ""
         return f"{lacking}{rest}" if lacking else ""
 
     def hindrance(self, entry: str) -> str:
-        """Why this server cannot take back what an entry of the journal wrote, one sentence; "" where it can."""
+        """Why this server cannot undo a journal entry, one sentence; "" if it can."""
         return "".join(map(reason, self._hindrances([self._journal.record(entry)])))
 
     def _hindrances(self, records: Sequence[Record]) -> list[str]:
-        """Why this server cannot take back some writes, a sentence for each that it cannot."""
+        """Why this server cannot undo some writes, one sentence each; only for those it cannot."""
         if records and self._repairs.is_repair(records[0].entry.id):
             return self._repairs.hindrances(records)
         return asked(self._connection.writer.hindrance, records)
