@@ -56,6 +56,8 @@ _LEFT_OUT = pytest.StashKey[int]()
 SLICE = (
     "tests/blackpipe",
     "tests/counting",
+    "tests/gui/tour",
+    "tests/gui/window",
     "tests/hosted",
     "tests/hostile",
     "tests/journeys",
@@ -69,6 +71,7 @@ SLICE = (
     "tests/scanning",
     "tests/simulation",
     "tests/test_house.py",
+    "tests/test_papers.py",
     "tests/walker",
     "tests/walking",
     "tests/writers",

@@ -59,7 +59,13 @@ def every(step: int, cases: Iterable[object], in_slice: bool = False) -> list[ob
     With ``in_slice`` the others are run with ``--slice`` too.
     """
     marks = [pytest.mark.deep, pytest.mark.slice] if in_slice else [pytest.mark.deep]
-    return [case if at % step == 0 else pytest.param(case, marks=marks) for at, case in enumerate(cases)]
+    return [case if at % step == 0 else _marked(case, marks) for at, case in enumerate(cases)]
+
+
+def _marked(case: object, marks: list[pytest.MarkDecorator]) -> ParameterSet:
+    if isinstance(case, ParameterSet):
+        return pytest.param(*case.values, marks=[*case.marks, *marks], id=case.id)
+    return pytest.param(case, marks=marks)
 
 
 def some(cases: Iterable[str], *quick: str) -> list[object]:

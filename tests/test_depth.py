@@ -92,7 +92,7 @@ def test_a_quick_run_draws_alike_each_time_and_others_anew_unless_they_are_told_
 
 def test_the_slice_is_looked_for_where_there_is_some() -> None:
     marked = {
-        "/".join(path.relative_to(support.ROOT).parts[:2])
+        next((folder for folder in conftest.SLICE if path.is_relative_to(support.ROOT / folder)), path)
         for path in (support.ROOT / "tests").rglob("*.py")
         if path.name not in ("support.py", "test_depth.py")
         and re.search(r"mark\.(slice|second_server)\b|in_slice=True", path.read_text("utf-8"))

@@ -403,6 +403,8 @@ def faults(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_docstrings_and_comments_name_what_there_is_and_stand_alone() -> None:
     assert not [f"{path.relative_to(ROOT)}:{fault}" for path in PROSE for fault in faults(path.read_text("utf-8"))]
 

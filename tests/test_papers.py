@@ -72,6 +72,8 @@ def quoted(text: str) -> list[str]:
     return re.findall(r"`([^`]+)`", text)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_every_name_in_the_guide_is_one_of_a_file_or_of_something_in_the_code() -> None:
     named = [each for each in quoted(TOLD) if each not in EXAMPLES and not PROGRAMS.fullmatch(each)]
     named = [each for each in named if not each.startswith(("PALIMPSEST_", "tests."))]

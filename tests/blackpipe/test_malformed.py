@@ -10,6 +10,7 @@ from tests import support
 from tests.blackpipe import malformed
 
 
+@pytest.mark.deep
 @pytest.mark.slice
 def test_whatever_a_server_answers_nothing_crashes_or_hangs_and_memory_is_bounded(seed: int) -> None:
     before, wrong = malformed.grown(), []

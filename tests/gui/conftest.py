@@ -33,6 +33,7 @@ def look(qapp: QApplication, home: object) -> Iterator[None]:
     preferences.forget()
     preferences.put("zone", "Europe/Berlin")
     preferences.put("motion", "less")
+    preferences.put("page_size", 25)  # to draw a list is most of what a window costs
     app.application()
     yield
     tasks.tasks.stop_all()

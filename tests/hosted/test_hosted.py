@@ -50,6 +50,8 @@ def wrong(actions: list[Action], names: list[str]) -> list[tuple[str, str, Cell]
     return [(name, action.name, cell) for action, name, cell in cells(actions, names) if cell.verdict == "wrong"]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("action", every(2, SHORT, in_slice=True))
 def test_what_people_do_every_day_works_on_every_server_or_says_why_not(action: str) -> None:
     assert not wrong([NAMED[action]], list(PROFILES))
@@ -97,6 +99,8 @@ def unsaid(actions: list[Action], monkeypatch: pytest.MonkeyPatch) -> list[tuple
     ]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_query_that_a_server_gives_up_is_told_with_what_helps_and_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -346,6 +350,8 @@ def test_a_report_says_what_cannot_be_undone_where_it_was_repaired(
     assert ("Undo the others:" in page.read_text("utf-8")) == (name in UNABLE)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", ["mongodb", *UNABLE])
 @pytest.mark.parametrize(
     ("words", "kept"),

@@ -20,6 +20,8 @@ from tests.servers.hosted_server import HostedServer
 
 ALWAYS = {"ping", "buildInfo", "getMore", "killCursors", "endSessions"}
 HEAVY = ("scan", "repair", "check the server")
+SLOW = ("list collections", "list documents", "open, compare, blame", "edit, restore, undo", "create a document")
+MARKS = dict.fromkeys(HEAVY, (pytest.mark.deep,)) | dict.fromkeys(SLOW, (pytest.mark.deep, pytest.mark.slice))
 
 
 @cache
@@ -68,7 +70,7 @@ def test_every_action_has_one_row() -> None:
     assert all(without.strip(" |") for _, _, without in table().values())
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, marks=pytest.mark.deep) if row in HEAVY else row for row in ROWS])
+@pytest.mark.parametrize("row", [pytest.param(row, marks=MARKS.get(row, ())) for row in ROWS])
 def test_a_row_names_what_arrives_at_a_server(row: str, tmp_path: Path) -> None:
     commands, operators, _ = table()[row]
     found = asked(row, tmp_path)

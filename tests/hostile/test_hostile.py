@@ -113,6 +113,8 @@ def unsafe(asked: list[tuple[str, tuple[object, ...]]]) -> Iterator[str]:
         yield from (f"{name}: kinds of files {each!a}" for each in said[2:] if MARK in each)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_what_file_dialogs_are_given_is_plain_and_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = given_to_dialogs(tmp_path, monkeypatch)
     proposed = [str(given[1]) for name, given in asked if name == "getSaveFileName"]

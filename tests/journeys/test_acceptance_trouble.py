@@ -112,6 +112,8 @@ def test_a_process_that_a_scheduler_ends_leaves_no_folder_behind(tmp_path: Path)
     folders.rmdir()
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @POSIX
 @pytest.mark.parametrize("after", [0.02, 0.1, 0.3])
 def test_ctrl_c_at_any_time_shows_no_traceback(after: float) -> None:

@@ -116,6 +116,8 @@ def test_a_scan_that_could_check_nothing_does_not_say_that_nothing_was_found(
 ALONE = (ORDERS, may("shop", "listCollections"))
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize(
     ("rights", "places", "more", "ends"),
     [

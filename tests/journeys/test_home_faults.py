@@ -159,6 +159,8 @@ def may_mount() -> bool:
     return subprocess.run([*UNSHARED, "true"], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.skipif(not may_mount(), reason="only root may mount, and not in every container")
 @pytest.mark.parametrize(
     ("when", "status", "kind"),

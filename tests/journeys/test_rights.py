@@ -184,6 +184,8 @@ def test_the_manual_has_a_role_for_every_kind_of_work() -> None:
     assert [heading for heading in HEADINGS if blocks(section(PAGE, heading), "json")] == list(THINGS)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("heading", every(len(THINGS), THINGS, in_slice=True))
 def test_a_user_with_the_role_of_the_manual_does_it_all_and_with_one_privilege_less_hears_which(
     heading: str, scene: Scene, run: Run, tmp_path: Path

@@ -348,6 +348,8 @@ def clean_up(db: Db) -> None:
         db["events"].update_one({"_id": each["_id"]}, {"$set": {"counter": each["counter"]}, "$unset": {"pending": 1}})
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_events_are_counted_once_by_either_program_and_either_cleanup(server_uri: str, database: Db) -> None:
     ns, old = f"{database.name}.events", iter(ObjectId(f"5772a0c0{n:016x}") for n in range(9))
     for _ in range(2):

@@ -69,6 +69,8 @@ def test_recognising_small_collections_takes_a_few_commands_each_however_many_th
     assert len(log.names) <= each * collections + databases + 1
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("make", support.every(2, [named, numbered, plain]))
 def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
     local: LocalServer, log: CommandLog, make: Callable[[int, int], Row]
@@ -85,6 +87,8 @@ def test_large_collections_that_look_alike_take_a_fixed_number_of_commands_each(
     assert sent[1] <= 1.25 * sent[0]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("make", support.every(2, [numbered, named, plain]))
 def test_each_collection_is_held_against_a_fixed_number_of_others_however_many_look_like_it(
     local: LocalServer, make: Callable[[int, int], Row], monkeypatch: pytest.MonkeyPatch
@@ -146,7 +150,7 @@ def stored(layout: str, documents: int, longest: int = 4) -> dict[str, list[Row]
     return {"things": things, **({"things_history": past} if past else {})}
 
 
-@pytest.mark.parametrize("layout", support.some(LAYOUTS, "archive", "versions", "embedded"))
+@pytest.mark.parametrize("layout", support.some(LAYOUTS, "archive"))
 def test_one_document_is_shown_in_six_commands_however_much_there_is_beside_it(
     local: LocalServer, log: CommandLog, layout: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

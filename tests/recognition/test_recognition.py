@@ -62,6 +62,7 @@ def test_a_recogniser_that_hears_no_contradiction_is_found_out(
     assert not tally.enough()
 
 
+@pytest.mark.deep
 @pytest.mark.slice
 def test_a_collection_in_which_two_programs_keep_versions_is_doubted(server: Server, client: Client, seed: int) -> None:
     tally = harness.shared(server, client, itertools.count(seed), support.by_depth(6, 40, 12))
@@ -69,6 +70,8 @@ def test_a_collection_in_which_two_programs_keep_versions_is_doubted(server: Ser
     assert len(tally.missed) <= support.by_depth(3, 15, 5), tally.missed  # a slice may meet more than its share of them
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_whoever_does_not_look_at_parts_doubts_none(
     server: Server, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,8 @@ def test_what_an_unknown_library_wrote_is_plain_a_log_or_a_shadow(name: str) -> 
                     assert sorted(told) == sorted(raw for raw, each in zip(rows, about, strict=True) if each == id)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_shadow_reads_each_state_as_it_was_written() -> None:
     with Session.open(str(HERE / "eve")) as session:
         info = collections(session)["items"]
@@ -136,7 +138,9 @@ RENAMED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "names", "fields", "layout", "writer"), RENAMED)
+@pytest.mark.parametrize(
+    ("name", "names", "fields", "layout", "writer"), every(4, [pytest.param(*each) for each in RENAMED], in_slice=True)
+)
 def test_other_names_of_a_known_library_are_read_right_or_not_known(
     name: str, names: Mapping[str, str], fields: Mapping[str, str], layout: str, writer: str, tmp_path: Path
 ) -> None:

@@ -42,7 +42,7 @@ def shared_home() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("names", support.every(len(NAMES), NAMES))
-@pytest.mark.parametrize("case", [*support.every(3, SMALL, in_slice=True), *LARGE], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*support.every(8, SMALL, in_slice=True), *LARGE], ids=lambda case: case.name)
 def test_damage_is_found_repaired_once_and_undone_to_the_byte(
     case: Case, names: str, server_uri: str, server_name: str, shared_home: Path
 ) -> None:

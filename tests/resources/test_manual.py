@@ -103,6 +103,8 @@ def test_every_command_on_a_page_is_one_that_the_grammar_knows(name: str) -> Non
 WITH_EXAMPLES = [name for name in NAMES if "sample:" in manual.page(name) and name != "commands"]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", support.every(8, WITH_EXAMPLES, in_slice=True))
 def test_every_command_on_a_page_that_can_run_on_the_sample_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -54,6 +54,7 @@ def test_the_harness_convicts_each_published_protocol(of: Published, crew: Crew)
     assert len(list(itertools.islice(wrong, 3))) == 3
 
 
+@pytest.mark.deep
 @pytest.mark.slice
 def test_a_seed_gives_the_same_schedule_again(crew: Crew, seed: int) -> None:
     for layout in subjects():
@@ -92,6 +93,8 @@ def test_the_harness_convicts_a_writer_that_takes_doubt_for_failure(
     assert _convicted(layout, crew)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("layout", ["archive", "stream", "embedded", "hashed"])
 def test_the_harness_convicts_an_edit_that_takes_back_what_was_changed_in_place(
     layout: str, crew: Crew, monkeypatch: pytest.MonkeyPatch
@@ -146,6 +149,7 @@ def _convicted(layout: str, crew: Crew, most: int = 150) -> bool:
     return any(run(layout, seed, crew).wrong for seed in range(most))
 
 
+@pytest.mark.deep
 @pytest.mark.slice
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_what_is_taken_back_goes_once_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:

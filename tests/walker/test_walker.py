@@ -178,6 +178,8 @@ def test_depths_that_are_odd_are_not_walked_again_and_again(walker: ModuleType) 
     assert 3 < asked < 30
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_walking_leaves_nothing_behind(walker: ModuleType) -> None:
     raw = bson.encode({"_id": 1, "a": "text", "b": [1, 2, 3], "c": {"d": 1}})
     wide = bson.encode({f"f{at}": "\u202e" for at in range(300)})

@@ -40,6 +40,8 @@ def test_every_state_is_shown_as_it_was_and_nothing_is_found(name: str) -> None:
     assert verdict.states == sum(each.kind != "removed" for each in told(name) if each.id not in _purged(name))
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", every(3, NAMES))
 def test_each_collection_of_a_dump_is_told_alone_as_it_is_among_all_others(name: str) -> None:
     with open_dump(HERE / name) as local, Server.connect(local.uri) as server:
@@ -88,7 +90,9 @@ def longest(name: str) -> tuple[str, Any]:
 HOLD_CURRENT = sorted(n for n, each in presets().items() if n in NAMES and each.keys.get("kept", "all") == "all")
 
 
-@pytest.mark.parametrize(("dump", "name"), [(n, n) for n in HOLD_CURRENT], indirect=["dump"])
+@pytest.mark.parametrize(
+    ("dump", "name"), every(4, [pytest.param(n, n) for n in HOLD_CURRENT], in_slice=True), indirect=["dump"]
+)
 def test_a_document_that_somebody_changed_beside_its_history_is_told(dump: Path, name: str) -> None:
     ns, id = longest(name)
 
@@ -107,7 +111,9 @@ NOTICED = [
 ]
 
 
-@pytest.mark.parametrize(("dump", "name"), [(n, n) for n in NOTICED], indirect=["dump"])
+@pytest.mark.parametrize(
+    ("dump", "name"), every(4, [pytest.param(n, n) for n in NOTICED], in_slice=True), indirect=["dump"]
+)
 def test_a_row_that_somebody_took_out_of_a_history_is_told(dump: Path, name: str) -> None:
     ns, id = longest(name)
     known = presets()[name]
@@ -129,6 +135,8 @@ def test_a_row_that_somebody_took_out_of_a_history_is_told(dump: Path, name: str
     assert set(found(dump, ns, id)) & {"V2", "D1", "A2"}
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", every(6, NAMES, in_slice=True))
 def test_every_version_moves_into_an_archive_of_ours(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     ns, _ = longest(name)

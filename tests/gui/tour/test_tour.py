@@ -44,6 +44,8 @@ VIEWS = {
 COMMANDS = {"find", "aggregate", "count", "listIndexes"}
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize(
     ("first", "views", "texts", "commands"),
     [

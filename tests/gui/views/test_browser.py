@@ -27,6 +27,12 @@ from tests.gui.refusals import denied, going_on, try_again
 from tests.gui.window.windows import NS, wait_idle
 
 
+@pytest.fixture(autouse=True)
+def _pages(look: None) -> None:
+    """Pages of the size that the program begins with."""
+    preferences.put("page_size", 50)
+
+
 @pytest.fixture(scope="module")
 def session(homes: Path) -> Session:
     with Session.open("sample:", home=homes / "browser") as made:

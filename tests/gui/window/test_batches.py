@@ -178,7 +178,7 @@ def test_many_documents_ask_for_the_name_of_the_collection(window: Window, qtbot
     window.actions_.trigger("delete-picked")
     asked = sheet(window)
     assert isinstance(asked, DeleteSheet)
-    wait_idle(qtbot, lambda: len(asked.model.rows) == 50)
+    wait_idle(qtbot, lambda: len(asked.model.rows) == 25)
     assert not asked.go.isEnabled()
     qtbot.keyClicks(asked.field, "contracts")
     assert asked.go.isEnabled()

@@ -153,6 +153,8 @@ def test_an_open_cell_is_not_taken_away_and_the_editor_follows_once_it_is_closed
     wait_idle(qtbot, lambda: stands_on(page, session.history.version(NS, DOCUMENT)))
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_every_page_of_two_windows_follows_one_save(window: Window, qtbot: QtBot) -> None:
     session, page = window.sessions[0], editor_page(window, qtbot)
     other = new_window(qtbot)

@@ -95,7 +95,7 @@ def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Wi
     wait_idle(qtbot)
     few = browser.pager.text
     assert few.endswith(" documents")
-    assert few != "1–50 of 2,483 documents"
+    assert few != "1–25 of 2,483 documents"
 
     for _ in range(2):
         click_head(browser.list.header(), browser.model.columns.index("version"))

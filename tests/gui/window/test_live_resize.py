@@ -132,6 +132,8 @@ def test_a_list_that_goes_meanwhile_is_left_out(shown: Shown, qtbot: QtBot) -> N
     qtbot.waitUntil(lambda: left.still is None)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_window_holds_its_lists_and_the_strip(window: Window, qtbot: QtBot) -> None:
     window.workspace.open(window.sessions[0], PageRequest("collection", "insurance.contracts", Value.of("K-204117")))
     qtbot.waitUntil(lambda: bool(window.findChildren(LiveResize)))

@@ -312,6 +312,8 @@ def each_language(request: pytest.FixtureRequest) -> Iterator[None]:
     language.choose("en")
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize(
     "kinds",
     [("collection", "document", "pending"), pytest.param(tuple(PAGES), marks=pytest.mark.deep)],

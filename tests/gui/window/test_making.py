@@ -47,6 +47,8 @@ ALONE = ("merge", "pair", "taking-back")
 """Kinds of page that begin with what another page hands over."""
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_page_is_made_where_it_is_shown(window: Window, styled: Styled) -> None:
     for kind in (kind for kind in PAGES if kind not in ALONE):
         asked = PageRequest(kind, "insurance.agents")

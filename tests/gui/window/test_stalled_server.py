@@ -126,6 +126,8 @@ def test_a_merge_that_is_saved_to_a_server_that_falls_silent_says_so_and_stays(
     assert window.workspace.page is page
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("after", [1, pytest.param(3, marks=pytest.mark.deep)])
 def test_taking_back_from_a_server_that_falls_silent_ends_and_says_so(
     qtbot: QtBot, server: StallingServer, tmp_path: Path, asking: list[threading.Thread], after: int

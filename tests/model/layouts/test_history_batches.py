@@ -99,7 +99,7 @@ def local() -> Iterator[LocalServer]:
         yield made
 
 
-@pytest.mark.parametrize("name", support.some(OWN, "archive", "versions", "embedded", "deltas"))
+@pytest.mark.parametrize("name", support.some(OWN, "archive", "embedded"))
 def test_any_history_is_the_same_alone_and_among_others(
     name: str, seed: int, server: Server, server_name: str, database_name: str
 ) -> None:

@@ -115,7 +115,7 @@ def test_an_outcome_is_true_whatever_happens_to_write_and_retry(
         assert is_sound(here.sound), list(here.sound.history(ID))
 
 
-@support.table("faults", support.every(5, TWO), ids="+".join)
+@support.table("faults", support.every(15, TWO), ids="+".join)
 def test_two_edits_are_both_told_the_truth_wherever_one_overtakes_the_other(
     faults: tuple[Fault, ...], name: str, server: Server
 ) -> None:

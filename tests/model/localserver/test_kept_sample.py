@@ -70,6 +70,8 @@ def held(server: LocalServer) -> Held:
     }
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_kept_sample_is_the_built_one_byte_for_byte_and_dated_from_its_opening(
     folder: Path, opened: Callable[[bool], LocalServer], built: Held
 ) -> None:

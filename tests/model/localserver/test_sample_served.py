@@ -53,6 +53,8 @@ def test_contracts_are_sound_but_for_those_that_are_told(session: Session) -> No
         assert health.startswith(expected[id])
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize(
     ("ns", "ids"),
     [

@@ -319,6 +319,8 @@ def test_an_outcome_is_true_whatever_happens_to_each_write(
     assert not here.wrong()
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", support.some(PROGRAMS, "mongoose-history", "vermongo", "eve"))
 @support.table("by", ["its program", "another edit from here"])
 @support.table("faults", support.every(15, TWO), ids="+".join)
@@ -461,6 +463,8 @@ CARELESS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
 }
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("way", CARELESS)
 def test_a_writer_that_is_careless_is_convicted(way: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     name, patch = CARELESS[way]
@@ -609,6 +613,8 @@ def test_an_edit_whose_document_is_gone_by_now_is_looked_for_in_vain(name: str, 
     assert here.sound.settle(KEY, base.raw or c.EMPTY, here.stamp, arrived=False) == ""
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @support.table("name", PROGRAMS)
 @support.table("writes", [0, 1])
 def test_an_edit_whose_process_died_is_finished_or_taken_back_when_it_is_looked_for(

@@ -359,6 +359,8 @@ def shared(database: Db) -> tuple[ObjectId, Db]:
     return ids[1_000], database
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_missing_index_is_named_with_its_keys(server: Server, shared: tuple[ObjectId, Db]) -> None:
     _, database = shared
     said = 'For each document all of histories is read, as it has no index on {"collectionName": 1, "collectionId": 1}'
