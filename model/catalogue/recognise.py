@@ -173,7 +173,8 @@ class _Ground:
         uncounted: Callable[[str], object] | None = None,
     ) -> None:
         self.server, self._db, self._uncounted = server, db, uncounted
-        self.kinds = {f"{db}.{name}": kind for name, kind, _ in server.collections(db) if not is_system(name)}
+        shown = ((name, kind) for name, kind, _ in server.collections(db) if kind == "system" or not is_system(name))
+        self.kinds = {f"{db}.{name}": kind for name, kind in shown}
         self._left_out = (unseen or {}).get(db, "")
         profiles = profile.collections if profile else ()
         self.stated = {each.ns: each for each in profiles if each.ns in self.kinds}
@@ -349,6 +350,7 @@ def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionPr
 
 STATED = "The profile states it."
 WHY_NOT = {
+    "system": "Kept by the MongoDB server for itself, and only read: its documents have no versions.",
     "view": "A view, which can only be read.",
     "timeseries": "A time series: its measurements are no versions of one another.",
 }

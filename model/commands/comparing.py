@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from model import text
 from model.commands.output import json_row, table
 from model.commands.standard_streams import hand_on, say
-from model.diff import Diff, diff, export
+from model.diff import Diff, diff, diff_values, export
 from model.errors import Refused
 from model.text import document_file
 from model.values import canonical
@@ -23,8 +23,11 @@ def differ(args: argparse.Namespace) -> int:
     form = args.format or ("json" if args.json else "text")
     if len(args.sides) == 2:
         # git hands the null device to its external diff in place of a file that is new or gone.
-        (a, _), (b, _) = (document_file.read(side, empty=side == os.devnull) for side in args.sides[:2])
-        return _print_diff(diff(a, b, ("_id", *args.keys)), a, b, form)
+        a, b = (document_file.read_value(side, empty=side == os.devnull) for side in args.sides[:2])
+        if a.type != b.type:
+            which = args.sides[0 if a.type == canonical.ARRAY else 1]
+            raise Refused(f"{which} holds an array and the other file one document; give two files of one kind.")
+        return _print_diff(diff_values(a, b, ("_id", *args.keys)), a.data, b.data, form, a.type)
     if len(args.sides) != 5:
         raise Refused("diff takes two files, or SOURCE NS ID V W; see `palimpsest diff --help`.")
     from model.commands.arguments import document, open_session  # files need no server
@@ -40,15 +43,17 @@ def differ(args: argparse.Namespace) -> int:
     return _print_diff(changes, before, after, form)
 
 
-def _print_diff(changes: Diff, a: bytes, b: bytes, form: str) -> int:
+def _print_diff(changes: Diff, a: bytes, b: bytes, form: str, kind: int = canonical.OBJECT) -> int:
     if form == "json":
         for row in changes.row_texts():
             say(row)
     elif form == "json-patch":
-        say(export.to_json_patch(changes, a, b))
+        say(export.to_json_patch(changes, a, b, kind))
     elif form == "deepdiff":
-        say(export.to_deepdiff(a, b))
+        say(export.to_deepdiff(a, b, kind))
     elif form == "delta":
+        if kind == canonical.ARRAY:
+            raise Refused("A Delta leads from one document to another; for arrays take another format, such as json.")
         say(export.to_delta(a, b), end="")
     elif form == "words":
         say(export.to_words(changes))

@@ -52,7 +52,7 @@ def _assignment(written: str) -> tuple[str, Value]:
             quoted = not quoted
         if c == "=" and not quoted:
             try:
-                return written[:at], text.value_from_text(written[at + 1 :])
+                return written[:at], text.any_notation(written[at + 1 :])
             except Unreadable as error:
                 raise Unreadable(f"The value for {written[:at]} is no Extended JSON: {error}") from None
     raise Refused(f"{written} is no change; write PATH=EJSON, as in status='\"active\"'.")

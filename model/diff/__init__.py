@@ -46,6 +46,7 @@ __all__ = [
     "TextEdit",
     "changed_fields",
     "diff",
+    "diff_values",
     "leaf_operation",
     "patch",
     "same_value",
@@ -69,7 +70,19 @@ def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
     """
     if len(a) == len(b) and a == b:
         return Diff(())
-    return _Differ(Pair(a, b), _encoded(tuple(keys))).run()
+    return _Differ(Pair(a, b), _encoded(tuple(keys))).run(c.OBJECT)
+
+
+def diff_values(a: Value, b: Value, keys: Sequence[str] = ("_id",)) -> Diff:
+    """As :func:`diff` for two documents or two arrays; paths in arrays begin with positions.
+
+    A document beside an array is another value.
+    """
+    if a == b:
+        return Diff(())
+    if a.type != b.type or not a.is_container:
+        return Diff((Replace((), (), a, b),))
+    return _Differ(Pair(a.data, b.data), _encoded(tuple(keys))).run(a.type)
 
 
 @lru_cache(maxsize=16)
@@ -105,9 +118,9 @@ class _Differ:
         self.coarse = False
         self.below = False  # whether the value found last has differences inside
 
-    def run(self) -> Diff:
+    def run(self, kind: int) -> Diff:
         self.out.clear()
-        stack: list[Operation | _Task] = [(c.OBJECT, 0, 0, 0, None, None)]
+        stack: list[Operation | _Task] = [(kind, 0, 0, 0, None, None)]
         while stack:
             task = stack.pop()
             if not isinstance(task, tuple):

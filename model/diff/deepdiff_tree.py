@@ -50,10 +50,10 @@ LEAVES: dict[int, type[ExactLeaf]] = {
 }
 
 
-def tree(raw: bytes) -> Any:
-    """The document with leaves; of any depth. Escape forms are those of ``model.text``."""
+def tree(whole: Value) -> Any:
+    """The document or array with leaves; of any depth. Escape forms are those of ``model.text``."""
     top: list[Any] = [None]
-    waiting: list[tuple[Any, Any, Value]] = [(top, 0, Value(c.OBJECT, raw))]
+    waiting: list[tuple[Any, Any, Value]] = [(top, 0, whole)]
     while waiting:
         parent, key, value = waiting.pop()
         if not value.is_container:
@@ -144,8 +144,8 @@ class KeyOrder(BaseOperatorPlus):
         return obj
 
 
-def text_view(a: bytes, b: bytes) -> str:
-    """The text view of two documents as JSON; ``RecursionError`` where they are nested too deep."""
+def text_view(a: Value, b: Value) -> str:
+    """The text view of two documents, or of two arrays, as JSON; ``RecursionError`` where they are nested too deep."""
     operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
     # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
     found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)

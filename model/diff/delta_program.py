@@ -14,6 +14,7 @@ from bson.errors import BSONError
 
 from model.diff.deepdiff_tree import text_view
 from model.errors import Refused
+from model.values.canonical import Value
 
 _PROGRAM = """\
 {title}# pip install deepdiff pymongo
@@ -51,7 +52,7 @@ def program(a: bytes, b: bytes, title: str) -> str:
         before, wanted = decode(a, _OPTIONS), decode(b, _OPTIONS)
     except BSONError as error:
         raise Refused(f"PyMongo cannot decode this document, so no Delta fits it ({error}).") from None
-    changes = text_view(a, b)
+    changes = text_view(Value.document(a), Value.document(b))
     heading = "".join(f"# {line}\n" for line in title.splitlines())
     orders: list[tuple[list[str | int], list[str]]] = []
     for _ in range(2):  # without orders first, to see where the Delta leaves fields

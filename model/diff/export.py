@@ -11,19 +11,22 @@ from model.diff.operations import Diff, Move, Operation, Reorder, Retype, TextEd
 from model.errors import Refused
 from model.foundation.hidden_characters import plain
 from model.text import name_text, path_text, shown
-from model.values.canonical import BINARY, CODE, STRING, SYMBOL, Value
+from model.values.canonical import BINARY, CODE, OBJECT, STRING, SYMBOL, Value
 
 __all__ = ["to_deepdiff", "to_delta", "to_json_patch", "to_lines", "to_words"]
 
 _SIGNS = {"add": "+", "remove": "-", "replace": "~", "retype": "t", "move": ">", "reorder": "o", "text": "~"}
 
 
-def to_json_patch(changes: Diff, a: bytes, b: bytes) -> str:
-    """RFC 6902, one array; applied to the relaxed Extended JSON of ``a`` it gives that of ``b``."""
-    return json_patch(changes, a, b)
+def to_json_patch(changes: Diff, a: bytes, b: bytes, kind: int = OBJECT) -> str:
+    """RFC 6902, one array; applied to the relaxed Extended JSON of ``a`` it gives that of ``b``.
+
+    Both are documents, or both are arrays by their ``kind``.
+    """
+    return json_patch(changes, Value(kind, a), Value(kind, b))
 
 
-def to_deepdiff(a: bytes, b: bytes) -> str:
+def to_deepdiff(a: bytes, b: bytes, kind: int = OBJECT) -> str:
     """DeepDiff's text view as JSON, values as canonical Extended JSON.
 
     Exact where DeepDiff alone is not: every leaf is compared by its bytes, a BSON type is a type, and documents in
@@ -33,7 +36,7 @@ def to_deepdiff(a: bytes, b: bytes) -> str:
     from model.diff.deepdiff_tree import text_view  # it brings DeepDiff, which is slow to import
 
     try:
-        return text_view(a, b)
+        return text_view(Value(kind, a), Value(kind, b))
     except RecursionError:
         raise Refused("These documents are nested too deep for DeepDiff; take another format, such as json.") from None
 

@@ -35,16 +35,14 @@ class _Place:
         place.at.append(op)
 
 
-def json_patch(changes: Diff, a: bytes, b: bytes) -> str:
+def json_patch(changes: Diff, a: Value, b: Value) -> str:
     """The patch as one line of JSON, an array; applied to the relaxed JSON of ``a`` it gives that of ``b``."""
     old, new = _Place(), _Place()
     for op in changes:
         (new if isinstance(op, Add) else old).put(op.path, op)
     out: list[str] = []
     # Containers come twice: once to look inside, then, after their inside, for their own operations.
-    stack: list[tuple[str, Value, Value, _Place, _Place] | list[str]] = [
-        ("", Value(c.OBJECT, a), Value(c.OBJECT, b), old, new)
-    ]
+    stack: list[tuple[str, Value, Value, _Place, _Place] | list[str]] = [("", a, b, old, new)]
     while stack:
         task = stack.pop()
         if isinstance(task, list):

@@ -18,7 +18,7 @@ from model.localserver import wire
 from model.localserver.change_streams import ChangeStreams
 from model.localserver.read_commands import Cursors, ReadCommands
 from model.localserver.retryable_writes import Retries
-from model.localserver.store import Collection, Index, Store
+from model.localserver.store import SYSTEM, Collection, Index, Store
 from model.localserver.wire import Command
 from model.localserver.write_commands import WriteCommands
 from model.mql import functions, order
@@ -150,8 +150,17 @@ class CommandTable:
         if self.read_only and command.name in _WRITES:
             raise CommandError(13, f"not authorized: this source is opened read-only, so '{command.name}' is refused")
         if command.name in _WRITES:
+            self._spare_system(command)
             self.took_writes = True
         return handler(command)
+
+    def _spare_system(self, command: Command) -> None:
+        """Raise ``CommandError`` 13 for a write to what a server of a dump kept for itself."""
+        named = command.fields.get(command.name)
+        name = str(named.python()) if named is not None and named.type == c.STRING else ""
+        found = self.store.get(command.database, name)
+        if found is not None and found.kind == SYSTEM:
+            raise CommandError(13, f"not authorized: {found.ns} belongs to the server, and is only read")
 
     # About the server.
 
@@ -247,9 +256,9 @@ class CommandTable:
         rows = []
         for name in self.store.databases():
             size = sum(coll.size for coll in self.store.collections(name))
-            row = wire.pack(name=name, sizeOnDisk=size, empty=False)
+            row = wire.pack(name=name, sizeOnDisk=size, empty=False, palimpsestDump=self.store.is_dump)
             if matches(row):
-                rows.append(c.only(row, ["name"]) if command.flag("nameOnly") else row)
+                rows.append(c.only(row, ["name", "palimpsestDump"]) if command.flag("nameOnly") else row)
         return wire.pack(databases=c.array(map(Value.document, rows)), ok=1.0)
 
     def _list_collections(self, command: Command) -> bytes:
@@ -260,7 +269,7 @@ class CommandTable:
             identity = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
             row = wire.pack(
                 name=name,
-                type="collection",
+                type=coll.kind,
                 options=Value.document(coll.options),
                 info={"readOnly": self.read_only, "uuid": Binary(coll.uuid.bytes, 4)},
                 idIndex=identity,
@@ -420,7 +429,7 @@ def parse_index(raw: bytes) -> Index:
     for path, value in c.fields(key.data):
         direction = value.python()
         number = value.type in order.NUMBERS
-        if (number and direction == 0) or (not number and value.type != c.STRING):
+        if (number and (direction == 0 or direction != direction)) or (not number and value.type != c.STRING):
             raise CommandError(67, f"Values in v:2 index key pattern must be numbers other than 0, or text: {path}")
         keys.append((path, int(direction) if number and direction in (1, -1) else direction))
     named = given.pop("name", None)

@@ -29,6 +29,8 @@ class DumpReading:
         self._thread: threading.Thread | None = None
         self._done = self._total = 0
         self._error = ""
+        self.left_out: list[str] = []
+        """What of a dump could not be shown, or is shown otherwise than it was dumped, a sentence each."""
 
     def add(self, collection: Collection, file: LargeFile) -> None:
         """Take the first documents of a large file; raises ``Unreadable`` where there is none."""
@@ -53,7 +55,7 @@ class DumpReading:
         thread = self._thread
         return wire.pack(
             unread=[collection.ns for collection in self._collections if collection.unread],
-            troubles=[file.trouble for file in self._files if file.trouble],
+            troubles=[*self.left_out, *(file.trouble for file in self._files if file.trouble)],
             reading=thread is not None and thread.is_alive(),
             done=self._done,
             total=self._total,

@@ -9,27 +9,56 @@ The folder's name is the database's, the file's name the collection's. A JSON fi
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import unquote
 
 from msgspec import Struct
 
-from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.localserver.command_table import parse_index
+from model.localserver import mongodump_archive
+from model.localserver.dumped_collections import (
+    Metadata,
+    add_indexes,
+    adopt,
+    collection_name,
+    database_name,
+    free_namespace,
+    is_buckets,
+    load_documents,
+    plain_name,
+    show_measurements,
+)
 from model.localserver.large_file import LargeFile
 from model.localserver.local_server import LocalServer
-from model.mql.command_error import CommandError
-from model.text.file_documents import bson_documents, decoded, json_documents, looks_like_text, opened
-from model.values import canonical as c
+from model.text.file_documents import (
+    LeftOut,
+    bson_documents,
+    decoded,
+    in_utf8,
+    json_documents,
+    looks_like_text,
+    opened,
+)
 
 IN_MEMORY = 64 << 20
 """Bytes of a dump's documents that are read into memory; a file above that is read where it lies."""
 
 ALL = 1 << 62
 PACKED = 10  # times as large as packed a file is taken to be
-_ARCHIVE = b"\x6d\xe2\x99\x81"
+_MOST_METADATA = 64 << 20  # bytes
+_HEAD = 512  # bytes that tell a file of another kind
+_OTHERS = (
+    (0, b"PK\x03\x04", "a zip archive"),
+    (257, b"ustar", "a tar archive"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (0, b"\xfd7zXZ\0", "packed by xz"),
+    (0, b"\x28\xb5\x2f\xfd", "packed by zstd"),
+    (0, b"BZh", "packed by bzip2"),
+)
+"""What other kinds of files begin with, and where."""
 
 
 def open_dump(path: str | Path, writable: bool = False, cache: Path | None = None) -> LocalServer:
@@ -46,7 +75,7 @@ def open_dump(path: str | Path, writable: bool = False, cache: Path | None = Non
         if source.is_dir():
             _folder(opening, source.resolve())
         elif source.is_file():
-            _file(opening, source.resolve(), _database_name(source.resolve().parent.name))
+            _file(opening, source.resolve(), database_name(source.resolve().parent.name))
         else:
             raise NotFound(
                 f"{source} is not there: give a dump's folder, a .bson file, or a file of Extended JSON lines."
@@ -76,16 +105,22 @@ class _Opening(Struct):
 
 
 def _folder(opening: _Opening, root: Path) -> None:
-    found = False
+    opened_files, refusals = 0, []
     for folder in [root, *sorted(p for p in root.iterdir() if p.is_dir() and not p.name.startswith("."))]:
         names: set[str] = set()
         for file in sorted(p for p in folder.iterdir() if _is_bson(p)):
             if _stem(file) in names:
                 raise Refused(f"{file} and its plain twin are both there; move one of them away.")
             names.add(_stem(file))
-            _file(opening, file, _database_name(folder.name))
-            found = True
-    if not found:
+            try:
+                _file(opening, file, database_name(folder.name))
+                opened_files += 1
+            except Unreadable as error:
+                refusals.append(error)
+                opening.server.tell(str(error))
+    if refusals and not opened_files:
+        raise refusals[0]
+    if not opened_files:
         raise Refused(f"{root} holds no .bson file: give the folder that mongodump wrote, or one file.")
 
 
@@ -97,90 +132,88 @@ def _stem(path: Path) -> str:
     return re.sub(r"\.(bson|json|jsonl|ndjson|ejson|txt)$", "", path.name.removesuffix(".gz"))
 
 
-def _plain(name: str) -> str:
-    """A file's name as text, whatever bytes it has; mongodump writes ``/`` and ``%`` with ``%``."""
-    return unquote(name).encode("utf-8", "replace").decode("utf-8").replace("\0", "_")
-
-
-def _database_name(folder: str) -> str:
-    """A database's name out of a folder's: servers take no dots and spaces in one."""
-    return re.sub(r'[/\\. "$]', "_", _plain(folder))[:60] or "dump"
-
-
-def _collection_name(name: str) -> str:
-    """A collection's name that drivers take: they refuse dots at its ends or next to each other, and dollars."""
-    return re.sub(r"^\.|\.$|\.(?=\.)|[$\0]", "_", name)
-
-
-def _free(server: LocalServer, database: str, collection: str) -> str:
-    """The namespace, with a number where two names have become one: two collections must not be mixed."""
-    name, number = collection, 1
-    while server.store.get(database, name) is not None:
-        number += 1
-        name = f"{collection}_{number}"
-    return f"{database}.{name}"
-
-
 def _file(opening: _Opening, path: Path, database: str) -> None:
     server = opening.server
-    with opened(path) as stream:
-        head = stream.peek(4)
-        if head.startswith(_ARCHIVE):
-            raise Refused(f"{path} is a mongodump archive; unpack it (mongorestore --archive), and dump into a folder.")
-        named = path.name.removesuffix(".gz")
-        if named.endswith(".metadata.json"):
-            raise Refused(f"{path} describes a collection and holds no documents; give its .bson file or its folder.")
+    named = path.name.removesuffix(".gz")
+    with opened(path) as packed:
+        _refuse_others(path, named, packed.peek(_HEAD)[:_HEAD])
+        if packed.peek(4).startswith(mongodump_archive.MAGIC):
+            mongodump_archive.load(server, packed, path)
+            return
+        stream = packed if named.endswith(".bson") else in_utf8(packed)
         is_text = not named.endswith(".bson") and looks_like_text(stream.peek(64))
-        collection = _plain(_stem(path)) or "documents"
+        collection = plain_name(_stem(path)) or "documents"
         if is_text and "." in collection.strip("."):
             given, _, rest = collection.strip(".").partition(".")
-            database, collection = _database_name(given), rest
-        metadata = {} if is_text else _metadata(path)
-        if (full := metadata.get("collectionName")) is not None and full.type == c.STRING:
-            collection = str(full.python())
-        ns = _free(server, database, _collection_name(collection))
-        server.adopt(ns, _options(metadata))
-        if is_text:
-            server.load(ns, json_documents(stream, path))
-        elif opening.takes(path):
-            server.load(ns, bson_documents(stream, path))
-        else:
-            server.begin(ns, LargeFile(path, opening.cache))
-    for spec in _indexes(metadata):
-        _add_index(server, ns, spec, path)
+            database, collection = database_name(given), rest
+        metadata = Metadata() if is_text else _metadata(server, path, collection)
+        ns = free_namespace(server, database, collection_name(metadata.named(collection)))
+        adopt(server, ns, metadata)
+        try:
+            if is_text:
+                left_out = LeftOut()
+                number = _load(server, ns, json_documents(stream, path, left_out), path)
+                if left_out.count:
+                    server.tell(left_out.sentence(number))
+            elif opening.takes(path):
+                _load(server, ns, bson_documents(stream, path), path)
+                show_measurements(server, ns, metadata)
+            else:
+                server.begin(ns, LargeFile(path, opening.cache))
+                if is_buckets(ns):
+                    server.tell(
+                        f"{path} holds a time series, and is too large for its buckets to be shown as measurements."
+                    )
+        except Unreadable:
+            server.forget(ns)
+            raise
+    add_indexes(server, ns, metadata)
 
 
-def _metadata(path: Path) -> dict[str, c.Value]:
+def _refuse_others(path: Path, named: str, head: bytes) -> None:
+    """Raise ``Refused`` for files of other kinds, which are known by their beginnings."""
+    if named.endswith(".metadata.json"):
+        raise Refused(f"{path} describes a collection and holds no documents; give its .bson file or its folder.")
+    kind = next((kind for at, mark, kind in _OTHERS if head[at : at + len(mark)] == mark), None)
+    if kind is not None:
+        raise Refused(f"{path} is {kind}; unpack it, and give the folder or the file that comes out.")
+
+
+def _load(server: LocalServer, ns: str, documents: Iterable[bytes], path: Path) -> int:
+    """Take the documents of a file as far as it can be read, and tell where it ends early; returns their number."""
+    shown = 0
+
+    def readable() -> Iterator[bytes]:
+        nonlocal shown
+        try:
+            for raw in documents:
+                shown += 1
+                yield raw
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            if not shown:
+                raise
+            server.tell(f"{path} is cut off or damaged ({error}); the documents before that, {shown:,}, are shown.")
+        except Unreadable as error:
+            if not shown:
+                raise
+            server.tell(f"{error} The documents before that, {shown:,}, are shown.")
+
+    load_documents(server, ns, readable())
+    return shown
+
+
+def _metadata(server: LocalServer, path: Path, collection: str) -> Metadata:
     """The metadata that mongodump noted beside a ``.bson`` file: options and indexes; none without that file."""
+    stem = re.sub(r"^system\.buckets\.", "", _stem(path))
     for suffix in (".metadata.json", ".metadata.json.gz"):
-        beside = path.with_name(_stem(path) + suffix)
+        beside = path.with_name(stem + suffix)
         if not beside.is_file():
             continue
-        with opened(beside) as stream:
-            data = stream.read()
         try:
-            return dict(c.fields(text.from_text(decoded(data))))
+            with opened(beside) as stream:
+                data = in_utf8(stream).read(_MOST_METADATA)
+            return Metadata.read(decoded(data))
         except Unreadable as error:
             where = str(error).rstrip(".")
-            raise Unreadable(f"{beside} is no Extended JSON: {where}; take it away to open without indexes.") from None
-    return {}
-
-
-def _options(metadata: dict[str, c.Value]) -> bytes:
-    options = metadata.get("options")
-    return options.data if options is not None and options.type == c.OBJECT else c.EMPTY
-
-
-def _indexes(metadata: dict[str, c.Value]) -> list[bytes]:
-    found = metadata.get("indexes")
-    items = c.items(found) if found is not None and found.type == c.ARRAY else []
-    return [item.data for item in items if item.type == c.OBJECT]
-
-
-def _add_index(server: LocalServer, ns: str, spec: bytes, path: Path) -> None:
-    try:
-        index = parse_index(spec)
-    except CommandError as error:
-        raise Unreadable(f"The metadata beside {path} has an index that makes no sense: {error.message}") from None
-    if index.keys != [("_id", 1)]:
-        server.add_index(ns, index)
+            server.tell(f"{beside} cannot be read ({where}), so {collection} is shown without its indexes.")
+    return Metadata()

@@ -115,6 +115,20 @@ class LocalServer:
     def loaded(self, name: str) -> None:
         self._loaded_as = name
 
+    def forget(self, ns: str) -> None:
+        """Drop a collection whose file turned out to hold nothing."""
+        database, _, name = ns.partition(".")
+        self.store.drop(database, name)
+
+    def stored(self, ns: str) -> Sequence[bytes]:
+        """The documents of a collection as they are stored, in the order in which they came."""
+        return list(self._collection(ns).docs.values())
+
+    def tell(self, sentence: str) -> None:
+        """Note what of a dump could not be shown, or is shown otherwise than it was dumped."""
+        if sentence not in self._dump.left_out:
+            self._dump.left_out.append(sentence)
+
     def begin(self, ns: str, file: LargeFile) -> None:
         """Take the first documents of a large file; the others come once a client asks for their reading."""
         self._dump.add(self._collection(ns), file)
@@ -128,9 +142,11 @@ class LocalServer:
         except CommandError as error:
             raise Refused(f"{ns} cannot have this unique index: {error.message}.") from None
 
-    def adopt(self, ns: str, options: bytes) -> None:
+    def adopt(self, ns: str, options: bytes, kind: str = "collection") -> None:
         """Make a collection of a dump, under whatever name it had."""
-        self._collection(ns).options = options
+        collection = self._collection(ns)
+        collection.options, collection.kind = options, kind
+        self.store.is_dump = True
 
     def add_index(self, ns: str, index: Index) -> None:
         """Add an index of a dump; where its documents do not agree with it, it is not unique here."""

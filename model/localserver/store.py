@@ -45,6 +45,9 @@ _WORTH_AN_INDEX = 1000  # documents
 _MOST_OWN_INDEXES = 6
 _STRETCH = 256  # entries of an index that are taken at once
 
+SYSTEM = "system"
+"""The kind of collections that a server kept for itself; only those of a dump have it, and nobody writes to them."""
+
 Sort = Sequence[tuple[str, bool]]
 """Field paths, each with whether it descends."""
 
@@ -127,6 +130,7 @@ class Collection:
         self.ns = ns
         self.uuid = uuid.uuid5(uuid.NAMESPACE_URL, f"{ns} {generation}")
         self.options = options
+        self.kind = "collection"
         self.log = log
         self.chunks: Chunks | None = None  # of a sharded one
         self.shard_key: tuple[str, ...] = ()
@@ -582,6 +586,7 @@ class Store:
         self.log = log
         self.lock = threading.RLock()
         self.shard_keys: Mapping[str, Sequence[str]] = {}
+        self.is_dump = False  # then all databases are shown, those of a server too
         self._collections: dict[str, dict[str, Collection]] = {}
         self._dropped: Counter[str] = Counter()  # how often each namespace was
 

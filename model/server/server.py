@@ -60,6 +60,8 @@ from model.values.canonical import DECIMAL128, decode
 
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 OWN_DATABASES = ("admin", "config", "local")
+SYSTEM = "system"
+"""The kind of collections in a dump that its server kept for itself."""
 
 SCRATCH = "palimpsest_check_"
 """The prefix of databases in which :meth:`Server.in_scratch` may do anything."""
@@ -323,13 +325,16 @@ class Server:
     # --- reading
 
     def databases(self) -> list[str]:
-        """The databases this user may see, without ``admin``, ``config`` and ``local``.
+        """The databases this user may see, without ``admin``, ``config`` and ``local`` save in a dump.
 
         If they may not be listed: those named by the user's privileges and the address, with a note in
         :attr:`unseen`.
         """
         try:
-            names = [str(name) for name in self._client.list_database_names()]
+            rows = list(self._client.list_databases(nameOnly=True))
+            names = [str(row["name"]) for row in rows]
+            if any(row.get("palimpsestDump") for row in rows):
+                return sorted(names)
             self.unseen.pop("", None)
             if not names and self._names_a_user:
                 self.unseen[""] = "No database is to be seen: there is none, or this user has a privilege on none."
@@ -363,7 +368,7 @@ class Server:
             return sorted(
                 (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
                 for row in found
-                if not str(row["name"]).startswith("system.")
+                if not str(row["name"]).startswith("system.") or row.get("type") == SYSTEM
             )
         except (KeyError, TypeError, ValueError) as error:
             raise self._trouble(error, "listCollections", db) from None

@@ -34,6 +34,8 @@ def candidates(typed: str) -> list[Value]:
         found.append(Value.of(typed))
     with contextlib.suppress(Unreadable):
         found.append(text.value_from_text(typed))
+    if (called := _called(typed)) is not None:
+        found.append(called)
     if _INTEGER.fullmatch(typed):
         number = int(typed)
         if -(2**31) <= number < 2**31:
@@ -70,8 +72,20 @@ def likeliest_first(values: Sequence[Value]) -> list[Value]:
     return sorted(values, key=lambda value: ranks.get(value.type, len(ranks)))
 
 
+def _called(typed: str) -> Value | None:
+    """The value that a text stands for in the notation of shells, as ``ObjectId("…")``; a pattern is never an id."""
+    if not typed.rstrip().endswith((")", "}")):  # a word alone, such as undefined, is a text
+        return None
+    with contextlib.suppress(Unreadable):
+        found = text.loose_value(typed)
+        return None if found.type == c.REGEX else found
+    return None
+
+
 def meant(typed: str) -> Value:
-    """The value of a text if no such id is stored: Extended JSON if it looks like it, else the text."""
+    """The value of a text if no such id is stored: Extended JSON or a shell's if it looks like one, else the text."""
+    if (called := _called(typed)) is not None:
+        return called
     if typed[:1] in ("{", '"') or re.fullmatch(r"-?\d+", typed):
         try:
             return text.value_from_text(typed)

@@ -25,6 +25,8 @@ from model.foundation.hidden_characters import plain, visible
 if TYPE_CHECKING:
     from model.text.display import shown
     from model.text.extended_json import (
+        any_document,
+        any_notation,
         from_text,
         json_object,
         loose,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = [
     "KINDS",
     "Style",
+    "any_document",
+    "any_notation",
     "blank",
     "editable",
     "fitted",
@@ -68,8 +72,8 @@ __all__ = [
 _PARTS = {
     "display": ("shown",),
     "extended_json": (
-        *("from_text", "json_object", "loose", "loose_value", "readable", "relaxed", "to_text", "to_utf8"),
-        *("value_from_text", "value_text"),
+        *("any_document", "any_notation", "from_text", "json_object", "loose", "loose_value", "readable", "relaxed"),
+        *("to_text", "to_utf8", "value_from_text", "value_text"),
     ),
     "json_writer": ("Style",),
     "paths": ("fitted", "name_text", "path_from_text", "path_text"),

@@ -17,10 +17,15 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation.input_files import whole_input
 from model.foundation.whole_files import whole_file
 from model.text import Style, json_writer, kept_form, scalars
+from model.text.encodings import unicode_of
 from model.values import canonical
 from model.values.canonical import Value
+
+LARGEST = 1 << 30
+"""Bytes of a file with one document or array that is read: the largest document has 16 MB, and arrays hold many."""
 
 _STRING = re.compile(scalars.QUOTED, re.DOTALL)
 # Wrappers with bare numbers inside in canonical notation, too.
@@ -41,6 +46,7 @@ class Form(Struct, frozen=True):
     lines: str = "\n"
     spread: bool = False  # typed values are indented like documents
     marked: bool = False  # with a byte order mark
+    encoding: str = "utf-8"
     source: tuple[str, bytes] | None = None  # the text and the document that it stands for
 
 
@@ -49,26 +55,50 @@ def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
 
     Raises ``NotFound``, ``Unreadable`` or ``Refused``, naming the file.
     """
+    value, form = _read(path, empty)
+    if value.type != canonical.OBJECT:
+        what = f"this is a value of type {value.kind}; a document is written {{…}}"
+        raise Unreadable(f"{path}: Line 1, column 1: {what}.")
+    return value.data, form
+
+
+def read_value(path: str, empty: bool = False) -> Value:
+    """The document or the array of a file, as mongoexport writes one with ``--jsonArray``; raises as :func:`read`."""
+    value, _ = _read(path, empty)
+    if not value.is_container:
+        what = f"this is a value of type {value.kind}; write a document {{…}} or an array […]"
+        raise Unreadable(f"{path}: Line 1, column 1: {what}.")
+    return value
+
+
+def _read(path: str, empty: bool) -> tuple[Value, Form]:
+    data = _bytes(path)
+    if empty and not data.strip():
+        return Value.document(canonical.EMPTY), Form(False, Style())
+    length = struct.unpack_from("<i", data)[0] if len(data) >= 5 else -1
+    if path.lower().endswith(".bson") or (length == len(data) and data[-1:] == b"\0"):
+        return Value.document(_binary(path, data, length)), Form(True, Style())
+    encoding = unicode_of(data[:4])
     try:
-        data = Path(path).read_bytes()
+        written = data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        raise Unreadable(f"{path} is neither BSON nor text in UTF-8; give a file with one document.") from None
+    try:
+        value = text.any_notation(written)
+    except Unreadable as error:
+        raise Unreadable(f"{path}: {error}") from None
+    marked = data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    source = (written, value.data) if value.type == canonical.OBJECT else None
+    return value, replace(form_of(written, marked), source=source, encoding=encoding)
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        return whole_input(path, LARGEST)
     except FileNotFoundError:
         raise NotFound(f"There is no file {path}; check its name.") from None
     except OSError as error:
         raise Refused(f"{path} cannot be read ({error.strerror}).") from None
-    if empty and not data.strip():
-        return canonical.EMPTY, Form(False, Style())
-    length = struct.unpack_from("<i", data)[0] if len(data) >= 5 else -1
-    if path.lower().endswith(".bson") or (length == len(data) and data[-1:] == b"\0"):
-        return _binary(path, data, length), Form(True, Style())
-    try:
-        written = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Unreadable(f"{path} is neither BSON nor text in UTF-8; give a file with one document.") from None
-    try:
-        raw = text.from_text(written)
-    except Unreadable as error:
-        raise Unreadable(f"{path}: {error}") from None
-    return raw, replace(form_of(written, data.startswith(codecs.BOM_UTF8)), source=(written, raw))
 
 
 def _binary(path: str, data: bytes, length: int) -> bytes:
@@ -107,7 +137,7 @@ def written(raw: bytes, form: Form) -> bytes:
     whole = _kept(raw, *form.source, form) if form.source is not None else None
     if whole is None:
         whole = _laid_out(Value.document(raw), None if form.style.indent is None else "", form) + form.end
-    return (("\ufeff" if form.marked else "") + whole).encode("utf-8", "surrogatepass")
+    return (("\ufeff" if form.marked else "") + whole).encode(form.encoding, "surrogatepass")
 
 
 def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.errors import Unreadable
-from model.text.json_reader import read
+from model.text.json_reader import read, read_any
 from model.text.json_tree import tree
 from model.text.json_writer import Style, encoded, write
 from model.values import canonical as c
@@ -70,6 +70,22 @@ def loose(text: str) -> bytes:
 def loose_value(text: str) -> Value:
     """The value that a person typed, in any notation that :func:`loose` takes."""
     return read(text, loose=True)
+
+
+def any_document(text: str) -> bytes:
+    """The document that a person or a program wrote, in any notation that :func:`any_notation` takes."""
+    value = read_any(text)
+    if value.type != c.OBJECT:
+        raise Unreadable(f"Line 1, column 1: this is a value of type {value.kind}; a document is written {{…}}.")
+    return value.data
+
+
+def any_notation(text: str) -> Value:
+    """The value that a person or a program wrote: Extended JSON, else the notation of shells.
+
+    Raises ``Unreadable`` with line, column and what to do.
+    """
+    return read_any(text)
 
 
 def json_object(value: Value) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -10,12 +11,14 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.text import csv_form, scalars
-from model.text.json_reader import read_all
+from model.foundation.input_files import check_input
+from model.text import csv_form
+from model.text.encodings import unicode_of
+from model.text.json_reader import Unread, is_blank, read_all, read_each
 from model.values import canonical as c
 
 LONGEST_LINE = 256 << 20  # bytes of the largest document in its longest notation, and room
@@ -30,7 +33,9 @@ def documents_of(path: Path) -> Iterator[bytes]:
     Raises ``NotFound``, ``Unreadable`` with the place, or ``Refused``.
     """
     try:
-        with opened(path) as stream:
+        check_input(path)
+        with opened(path) as packed:
+            stream = packed if path.name.lower().removesuffix(".gz").endswith(".bson") else in_utf8(packed)
             named = path.name.lower().removesuffix(".gz")
             if named.endswith(".csv"):
                 with io.TextIOWrapper(stream, "utf-8-sig", newline="") as written:
@@ -75,9 +80,69 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             raise Unreadable(f"{path} is damaged gzip data ({error}); copy it or {_AGAIN}.") from None
 
 
+class _InUtf8(io.RawIOBase):
+    """A stream of text in another encoding, as the bytes of that text in UTF-8."""
+
+    def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder(encoding)()
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """It is only read."""
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer; raises ``Unreadable`` for bytes that are no text."""
+        while not self._rest:
+            data = self._stream.read(io.DEFAULT_BUFFER_SIZE)
+            try:
+                self._rest = self._decoder.decode(data, final=not data).encode("utf-8")
+            except UnicodeError as error:
+                raise Unreadable(f"The file begins as UTF-16, and goes on with what is none ({error}).") from None
+            if not data:
+                break
+        size = min(len(into), len(self._rest))
+        into[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def in_utf8(stream: io.BufferedReader) -> io.BufferedReader:
+    """A stream that may be text, in UTF-8 without a byte order mark: UTF-16 is recoded, all else is as it was.
+
+    PowerShell writes UTF-16 where a program's output goes to a file.
+    """
+    head = stream.peek(4)[:4]
+    encoding = unicode_of(head)
+    for mark in (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        if head.startswith(mark) and (mark == codecs.BOM_UTF8 or encoding != "utf-8"):
+            stream.read(len(mark))
+            break
+    return stream if encoding == "utf-8" else io.BufferedReader(_InUtf8(stream, encoding))
+
+
 def looks_like_text(head: bytes) -> bool:
-    """Whether a file that begins so is text with documents."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
+    """Whether a file that begins so is text with documents; a comment may come first, as Robo 3T writes it."""
+    head = head.lstrip()
+    return head[:1] in (b"{", b"[", b"") or head.startswith((b"/*", b"//"))
+
+
+class LeftOut:
+    """The lines of a file that cannot be read: how many there are, and the first of them in a sentence."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first = ""
+
+    def note(self, error: Unreadable) -> None:
+        """Take another one."""
+        self._first = self._first or str(error)
+        self.count += 1
+
+    def sentence(self, shown: int) -> str:
+        """What was left out beside so many documents that are shown."""
+        if self.count == 1:
+            return f"{self._first} The other documents, {shown:,}, are shown."
+        return f"{self._first} {self.count:,} cannot be read in all; the other documents, {shown:,}, are shown."
 
 
 def bson_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
@@ -94,7 +159,7 @@ def bson_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
                 raise Unreadable(f"{path} is no BSON, or is cut off inside its first document; {_AGAIN}.")
             raise Unreadable(
                 f"{path} is cut off in the middle of document {number}, which begins at byte {at}; "
-                f"{_AGAIN}, or keep only its first {at} bytes to open the {number - 1} before."
+                f"{_AGAIN}, or keep only its first {at} bytes."
             )
         if raw[-1] != 0:
             raise Unreadable(_no_document(path, at, number))
@@ -107,38 +172,64 @@ def _no_document(path: Path, at: int, number: int) -> str:
         return f"{path} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines."
     return (
         f"{path} is damaged: document {number}, at byte {at}, is no BSON document; "
-        f"{_AGAIN}, or keep only its first {at} bytes to open those before."
+        f"{_AGAIN}, or keep only its first {at} bytes."
     )
 
 
-def json_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
-    """The documents of a file with one on each line; also of one array, or of indented documents."""
-    first = True
+def json_documents(stream: IO[bytes], path: Path, left_out: LeftOut | None = None) -> Iterator[bytes]:
+    """The documents of a file with one on each line; also of one array, or of indented documents, in any notation.
+
+    Lines that cannot be read go to ``left_out``. Raises ``Unreadable`` for the first one where that is None, or where
+    nothing can be read.
+    """
+    said = _Told(left_out)
     for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
         if len(line) > LONGEST_LINE:
             raise Unreadable(f"Line {number} of {path} is longer than any document; it cannot be one.")
-        if first:
-            line = line.removeprefix(b"\xef\xbb\xbf")
         if not line.strip():
             continue
         try:
-            yield text.from_text(decoded(line).strip())
+            yield text.any_document(decoded(line).strip())
         except Unreadable as error:
-            if first and line.strip()[:1] in (b"{", b"["):
+            if not said.count and not said.errors and line.strip()[:1] in (b"{", b"[", b"/"):
                 whole = line + stream.read(LONGEST_TEXT)
                 if stream.read(1):
                     much = f"{path} has more than {LONGEST_TEXT >> 20:,} MB in one array or on lines of their own"
                     raise Unreadable(
                         f"{much}; write a document on each line, which are read one after the other."
                     ) from None
-                try:
-                    written = decoded(whole)
-                except Unreadable as no_text:
-                    raise _bad_line(path, number, no_text) from None
-                yield from _spread(written, path, number, error)
-                return
-            raise _bad_line(path, number, error) from None
-        first = False
+                yield from _spread(whole, path, number, said)
+                break
+            if not _is_comment(line):
+                said.note(_bad_line(path, number, error))
+        else:
+            said.count += 1
+    said.finish()
+
+
+class _Told:
+    """The documents of a file that were read, and the lines that could not be."""
+
+    def __init__(self, left_out: LeftOut | None) -> None:
+        self.count = 0
+        self.errors: list[Unreadable] = []
+        self._left_out = left_out
+
+    def note(self, error: Unreadable) -> None:
+        """Take a line that cannot be read; raises ``error`` where that ends all."""
+        if self._left_out is None:
+            raise error from None
+        self._left_out.note(error)
+        self.errors = self.errors or [error]
+
+    def finish(self) -> None:
+        """Raise the first error where nothing was read."""
+        if self.errors and not self.count:
+            raise self.errors[0] from None
+
+
+def _is_comment(line: bytes) -> bool:
+    return line.lstrip().startswith(b"/") and is_blank(line.decode("utf-8", "replace"))
 
 
 def decoded(data: bytes) -> str:
@@ -155,40 +246,37 @@ def _bad_line(path: Path, number: int, error: Unreadable) -> Unreadable:
     return Unreadable(f"Line {number} of {path} is no Extended JSON: {where}; mend the line, or take it out.")
 
 
-_OUTER = re.compile(scalars.QUOTED + r"|[{}\[\]]", re.DOTALL)
+_BROKEN = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as Python decodes it
 
 
-def _spread(whole: str, path: Path, line: int, error: Unreadable) -> Iterator[bytes]:
-    """The documents that take several lines each, or stand in one array: cut where the outer braces close."""
-    depth = 0
-    level = 1 if whole.lstrip().startswith("[") else 0
-    start: int | None = None
-    after = 0
-    for token in _OUTER.finditer(whole):
-        symbol = token.group()
-        if symbol in "{[":
-            if symbol == "{" and depth == level:
-                start = token.start()
-                _nothing_between(whole, after, start, path, line)
-            depth += 1
-        elif symbol in "}]":
-            depth -= 1
-            if depth == level and start is not None:
-                try:
-                    yield text.from_text(whole[start : token.end()])
-                except Unreadable as inner:
-                    at = line + whole.count("\n", 0, start)
-                    raise Unreadable(f"The document at line {at} of {path} is no Extended JSON: {inner}") from None
-                start, after = None, token.end()
-    _nothing_between(whole, after, len(whole) if start is None else start, path, line)
-    if start is not None or depth != 0:
-        if start is None:
-            raise _bad_line(path, line, error)
-        at = line + whole.count("\n", 0, start)
-        raise Unreadable(f"{path} is cut off: the document that begins in line {at} does not end; export it again.")
+def _spread(data: bytes, path: Path, line: int, said: _Told) -> Iterator[bytes]:
+    """The documents that take several lines each, or stand in one array; the text begins in this line."""
+    is_broken = False
+    try:
+        whole = decoded(data)
+    except Unreadable:
+        whole = data.decode("utf-8", "surrogateescape")
+        is_broken = True
+    at, counted = line, 0
+    for start, end, value in read_each(whole):
+        at, counted = at + whole.count("\n", counted, start), start
+        if isinstance(value, Unread):
+            if value.is_cut_off:
+                which = f"the document that begins in line {at} does not end"
+                said.note(Unreadable(f"{path} is cut off: {which}; export it again."))
+            else:
+                place = _moved(str(value.error), line - 1)
+                said.note(Unreadable(f"The document at line {at} of {path} is no Extended JSON: {place}"))
+        elif is_broken and (character := _BROKEN.search(whole, start, end)) is not None:
+            number = at + whole.count("\n", start, character.start())
+            said.note(Unreadable(f"Line {number} of {path} is no UTF-8; mend the line, or take it out."))
+        elif value.type != c.OBJECT:
+            what = "has something that is no document; mend the line, or take it out"
+            said.note(Unreadable(f"Line {at} of {path} {what}."))
+        else:
+            said.count += 1
+            yield value.data
 
 
-def _nothing_between(whole: str, start: int, end: int, path: Path, line: int) -> None:
-    if whole[start:end].strip(" \t\r\n,[]"):
-        at = line + whole.count("\n", 0, start + len(whole[start:end]) - len(whole[start:end].lstrip(" \t\r\n,[]")))
-        raise Unreadable(f"Line {at} of {path} has something that is no document; mend the line, or take it out.")
+def _moved(error: str, lines: int) -> str:
+    return re.sub(r"^Line (\d+)", lambda found: f"Line {int(found[1]) + lines}", error)

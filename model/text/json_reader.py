@@ -1,8 +1,9 @@
 """Extended JSON text to BSON bytes, strictly or as people type it.
 
 Strict reading takes JSON with canonical and relaxed Extended JSON and the escape forms of ``model.text.json_writer``.
-Loose reading also takes mongosh's notation: names without quotes, single quotes, trailing commas, comments,
-``ObjectId("…")`` and its kin, ``/pattern/i``. Nothing recurses, so nesting may be of any depth.
+Loose reading also takes the notation of shells: names without quotes, single quotes, trailing commas, comments,
+``ObjectId("…")`` and its kin, ``/pattern/i``. Both take bare NaN and Infinity. Nothing recurses, so nesting may be of
+any depth.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
@@ -27,7 +29,7 @@ _LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|/\*.*?\*/|)*+", re.S)
 _PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f\ud800-\udfff]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _LOOSE_NUMBER = re.compile(r"[+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?(?![\w.])")
-_WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
+_WORD = re.compile(r"[^\W\d][\w$]*(?:\.\w+)?|\$[\w$]*")
 _LOOSE_NAME = re.compile(r"[\w$][\w$.]*")
 _SINGLE = re.compile(r"'((?:[^'\\\n]++|\\.|)*+)'", re.S)
 _PATTERN = re.compile(r"/((?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)/(\w*)")
@@ -210,7 +212,7 @@ class _Reader:
     def number(self) -> Value:
         found = (_LOOSE_NUMBER if self.loose else _NUMBER).match(self.text, self.at)
         if found is None:
-            if self.loose and self.text.startswith(("-Infinity", "+Infinity"), self.at):
+            if self.text.startswith("-Infinity" if not self.loose else ("-Infinity", "+Infinity"), self.at):
                 start, self.at = self.at, self.at + 9
                 data = scalars.parse_double(self.text[start : self.at].lstrip("+"))
                 return Value(c.DOUBLE, data or b"")
@@ -253,6 +255,9 @@ class _Reader:
         if word in _LITERALS:
             self.at = found.end()
             return _LITERALS[word]
+        if word in ("NaN", "Infinity"):  # no JSON, and what Python, Java and old exporters write for these doubles
+            self.at = found.end()
+            return CONSTANTS[word]
         if not self.loose:
             raise self.fail(f"{word} is no JSON value; write text in double quotes.")
         if word == "new":
@@ -340,6 +345,14 @@ def read(text: str, loose: bool = False) -> Value:
     return _Reader(text, loose).read()
 
 
+def read_any(text: str) -> Value:
+    """The one value that the text holds, in Extended JSON or else in the notation of shells."""
+    try:
+        return _Reader(text, loose=False).read()
+    except Unreadable:
+        return _Reader(text, loose=True).read()
+
+
 def read_all(text: str) -> list[Value]:
     """The values that stand below or beside one another, with or without commas between, in any notation."""
     reader, found = _Reader(text, loose=True), []
@@ -348,3 +361,56 @@ def read_all(text: str) -> list[Value]:
         if reader.peek() == ",":
             reader.at += 1
     return found
+
+
+class Unread(Struct, frozen=True):
+    """A value among others that cannot be read: the reason, and whether the text ends inside of it."""
+
+    error: Unreadable
+    is_cut_off: bool
+
+
+def read_each(text: str) -> Iterator[tuple[int, int, Value | Unread]]:
+    """The values of a text, where they begin and where they end: below one another, or in one array, in any notation.
+
+    Behind a value that cannot be read it goes on with the next line that begins as a document of that place.
+    """
+    readers = [_Reader(text, loose=False), _Reader(text, loose=True)]  # first the one that read the last value
+    loose = readers[1]
+    level = loose.peek() == "["
+    loose.at += level
+    while here := loose.peek():
+        if here == "," or (here == "]" and level):
+            loose.at += 1
+            continue
+        start = loose.at
+        value = _next_value(readers, start, loose)
+        yield start, loose.at, value
+        if isinstance(value, Unread):
+            column, end = start - text.rfind("\n", 0, start) - 1, text.find("\n", start)
+            beginning = re.compile(rf"^[ \t]{{0,{column}}}(?:[,\[][ \t]*)?(?=\{{)", re.M)
+            after = None if end < 0 else beginning.search(text, end + 1)
+            if after is None:
+                return
+            loose.at = after.end()
+
+
+def _next_value(readers: list[_Reader], start: int, loose: _Reader) -> Value | Unread:
+    for reader in list(readers):
+        reader.at = start
+        try:
+            value = reader.read(alone=False)
+        except Unreadable as error:
+            if reader is loose:
+                failed = Unread(error, not reader.peek())
+            continue
+        loose.at = reader.at
+        if reader is not readers[0]:
+            readers.reverse()
+        return value
+    return failed
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text holds nothing but blanks and comments."""
+    return not _Reader(text, loose=True).peek()

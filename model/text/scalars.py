@@ -29,6 +29,7 @@ NAN = struct.pack("<Q", 0x7FF8 << 48)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_DAYS_OF_400_YEARS = 146097
 YEAR_10000 = 253402300800000  # the first millisecond that relaxed notation does not write as a date
 
 # Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece. The empty
@@ -45,7 +46,8 @@ _quote_ascii = json.JSONEncoder(ensure_ascii=True).encode
 _DIGITS = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?|[+-]?nan", re.I)
 _ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
+    r"([+-]\d{5,9}|\d{4})-(\d\d)-(\d\d)"
+    r"(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
 
@@ -92,23 +94,25 @@ def iso_text(milliseconds: int) -> str:
 def iso_milliseconds(text: str) -> int | None:
     """Milliseconds since 1970 of an ISO 8601 date, UTC where it names no offset; None where it is none.
 
-    Digits beyond the milliseconds are dropped: BSON cannot store them.
+    Years beyond 0 to 9999 have a sign and six digits, as JavaScript writes them. Digits beyond the milliseconds are
+    dropped: BSON cannot store them.
     """
     found = _ISO.fullmatch(text.strip())
     if found is None:
         return None
     year, month, day, hour, minute, second, fraction, offset = found.groups()
+    cycles = 0 if 1 <= int(year) <= 9999 else int(year) // 400 - 5  # the calendar repeats itself after 400 years
+    numbers = (month, day, hour or 0, minute or 0, second or 0)
     try:
-        when = dt.datetime(
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=dt.UTC
-        )
+        when = dt.datetime(int(year) - 400 * cycles, *map(int, numbers), tzinfo=dt.UTC)  # type: ignore[misc, arg-type]
     except ValueError:
         return None
     total = (when - EPOCH) // dt.timedelta(milliseconds=1) + int((fraction or "0").ljust(3, "0")[:3])
+    total += cycles * _DAYS_OF_400_YEARS * 86_400_000
     if offset and offset[0] in "+-":
         minutes = int(offset[1:3]) * 60 + int(offset[-2:] if len(offset) > 3 else 0)
         total -= minutes * 60_000 * (1 if offset[0] == "+" else -1)
-    return total
+    return total if INT64_MIN <= total <= INT64_MAX else None
 
 
 def parse_double(text: str) -> bytes | None:

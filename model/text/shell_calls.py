@@ -89,12 +89,40 @@ def double(args: list[Value]) -> Value | None:
     return None if data is None else Value(c.DOUBLE, data)
 
 
-def uuid_binary(args: list[Value]) -> Value | None:
-    """``UUID("…")``."""
+def _uuid(args: list[Value]) -> bytes | None:
     text = _string(args)
     if text is None or re.fullmatch(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", text) is None:
         return None
-    return Value(c.BINARY, scalars.binary_data(4, uuid.UUID(text).bytes))
+    return uuid.UUID(text).bytes
+
+
+def uuid_binary(args: list[Value]) -> Value | None:
+    """``UUID("…")``."""
+    data = _uuid(args)
+    return None if data is None else Value(c.BINARY, scalars.binary_data(4, data))
+
+
+def old_uuid(args: list[Value]) -> Value | None:
+    """``PYUUID("…")``, ``LUUID("…")``: the first subtype for UUIDs, whose bytes stand as they are written."""
+    data = _uuid(args)
+    return None if data is None else Value(c.BINARY, scalars.binary_data(3, data))
+
+
+def java_uuid(args: list[Value]) -> Value | None:
+    """``JUUID("…")``: that subtype as the old driver for Java wrote it, each half of the bytes turned round."""
+    data = _uuid(args)
+    return None if data is None else Value(c.BINARY, scalars.binary_data(3, data[7::-1] + data[:7:-1]))
+
+
+def net_uuid(args: list[Value]) -> Value | None:
+    """``CSUUID("…")``, ``NUUID("…")``: that subtype as the old driver for .NET wrote it."""
+    data = _uuid(args)
+    return None if data is None else Value(c.BINARY, scalars.binary_data(3, uuid.UUID(bytes=data).bytes_le))
+
+
+def from_base64(args: list[Value]) -> Value | None:
+    """``Binary.createFromBase64("…", 0)``, as mongosh writes it."""
+    return base64_binary([*args[1:], args[0]] if len(args) == 2 else [Value(c.INT32, bytes(4)), *args])
 
 
 def _binary(args: list[Value], decode: Callable[[str], bytes | None]) -> Value | None:

@@ -174,9 +174,14 @@ def date(pairs: _Pairs) -> Value:
     """``{"$date": …}``, of a text or of milliseconds."""
     example = '{"$date": "2026-11-20T14:26:00Z"}'
     value = _sole(pairs, example)
-    if value.type == c.INT64:
-        return Value(c.DATE, value.data)
-    milliseconds = scalars.iso_milliseconds(_text(value, "$date", example))
+    milliseconds: int | None
+    if value.type in (c.INT32, c.INT64):  # a bare number is the form of old: mongoexport 2.4, JavaScript, Debezium
+        milliseconds = int.from_bytes(value.data, "little", signed=True)
+    elif value.type == c.DOUBLE:
+        number = scalars.double.unpack(value.data)[0]
+        milliseconds = int(number) if number.is_integer() and abs(number) < 2**63 else None
+    else:
+        milliseconds = scalars.iso_milliseconds(_text(value, "$date", example))
     if milliseconds is None:
         raise Unreadable(f'$date takes {example} or {{"$date": {{"$numberLong": "milliseconds"}}}}.')
     return Value(c.DATE, scalars.int64.pack(milliseconds))

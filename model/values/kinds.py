@@ -337,6 +337,14 @@ KINDS: tuple[Kind, ...] = (
         helpers=(
             Helper("UUID", 'UUID("73ffd264-44b3-4c69-90e8-e7d1dfc035d4")', "text.shell_calls:uuid_binary"),
             Helper("BinData", 'BinData(0, "SGVsbG8=")', "text.shell_calls:base64_binary", 2),
+            Helper("LUUID", 'LUUID("64d2ff73-b344-694c-90e8-e7d1dfc035d4")', "text.shell_calls:old_uuid"),
+            Helper("PYUUID", 'PYUUID("73ffd264-44b3-4c69-90e8-e7d1dfc035d4")', "text.shell_calls:old_uuid"),
+            Helper("JUUID", 'JUUID("73ffd264-44b3-4c69-90e8-e7d1dfc035d4")', "text.shell_calls:java_uuid"),
+            Helper("CSUUID", 'CSUUID("73ffd264-44b3-4c69-90e8-e7d1dfc035d4")', "text.shell_calls:net_uuid"),
+            Helper("NUUID", 'NUUID("73ffd264-44b3-4c69-90e8-e7d1dfc035d4")', "text.shell_calls:net_uuid"),
+            Helper(
+                "Binary.createFromBase64", 'Binary.createFromBase64("SGVsbG8=", 0)', "text.shell_calls:from_base64", 2
+            ),
             Helper("HexData", 'HexData(0, "48656c6c6f")', "text.shell_calls:hexadecimal_binary", 2),
         ),
         offered='UUID("")',
@@ -357,7 +365,10 @@ KINDS: tuple[Kind, ...] = (
         editable="text.value_editing:regex_editable",
         blank="/(?:)/",
         hint="write it as /pattern/i",
-        helpers=(Helper("RegExp", 'RegExp("^a", "i")', "text.shell_calls:regex", 2),),
+        helpers=(
+            Helper("RegExp", 'RegExp("^a", "i")', "text.shell_calls:regex", 2),
+            Helper("BSONRegExp", 'BSONRegExp("^a", "i")', "text.shell_calls:regex", 2),
+        ),
         driver="Regex",
         python="server.code_preview:python_regex",
         mongosh="server.code_preview:mongosh_regex",

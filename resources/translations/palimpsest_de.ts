@@ -9513,6 +9513,10 @@ Zum Verbinden öffnen</translation>
       <translation>, und {0} sind vielleicht noch unterwegs</translation>
     </message>
     <message>
+      <source>, and {0} more like it</source>
+      <translation>, und {0} weitere solche</translation>
+    </message>
+    <message>
       <source>, and {0} younger</source>
       <translation>, und {0} jünger</translation>
     </message>
@@ -9629,6 +9633,10 @@ Zum Verbinden öffnen</translation>
       <translation>Eine UUID schreibt sich {0}.</translation>
     </message>
     <message>
+      <source>A bucket has its columns under data.</source>
+      <translation>Ein Bucket hat seine Spalten unter data.</translation>
+    </message>
+    <message>
       <source>A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address.</source>
       <translation>Eine Zertifikatsdatei kann nicht verwendet werden; prüfen Sie tlsCAFile und tlsCertificateKeyFile in der Adresse.</translation>
     </message>
@@ -9715,6 +9723,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A row made by the profile would not be read as what it is about, in {0}; check its row.</source>
       <translation>Eine nach dem Profil gebildete Zeile würde in {0} nicht als das gelesen, wovon sie handelt; prüfen Sie row darin.</translation>
+    </message>
+    <message>
+      <source>A row of model/values/kinds.py names {0}, and there is no such function.</source>
+      <translation>Eine Zeile von model/values/kinds.py nennt {0}, und eine solche Funktion gibt es nicht.</translation>
     </message>
     <message>
       <source>A scan of today does not find this; scan again.</source>
@@ -9931,6 +9943,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Beside $code only a $scope may stand, a document: {0}.</source>
       <translation>Neben $code darf nur ein $scope stehen, ein Dokument: {0}.</translation>
+    </message>
+    <message>
+      <source>Binary.createFromBase64("SGVsbG8=", 0)</source>
+      <translation>Binary.createFromBase64("SGVsbG8=", 0)</translation>
     </message>
     <message>
       <source>Blocks edits</source>
@@ -10329,6 +10345,10 @@ Zum Verbinden öffnen</translation>
       <translation>Int64 oder Decimal128</translation>
     </message>
     <message>
+      <source>Is a directory</source>
+      <translation>Ist ein Verzeichnis</translation>
+    </message>
+    <message>
       <source>It arrived.</source>
       <translation>Es kam an.</translation>
     </message>
@@ -10617,6 +10637,10 @@ Zum Verbinden öffnen</translation>
       <translation>Halten Sie diese Arten von Werten aus Dokumenten auf diesem Server heraus.</translation>
     </message>
     <message>
+      <source>Kept by the MongoDB server for itself, and only read: its documents have no versions.</source>
+      <translation>Vom MongoDB-Server für sich selbst geführt und nur zu lesen: Die Dokumente haben keine Versionen.</translation>
+    </message>
+    <message>
       <source>Later states are shown as unproven.</source>
       <translation>Spätere Stände werden als unbelegt gezeigt.</translation>
     </message>
@@ -10649,10 +10673,6 @@ Zum Verbinden öffnen</translation>
       <translation>Zeile {0} von {1}</translation>
     </message>
     <message>
-      <source>Line {0} of {1} has something that is no document; mend the line, or take it out.</source>
-      <translation>Zeile {0} von {1} enthält etwas, das kein Dokument ist; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
-    </message>
-    <message>
       <source>Line {0} of {1} is longer than any document; it cannot be one.</source>
       <translation>Zeile {0} von {1} ist länger als jedes Dokument; sie kann keines sein.</translation>
     </message>
@@ -10663,6 +10683,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Line {0} of {1} is no Extended JSON: {2}; mend the line, or take it out.</source>
       <translation>Zeile {0} von {1} ist kein Extended JSON: {2}; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1} is no UTF-8; mend the line, or take it out.</source>
+      <translation>Zeile {0} von {1} ist kein UTF-8; reparieren Sie die Zeile, oder nehmen Sie sie heraus.</translation>
+    </message>
+    <message>
+      <source>Line {0} of {1} {2}.</source>
+      <translation>Zeile {0} von {1} {2}.</translation>
     </message>
     <message>
       <source>Line {0} of {1}, column {2}: {3}</source>
@@ -10987,14 +11015,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Not known: the process ended before the answer came.</source>
       <translation>Nicht bekannt: Der Prozess endete, bevor die Antwort kam.</translation>
-    </message>
-    <message>
-      <source>Not {0} {1}: {2}.</source>
-      <translation>Kein {1}: {2}.</translation>
-    </message>
-    <message>
-      <source>Not {0} {1}: {2}{3}</source>
-      <translation>Kein {1}: {2}{3}</translation>
     </message>
     <message>
       <source>Nothing changed.</source>
@@ -11793,6 +11813,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Felder von {0}</translation>
     </message>
     <message>
+      <source>The file begins as UTF-16, and goes on with what is none ({0}).</source>
+      <translation>Die Datei beginnt als UTF-16, und was folgt, ist keines ({0}).</translation>
+    </message>
+    <message>
       <source>The folder {0} for journal and drafts cannot be used ({1}); set PALIMPSEST_HOME to a folder that you can write.</source>
       <translation>Der Ordner {0} für Journal und Entwürfe kann nicht verwendet werden ({1}); setzen Sie PALIMPSEST_HOME auf einen Ordner, in den Sie schreiben können.</translation>
     </message>
@@ -11839,6 +11863,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The index is there.</source>
       <translation>Der Index ist da.</translation>
+    </message>
+    <message>
+      <source>The index {0}</source>
+      <translation>Der Index {0}</translation>
     </message>
     <message>
       <source>The journal has no entry {0}; `palimpsest journal` lists them.</source>
@@ -11929,8 +11957,16 @@ Zum Verbinden öffnen</translation>
       <translation>Die Sperre {0} kann nicht verwendet werden ({1}); erlauben Sie dort das Schreiben.</translation>
     </message>
     <message>
-      <source>The metadata beside {0} has an index that makes no sense: {1}</source>
-      <translation>Die Metadaten neben {0} haben einen Index, der keinen Sinn ergibt: {1}</translation>
+      <source>The measurements in compressed buckets of {0} ({1}) are left out; {2} lists all buckets.</source>
+      <translation>Die Messungen in komprimierten Buckets von {0} ({1}) sind weggelassen; {2} listet alle Buckets auf.</translation>
+    </message>
+    <message>
+      <source>The measurements in unreadable buckets of {0} ({1}) are left out; {2} lists all buckets.</source>
+      <translation>Die Messungen in unlesbaren Buckets von {0} ({1}) sind weggelassen; {2} listet alle Buckets auf.</translation>
+    </message>
+    <message>
+      <source>The metadata of {0} in {1} cannot be read ({2}), so it has no indexes.</source>
+      <translation>Die Metadaten von {0} in {1} können nicht gelesen werden ({2}), daher gibt es keine Indexe.</translation>
     </message>
     <message>
       <source>The new version is inserted beside {0}. The unique index on {1} and {2} lets one writer have its number.</source>
@@ -12997,6 +13033,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument begann mitten in seinem Verlauf neu</translation>
     </message>
     <message>
+      <source>a document does not end where it says</source>
+      <translation>ein Dokument endet nicht, wo es sagt</translation>
+    </message>
+    <message>
       <source>a document for every version</source>
       <translation>ein Dokument für jede Version</translation>
     </message>
@@ -13009,6 +13049,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument für jede Version, die neueste trägt {current}</translation>
     </message>
     <message>
+      <source>a document of {0} bytes is none</source>
+      <translation>ein Dokument von {0} Bytes ist keines</translation>
+    </message>
+    <message>
       <source>a document without a version</source>
       <translation>ein Dokument ohne Version</translation>
     </message>
@@ -13019,6 +13063,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>a field that comes back stands behind all others</source>
       <translation>ein Feld, das wiederkommt, steht hinter allen anderen</translation>
+    </message>
+    <message>
+      <source>a key has more than {0} parts</source>
+      <translation>ein Schlüssel hat mehr als {0} Teile</translation>
     </message>
     <message>
       <source>a later edition of palimpsest wrote it; import it with that one</source>
@@ -13081,6 +13129,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Symbol, das als Text zurückkommt</translation>
     </message>
     <message>
+      <source>a tar archive</source>
+      <translation>ein tar-Archiv</translation>
+    </message>
+    <message>
       <source>a value of the newest row that is there</source>
       <translation>ein Wert der neuesten Zeile, die da ist</translation>
     </message>
@@ -13099,6 +13151,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>a whole number has no fraction; choose Double or Decimal128</source>
       <translation>eine ganze Zahl hat keinen Bruchteil; wählen Sie Double oder Decimal128</translation>
+    </message>
+    <message>
+      <source>a zip archive</source>
+      <translation>ein zip-Archiv</translation>
     </message>
     <message>
       <source>a {0} is no value of JSON</source>
@@ -13621,6 +13677,10 @@ Zum Verbinden öffnen</translation>
       <translation>hat nur {0} verschiedene {1} in {2} Zeilen</translation>
     </message>
     <message>
+      <source>has something that is no document; mend the line, or take it out</source>
+      <translation>enthält etwas, das kein Dokument ist; reparieren Sie die Zeile, oder nehmen Sie sie heraus</translation>
+    </message>
+    <message>
       <source>has {0} in all of its {1} rows</source>
       <translation>hat {0} in allen seinen {1} Zeilen</translation>
     </message>
@@ -13837,12 +13897,24 @@ Zum Verbinden öffnen</translation>
       <translation>er beendet TLS mittendrin; vielleicht spricht er kein TLS oder verlangt ein Client-Zertifikat</translation>
     </message>
     <message>
+      <source>it ends inside a document</source>
+      <translation>es endet in einem Dokument</translation>
+    </message>
+    <message>
+      <source>it ends too early</source>
+      <translation>es endet zu früh</translation>
+    </message>
+    <message>
       <source>it has no id</source>
       <translation>sie hat keine Id</translation>
     </message>
     <message>
       <source>it is missing</source>
       <translation>sie fehlt</translation>
+    </message>
+    <message>
+      <source>it is no document</source>
+      <translation>es ist kein Dokument</translation>
     </message>
     <message>
       <source>it is no history that `palimpsest export` wrote</source>
@@ -13939,6 +14011,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>its file holds another document</source>
       <translation>seine Datei enthält ein anderes Dokument</translation>
+    </message>
+    <message>
+      <source>its packed data end too early</source>
+      <translation>die gepackten Daten enden zu früh</translation>
     </message>
     <message>
       <source>its patch does not apply: {0}</source>
@@ -14309,6 +14385,18 @@ Zum Verbinden öffnen</translation>
       <translation>überschrieben, während niemand zusah,</translation>
     </message>
     <message>
+      <source>packed by bzip2</source>
+      <translation>mit bzip2 gepackt</translation>
+    </message>
+    <message>
+      <source>packed by xz</source>
+      <translation>mit xz gepackt</translation>
+    </message>
+    <message>
+      <source>packed by zstd</source>
+      <translation>mit zstd gepackt</translation>
+    </message>
+    <message>
       <source>process {0} on {1}</source>
       <translation>Prozess {0} auf {1}</translation>
     </message>
@@ -14663,6 +14751,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the document is gone since</source>
       <translation>das Dokument ist seitdem weg</translation>
+    </message>
+    <message>
+      <source>the document that begins in line {0} does not end</source>
+      <translation>das Dokument, das in Zeile {0} beginnt, endet nicht</translation>
     </message>
     <message>
       <source>the document was deleted after it</source>
@@ -15069,6 +15161,14 @@ Zum Verbinden öffnen</translation>
       <translation>sie waren</translation>
     </message>
     <message>
+      <source>this is a value of type {0}; a document is written {…}</source>
+      <translation>das ist ein Wert vom Typ {0}; ein Dokument schreibt man {…}</translation>
+    </message>
+    <message>
+      <source>this is a value of type {0}; write a document {…} or an array […]</source>
+      <translation>das ist ein Wert vom Typ {0}; schreiben Sie ein Dokument {…} oder ein Array […]</translation>
+    </message>
+    <message>
       <source>this is no number.</source>
       <translation>dies ist keine Zahl.</translation>
     </message>
@@ -15417,8 +15517,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Die Sammlung {1} ist neu.</translation>
     </message>
     <message>
+      <source>{0} The documents before that, {1}, are shown.</source>
+      <translation>{0} Die Dokumente davor, {1}, werden gezeigt.</translation>
+    </message>
+    <message>
       <source>{0} The layout's usual names are filled in.</source>
       <translation>{0} Die üblichen Namen des Layouts sind eingetragen.</translation>
+    </message>
+    <message>
+      <source>{0} The other documents, {1}, are shown.</source>
+      <translation>{0} Die übrigen Dokumente, {1}, werden gezeigt.</translation>
     </message>
     <message>
       <source>{0} The plan has repairs for it; scan again.</source>
@@ -15551,6 +15659,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot be read ({1}), so this history cannot be moved.</source>
       <translation>{0} lässt sich nicht lesen ({1}), daher kann dieser Verlauf nicht umziehen.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be read ({1}), so {2} is shown without its indexes.</source>
+      <translation>{0} kann nicht gelesen werden ({1}), daher wird {2} ohne seine Indexe gezeigt.</translation>
     </message>
     <message>
       <source>{0} cannot be read ({1}).</source>
@@ -15989,6 +16101,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält eine Zahl, die größer ist als jeder Zähler; beheben Sie das zuerst.</translation>
     </message>
     <message>
+      <source>{0} holds a time series, and is too large for its buckets to be shown as measurements.</source>
+      <translation>{0} enthält eine Zeitreihe und ist zu groß, um ihre Buckets als Messungen zu zeigen.</translation>
+    </message>
+    <message>
       <source>{0} holds a value of type {1} and no hash; name the field with the hash in a profile.</source>
       <translation>{0} enthält einen Wert vom Typ {1} und keinen Hash; nennen Sie das Feld mit dem Hash in einem Profil.</translation>
     </message>
@@ -16037,6 +16153,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält mehr als ein Dokument; nehmen Sie eine Datei mit einem.</translation>
     </message>
     <message>
+      <source>{0} holds more than {1} MB; restore it with mongorestore --archive, and dump into a folder, whose files are read where they lie.</source>
+      <translation>{0} enthält mehr als {1} MB; stellen Sie es mit mongorestore --archive wieder her, und schreiben Sie einen Dump in einen Ordner, dessen Dateien gelesen werden, wo sie liegen.</translation>
+    </message>
+    <message>
       <source>{0} holds no .bson file: give the folder that mongodump wrote, or one file.</source>
       <translation>{0} enthält keine .bson-Datei: Nehmen Sie den Ordner, den mongodump schrieb, oder eine Datei.</translation>
     </message>
@@ -16067,6 +16187,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds several documents for {1}, so nobody can say which one counts; settle that first.</source>
       <translation>{0} enthält mehrere Dokumente für {1}, also kann niemand sagen, welches gilt; klären Sie das zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} holds several documents with the _id {1}{2}; its list shows all of them.</source>
+      <translation>{0} enthält mehrere Dokumente mit der _id {1}{2}; die Liste zeigt sie alle.</translation>
     </message>
     <message>
       <source>{0} holds several documents with the same {1}: {2}{3}. Settle these duplicates first, then create the index.</source>
@@ -16169,10 +16293,6 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein Sperrfeld, das der Hash in {1} einschließt.</translation>
     </message>
     <message>
-      <source>{0} is a mongodump archive; unpack it (mongorestore --archive), and dump into a folder.</source>
-      <translation>{0} ist ein Archiv von mongodump; packen Sie es aus (mongorestore --archive), und sichern Sie in einen Ordner.</translation>
-    </message>
-    <message>
       <source>{0} is a new counter.</source>
       <translation>{0} ist ein neuer Zähler.</translation>
     </message>
@@ -16253,24 +16373,32 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist geändert, und bisher gilt: {1}; suchen Sie noch einmal nach diesem Schreibvorgang. {2}</translation>
     </message>
     <message>
-      <source>{0} is cut off in the middle of document {1}, which begins at byte {2}; {3}, or keep only its first {4} bytes to open the {5} before.</source>
-      <translation>{0} ist mitten in Dokument {1} abgeschnitten, das bei Byte {2} beginnt; {3}, oder behalten Sie nur die ersten {4} Byte, um die {5} davor zu öffnen.</translation>
+      <source>{0} is cut off in the middle of document {1}, which begins at byte {2}; {3}, or keep only its first {4} bytes.</source>
+      <translation>{0} ist mitten in Dokument {1} abgeschnitten, das bei Byte {2} beginnt; {3}, oder behalten Sie nur die ersten {4} Bytes.</translation>
+    </message>
+    <message>
+      <source>{0} is cut off or damaged ({1}); the documents before that, {2}, are shown.</source>
+      <translation>{0} ist abgeschnitten oder beschädigt ({1}); die Dokumente davor, {2}, werden gezeigt.</translation>
+    </message>
+    <message>
+      <source>{0} is cut off or damaged: {1}; dump it again. What comes before is shown.</source>
+      <translation>{0} ist abgeschnitten oder beschädigt: {1}; erstellen Sie den Dump neu. Was davor kommt, wird gezeigt.</translation>
     </message>
     <message>
       <source>{0} is cut off: its gzip data ends too early; copy it or {1}.</source>
       <translation>{0} ist abgeschnitten: Die gzip-Daten enden zu früh; kopieren Sie es neu, oder {1}.</translation>
     </message>
     <message>
-      <source>{0} is cut off: the document that begins in line {1} does not end; export it again.</source>
-      <translation>{0} ist abgeschnitten: Das Dokument, das in Zeile {1} beginnt, endet nicht; exportieren Sie neu.</translation>
+      <source>{0} is cut off: {1}; export it again.</source>
+      <translation>{0} ist abgeschnitten: {1}; exportieren Sie es neu.</translation>
     </message>
     <message>
       <source>{0} is damaged gzip data ({1}); copy it or {2}.</source>
       <translation>{0} enthält beschädigte gzip-Daten ({1}); kopieren Sie es neu, oder {2}.</translation>
     </message>
     <message>
-      <source>{0} is damaged: document {1}, at byte {2}, is no BSON document; {3}, or keep only its first {4} bytes to open those before.</source>
-      <translation>{0} ist beschädigt: Dokument {1} bei Byte {2} ist kein BSON-Dokument; {3}, oder behalten Sie nur die ersten {4} Byte, um die davor zu öffnen.</translation>
+      <source>{0} is damaged: document {1}, at byte {2}, is no BSON document; {3}, or keep only its first {4} bytes.</source>
+      <translation>{0} ist beschädigt: Dokument {1} bei Byte {2} ist kein BSON-Dokument; {3}, oder behalten Sie nur die ersten {4} Bytes.</translation>
     </message>
     <message>
       <source>{0} is deleted</source>
@@ -16385,6 +16513,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} führt das Layout und ändert es mit jeder Version; lassen Sie es weg.</translation>
     </message>
     <message>
+      <source>{0} is larger than {1}, which is more than such a file holds; name another one.</source>
+      <translation>{0} ist größer als {1}, mehr, als eine solche Datei enthält; nennen Sie eine andere.</translation>
+    </message>
+    <message>
       <source>{0} is meant to hold the current version too.</source>
       <translation>{0} soll auch die aktuelle Version enthalten.</translation>
     </message>
@@ -16415,10 +16547,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines.</source>
       <translation>{0} ist kein BSON: Es beginnt nicht mit einem Dokument; nehmen Sie eine .bson-Datei oder Zeilen mit Extended JSON.</translation>
-    </message>
-    <message>
-      <source>{0} is no Extended JSON: {1}; take it away to open without indexes.</source>
-      <translation>{0} ist kein Extended JSON: {1}; nehmen Sie es weg, um ohne Indexe zu öffnen.</translation>
     </message>
     <message>
       <source>{0} is no JSON value; write text in double quotes.</source>
@@ -16477,6 +16605,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Zeiger</translation>
     </message>
     <message>
+      <source>{0} is no position in a column.</source>
+      <translation>{0} ist keine Position in einer Spalte.</translation>
+    </message>
+    <message>
       <source>{0} is no repair plan: it does not begin with "palimpsest": "repair plan".</source>
       <translation>{0} ist kein Reparaturplan: Er beginnt nicht mit "palimpsest": "repair plan".</translation>
     </message>
@@ -16503,6 +16635,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is no whole BSON document: it ends after {1} bytes.</source>
       <translation>{0} ist kein ganzes BSON-Dokument: Es endet nach {1} Byte.</translation>
+    </message>
+    <message>
+      <source>{0} is no whole archive of mongodump: {1}; dump it again.</source>
+      <translation>{0} ist kein ganzes Archiv von mongodump: {1}; erstellen Sie den Dump neu.</translation>
     </message>
     <message>
       <source>{0} is no whole number. Store it as the number {1}?</source>
@@ -16693,6 +16829,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} und hat keinen Platz für {2}; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
+      <source>{0} is {1} and no file; copy what it gives into a file, and name that.</source>
+      <translation>{0} ist {1} und keine Datei; kopieren Sie den Inhalt in eine Datei, und nennen Sie diese.</translation>
+    </message>
+    <message>
       <source>{0} is {1} and should be {2}</source>
       <translation>{0} ist {1} und müsste {2} sein</translation>
     </message>
@@ -16727,6 +16867,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is {1}; its writer may still be at work.</source>
       <translation>{0} ist {1}; wer es schrieb, ist vielleicht noch am Werk.</translation>
+    </message>
+    <message>
+      <source>{0} is {1}; unpack it, and give the folder or the file that comes out.</source>
+      <translation>{0} ist {1}; entpacken Sie es, und geben Sie den Ordner oder die Datei an, die herauskommt.</translation>
     </message>
     <message>
       <source>{0} keeps only the newest version of a document.</source>
@@ -16923,6 +17067,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} of {1} is damaged ({2}); repair it first.</source>
       <translation>{0} von {1} ist beschädigt ({2}); reparieren Sie es zuerst.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} is left out, as no server of today takes it: {2}.</source>
+      <translation>{0} von {1} ist weggelassen, da ihn kein heutiger Server nimmt: {2}.</translation>
     </message>
     <message>
       <source>{0} of {1} is no array, or {2} no document; mend that first.</source>
@@ -17317,6 +17465,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} {1} Stattdessen wird verglichen.</translation>
     </message>
     <message>
+      <source>{0} {1} cannot be read in all; the other documents, {2}, are shown.</source>
+      <translation>{0} Insgesamt können {1} nicht gelesen werden; die übrigen Dokumente, {2}, werden gezeigt.</translation>
+    </message>
+    <message>
       <source>{0} {1} could not be looked at again: {2}</source>
       <translation>{0} {1} ließ sich nicht noch einmal ansehen: {2}</translation>
     </message>
@@ -17475,6 +17627,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}: "item" must be {1}, as items are done in the order of their numbers.</source>
       <translation>{0}: "item" muss {1} sein, denn Posten werden in der Reihenfolge ihrer Nummern erledigt.</translation>
+    </message>
+    <message>
+      <source>{0}: Line 1, column 1: {1}.</source>
+      <translation>{0}: Zeile 1, Spalte 1: {1}.</translation>
     </message>
     <message>
       <source>{0}: a hash_recipe covers _id only in the layout hashed, where the id is _id.</source>

@@ -171,7 +171,7 @@ def test_an_id_that_matches_several_is_answered_with_all_of_them(
     [
         ("cut.bson", canonical.encode({"_id": 1, "text": "x" * 100})[:-20]),
         ("noise.bson", b"\x00\x01\x02\x03 this is no BSON at all"),
-        ("lines.json", b'{"_id": 1}\n{"_id": 2,,}\n'),
+        ("lines.json", b'{"_id": 1,,}\n{"_id": 2,,}\n'),
         ("latin.json", b'{"_id": "\xe4"}\n'),
     ],
 )

@@ -73,7 +73,10 @@ UNSEEN = ("commands", "mql", "localserver", "over_time/report.py", "repair/repor
           "recognition/lock_fields.py")  # fmt: skip
 """The rooms and files of the model that say nothing to the window: the command line, a server's own words, pages that
 are files, code that is written for people, lists of the names of fields."""
-OPENING = ("documents_on_disk.py", "dump_cache.py", "dump_reading.py", "dumps.py", "large_file.py", "local_server.py")
+OPENING = (
+    *("documents_on_disk.py", "dump_cache.py", "dump_reading.py", "dumped_collections.py", "dumps.py", "large_file.py"),
+    *("local_server.py", "mongodump_archive.py", "time_buckets.py"),
+)
 """The files of `localserver` that say why a dump cannot be opened."""
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",

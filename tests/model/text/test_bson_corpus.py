@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from bson.datetime_ms import DatetimeMS
 
 from model import text
 from model.diff import diff, patch
@@ -97,6 +98,9 @@ def test_damaged_documents_are_refused_or_kept_exactly(case: dict[str, Any], cor
 @support.table("case, corpus", _cases("parseErrors"))
 def test_what_is_no_value_is_refused_with_its_place(case: dict[str, Any], corpus: dict[str, Any]) -> None:
     given = case["string"]
+    if case["description"] == "Bad $date (number, not string or hash)":  # the form of mongoexport 2.4, and of others
+        assert text.from_text(given) == c.encode({"a": DatetimeMS(42)})
+        return
     if corpus["bson_type"] == "0x13":
         given = json.dumps({"d": {"$numberDecimal": given}})
     with pytest.raises(Unreadable, match="Line 1, column"):

@@ -1,0 +1,165 @@
+"""Collections of a dump in a server: their names, options, indexes, and measurements where they are time series."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import unquote
+
+from msgspec import Struct, field
+
+from model import text
+from model.errors import Unreadable
+from model.localserver.command_table import parse_index
+from model.localserver.local_server import LocalServer
+from model.localserver.store import SYSTEM
+from model.localserver.time_buckets import Compressed, measurements
+from model.mql import order
+from model.mql.command_error import CommandError
+from model.values import canonical as c
+from model.values.canonical import Value
+
+_BUCKETS = "system.buckets."
+_OWN_DATABASES = ("admin", "config", "local")
+_OPLOGS = ("oplog", "oplog.rs", "oplog.$main")
+
+
+class Metadata(Struct):
+    """What mongodump noted of a collection: its whole name, where a file's is cut, its options and its indexes."""
+
+    name: str = ""
+    options: bytes = c.EMPTY
+    indexes: list[Value] = field(default_factory=list)
+
+    def named(self, collection: str) -> str:
+        """The whole name of a collection whose file is called so; the buckets of a time series share its metadata."""
+        return self.name if self.name and not collection.startswith(_BUCKETS) else collection
+
+    @classmethod
+    def read(cls, written: str) -> Metadata:
+        """The metadata out of its text, in any notation; raises ``Unreadable``."""
+        found = dict(c.fields(text.any_document(written)))
+        name, options, indexes = found.get("collectionName"), found.get("options"), found.get("indexes")
+        return cls(
+            str(name.python()) if name is not None and name.type == c.STRING else "",
+            options.data if options is not None and options.type == c.OBJECT else c.EMPTY,
+            c.items(indexes) if indexes is not None and indexes.type == c.ARRAY else [],
+        )
+
+
+def plain_name(name: str) -> str:
+    """A file's name as text, whatever bytes it has; mongodump writes ``/`` and ``%`` with ``%``."""
+    return unquote(name).encode("utf-8", "replace").decode("utf-8").replace("\0", "_")
+
+
+def database_name(folder: str) -> str:
+    """A database's name out of a folder's: servers take no dots and spaces in one."""
+    return re.sub(r'[/\\. "$]', "_", plain_name(folder))[:60] or "dump"
+
+
+def collection_name(name: str) -> str:
+    """A collection's name that drivers take: they refuse dots at its ends or next to each other, and dollars."""
+    return re.sub(r"^\.|\.$|\.(?=\.)|[$\0]", "_", name)
+
+
+def free_namespace(server: LocalServer, database: str, collection: str) -> str:
+    """The namespace, with a number where two names have become one: two collections must not be mixed."""
+    name, number = collection, 1
+    while server.store.get(database, name) is not None:
+        number += 1
+        name = f"{collection}_{number}"
+    return f"{database}.{name}"
+
+
+def is_buckets(ns: str) -> bool:
+    """Whether a collection holds the buckets of a time series."""
+    return ns.partition(".")[2].startswith(_BUCKETS)
+
+
+def adopt(server: LocalServer, ns: str, metadata: Metadata) -> None:
+    """Make a collection of a dump; one that its server kept for itself is marked, and only read."""
+    database, _, name = ns.partition(".")
+    is_own = database in _OWN_DATABASES or name.startswith("system.") or name in _OPLOGS
+    server.adopt(ns, metadata.options, SYSTEM if is_own else "collection")
+
+
+def load_documents(server: LocalServer, ns: str, documents: Iterable[bytes]) -> None:
+    """Take the documents of a collection, and tell of an ``_id`` that several of them have."""
+    seen: set[tuple[int, bytes]] = set()
+    twice: list[Value] = []
+
+    def watched() -> Iterator[bytes]:
+        for raw in documents:
+            try:
+                id = order.field(raw, b"_id\0")
+            except (Unreadable, CommandError, IndexError):
+                id = None
+            if id is not None and id in seen:
+                twice.append(Value(*id))
+            elif id is not None:
+                seen.add(id)
+            yield raw
+
+    server.load(ns, watched())
+    if twice:
+        shown = text.shown(twice[0], limit=60)
+        more = f", and {len(twice) - 1:,} more like it" if len(twice) > 1 else ""
+        server.tell(f"{ns} holds several documents with the _id {shown}{more}; its list shows all of them.")
+
+
+def add_indexes(server: LocalServer, ns: str, metadata: Metadata) -> None:
+    """Add the indexes of a collection; one that makes no sense is told and left out."""
+    for number, spec in enumerate(metadata.indexes, 1):
+        try:
+            if spec.type != c.OBJECT:
+                raise CommandError(67, "it is no document")
+            index = parse_index(spec.data)
+            if index.keys != [("_id", 1)]:
+                server.add_index(ns, index)
+        except (CommandError, Unreadable, ValueError, TypeError, OverflowError) as error:
+            said = error.message if isinstance(error, CommandError) else str(error)
+            server.tell(
+                f"{_named(spec, number)} of {ns} is left out, as no server of today takes it: {said.rstrip('.')}."
+            )
+
+
+def _named(spec: Value, number: int) -> str:
+    name = c.get(spec.data, ("name",)) if spec.type == c.OBJECT else None
+    if name is None or name.type != c.STRING:
+        return f"Index {number}"
+    return f"The index {text.plain(str(name.python()))}"
+
+
+def show_measurements(server: LocalServer, ns: str, metadata: Metadata) -> None:
+    """Show the buckets of a time series as its measurements too, in a collection of the series' name."""
+    if not is_buckets(ns):
+        return
+    database, _, name = ns.partition(".")
+    series = _series(metadata)
+    shown = free_namespace(server, database, name.removeprefix(_BUCKETS))
+    packed = broken = 0
+    rows: list[bytes] = []
+    for raw in server.stored(ns):
+        try:
+            rows += measurements(raw, series.get("timeField", ""), series.get("metaField", ""))
+        except Compressed:
+            packed += 1
+        except Unreadable:
+            broken += 1
+    server.adopt(shown, metadata.options)
+    server.load(shown, rows)
+    if packed:
+        server.tell(
+            f"The measurements in compressed buckets of {shown} ({packed:,}) are left out; {ns} lists all buckets."
+        )
+    if broken:
+        server.tell(
+            f"The measurements in unreadable buckets of {shown} ({broken:,}) are left out; {ns} lists all buckets."
+        )
+
+
+def _series(metadata: Metadata) -> Mapping[str, str]:
+    found = dict(c.fields(metadata.options)).get("timeseries")
+    if found is None or found.type != c.OBJECT:
+        return {}
+    return {name: str(value.python()) for name, value in c.fields(found.data) if value.type == c.STRING}
