@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 VARIABLE = "PALIMPSEST_PASSWORD"
 _STARTS, _ENDS = 48, 49  # the fields of /proc/self/stat with the place of the argument list in memory, see proc(5)
 _BEHIND_NAME = 3  # the first field behind the program's name, which may hold blanks
+_LONGEST_PASSWORD_FILE = 4096  # bytes
 
 
 def hide(words: Sequence[str]) -> None:
@@ -88,10 +89,10 @@ def _password(args: argparse.Namespace) -> str | None:
 
 
 def _first_line(path: str) -> str:
-    from pathlib import Path
+    from model.foundation.input_files import whole_text
 
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
+        lines = whole_text(path, _LONGEST_PASSWORD_FILE).splitlines()
     except OSError as error:
         raise Refused(f"The password file {path} cannot be read ({error.strerror or error}).") from None
     except UnicodeDecodeError:

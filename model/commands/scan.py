@@ -8,7 +8,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, moment, number, table
@@ -16,6 +15,7 @@ from model.commands.repair import keep_plan
 from model.commands.standard_streams import say
 from model.errors import Refused
 from model.foundation.findings import Finding, Unchecked
+from model.foundation.input_files import LARGEST, whole_text
 from model.foundation.records import WatchTurn
 from model.over_time.watched import Watched
 from model.repair.damage_classes import CLASSES, waits
@@ -86,7 +86,7 @@ def _joined(args: argparse.Namespace, places: Sequence[str]) -> int:
     """Print what the parts of a scan found together, as the whole scan prints it."""
     began = time.monotonic()
     try:
-        texts = [(path, Path(path).read_text("utf-8").splitlines()) for path in args.merge]
+        texts = [(path, whole_text(path, LARGEST).splitlines()) for path in args.merge]
     except (OSError, UnicodeError) as error:
         raise Refused(f"A part of the scan cannot be read: {error}.") from None
     joined = parts.JoinedScan(texts)

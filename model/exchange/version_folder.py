@@ -17,8 +17,9 @@ from model.errors import NotFound, Refused, Unreadable
 from model.exchange.file_names import file_name, folder_name, version_file_name
 from model.exchange.history_origin import HistoryOrigin, history_origin
 from model.exchange.kept_version import KeptVersion, kept_version
+from model.foundation.input_files import whole_input
 from model.foundation.records import Checkpoint
-from model.text.file_documents import decoded
+from model.text.file_documents import LONGEST_LINE, decoded
 from model.text.names import id_name, version_name
 
 ORIGIN = "palimpsest-history.json"
@@ -129,7 +130,7 @@ def _version(path: Path) -> KeptVersion:
 
 def _document(path: Path) -> bytes:
     try:
-        return text.from_text(decoded(path.read_bytes()))
+        return text.from_text(decoded(whole_input(path, LONGEST_LINE)))
     except FileNotFoundError:
         raise NotFound(f"There is no file {path}; check its name.") from None
     except OSError as error:

@@ -20,8 +20,9 @@ from model.errors import NotFound, Refused, Unreadable
 from model.exchange.history_origin import HistoryOrigin, history_origin
 from model.exchange.kept_version import KeptVersion, kept_version
 from model.exchange.known_versions import KnownVersions, known_versions
+from model.foundation.input_files import check_input
 from model.foundation.records import Checkpoint
-from model.text.file_documents import decoded
+from model.text.file_documents import LONGEST_LINE, decoded
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -101,8 +102,9 @@ class VersionLines(Struct, frozen=True):
     def opened(cls, path: Path) -> VersionLines:
         """The history in a file; raises ``Refused`` where it is none."""
         try:
+            check_input(path)
             with path.open("rb") as file:
-                first = text.from_text(decoded(file.readline()))
+                first = text.from_text(decoded(file.readline(LONGEST_LINE)))
             said = c.get(first, (_ORIGIN,))
             if said is None or said.type != c.OBJECT:
                 raise Unreadable("it is no history that `palimpsest export` wrote")

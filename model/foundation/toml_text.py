@@ -14,6 +14,25 @@ from model.foundation.hidden_characters import escaped_once
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+DEEPEST = 32
+"""The most parts that a dotted key has; the parser takes memory for the square of them."""
+
+_NO_KEYS = re.compile(
+    r""""{3}(?:[^\\"]|\\.|"(?!"")|)*+(?:"{3,5}|\Z)?|'{3}.*?(?:'{3,5}|\Z)|"(?:[^"\\\n]|\\.|)*+"?|'[^'\n]*+'?|#[^\n]*+""",
+    re.S,
+)
+# texts and comments, to their ends where they have none
+_DEEP = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*\.[ \t]*){{{DEEPEST}}}")
+
+
+def tables(text: str) -> dict[str, Any]:
+    """The tables of a TOML file; raises ``ValueError`` with what is wrong, and ``RecursionError``."""
+    bare = _NO_KEYS.sub(lambda found: "" if found[0].startswith("#") else "_", text)
+    if _DEEP.search(bare) is not None:
+        raise ValueError(f"a key has more than {DEEPEST} parts")
+    return tomllib.loads(text)
+
+
 def to_line(value: Any) -> str:
     """The TOML of a text, number, boolean, date, or an array or table of these, on one line."""
     if isinstance(value, Mapping):

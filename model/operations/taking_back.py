@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from model import text
 from model.browsing.field_survey import survey
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.foundation.input_files import LARGEST, whole_text
 from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.merge import merge
@@ -156,7 +157,7 @@ class TakingBack(Struct, frozen=True):
     def load(self, path: str, ns: str) -> list[Chosen]:
         """The documents of a plan for this source and collection. Raises ``NotFound``, ``Unreadable``, ``Refused``."""
         try:
-            plan = json.loads(FilePath(path).read_text("utf-8"))
+            plan = json.loads(whole_text(path, LARGEST))
         except FileNotFoundError:
             raise NotFound(f"There is no plan {path}; write it first, without --apply.") from None
         except (OSError, ValueError, RecursionError) as error:

@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile, Watch
+from model.foundation.input_files import whole_text
+from model.foundation.toml_text import tables
 from model.history.following import condition
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
 from model.profile.profile_keys import ROWS, ProfileKey, keys_of
@@ -44,8 +46,8 @@ class Profile(Struct, frozen=True, dict=True):
     def load(cls, path: str | FilePath) -> Profile:
         """Read a TOML file; raises ``Refused`` naming the file, the collection and the key that is wrong."""
         try:
-            text = FilePath(path).read_text(encoding="utf-8")
-            data = tomllib.loads(text)
+            text = whole_text(path)
+            data = tables(text)
         except FileNotFoundError:
             raise NotFound(f"There is no profile {path}; check the path.") from None
         except OSError as error:
@@ -197,8 +199,8 @@ def _lines(text: str, collection: int) -> Callable[[int], str]:
         lines = text.splitlines()
         for end in range(1, len(lines) + 1):  # the shortest beginning of the file that says it
             try:
-                tables = tomllib.loads("\n".join(lines[:end]))["collection"]
-                if "filter" in tables[collection]["watch"][watch]:
+                stated = tomllib.loads("\n".join(lines[:end]))["collection"]
+                if "filter" in stated[collection]["watch"][watch]:
                     return f", line {end}"
             except (tomllib.TOMLDecodeError, LookupError, TypeError):
                 continue

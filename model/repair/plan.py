@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from model import text
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.findings import Evidence, Finding, Unchecked
+from model.foundation.input_files import LARGEST, whole_text
 from model.repair.damage_classes import CLASSES, asking, no_repair, repair_of, waits
 from model.repair.items import Do, Item, Seen, digest
 from model.userdata import folders
@@ -88,7 +89,7 @@ class Plan(Struct, frozen=True):
     def load(path: str | Path) -> Plan:
         """Read a plan; raises ``NotFound``, or ``Unreadable`` with the item and the key that is wrong."""
         try:
-            said = Path(path).read_text(encoding="utf-8")
+            said = whole_text(path, LARGEST)
         except FileNotFoundError:
             raise NotFound(f"There is no plan {path}; `palimpsest scan SOURCE --plan {path}` writes one.") from None
         except OSError as error:
