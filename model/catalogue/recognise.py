@@ -30,7 +30,7 @@ from model.recognition import find_embedded, find_logs, find_version_documents
 from model.recognition.find_archives import is_past, is_past_of, pair
 from model.recognition.key_candidates import is_version_name
 from model.recognition.lock_fields import with_lock
-from model.recognition.metadata_fields import usual_token
+from model.recognition.metadata_fields import TOKEN, usual_token
 from model.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.recognition.sampling import (
     SAMPLE_BYTES,
@@ -548,8 +548,8 @@ def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterato
 
 
 def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
-    """The values of what was taken for a write token."""
-    if not profile.token:
+    """The values of what was taken for a write token; none where its name is the usual one, which says it."""
+    if profile.token in ("", TOKEN):
         return []
     paths = ((profile.token,), (profile.current, profile.token))
     found = (c.get(d.raw, path) for d in sample.documents for path in paths)
