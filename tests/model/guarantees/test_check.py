@@ -263,7 +263,7 @@ def test_a_pipeline_that_stores_a_second_id_is_told_and_no_edit_from_here_sends_
         base = session.writing.open(ns, id).base
         assert session.writing.save(ns, id, base, text.from_text('{"$price": 2}')).kind == "applied"
         (raw,) = session._connection.opened.server.find(ns)
-        assert [name for name, _ in c.fields(raw)] == ["_id", "$price", "_w"]
+        assert [name for name, _ in c.fields(raw)] == ["_id", "$price"]
         assert c.get(raw, ("$price",)) == c.Value.of(2)
 
 
