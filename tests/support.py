@@ -95,7 +95,7 @@ def table(
     """Run a test on every case of a table, as one test: ``parametrize`` for many cases that share their fixtures.
 
     All cases run, each with a ``monkeypatch`` and a ``tmp_path`` of its own; they share the other fixtures. The first
-    failure is raised, and names all that failed.
+    failure is raised, and names all that failed. A case that is marked for the slice takes the test into it.
     """
     heads = [name.strip() for name in names.split(",")]
     marked = [case if isinstance(case, ParameterSet) else pytest.param(case) for case in cases]
@@ -133,7 +133,8 @@ def table(
         signature = inspect.signature(test)
         left = [each for name, each in signature.parameters.items() if name not in heads]
         whole.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
-        return whole
+        in_slice = any(mark.name == "slice" for case in marked for mark in case.marks)
+        return pytest.mark.slice(whole) if in_slice else whole
 
     return over_all
 

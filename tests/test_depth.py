@@ -31,6 +31,10 @@ def test_sliced(server_name, seed):
 @pytest.mark.parametrize("server_name", ["local", "java"])
 def test_second(server_name):
     pass
+
+@support.table("case", support.every(2, ["first", "second"], in_slice=True))
+def test_table(case):
+    print("case", case)
 """
 
 
@@ -49,8 +53,8 @@ def passed(said: str) -> set[str]:
     return set(re.findall(r"::(test_\S+) PASSED", said)) | set(re.findall(r"PASSED \S+::(test_\S+)", said))
 
 
-QUICK = {"test_quick[drawn]", "test_sliced[drawn-local]", "test_second[local]"}
-SLICED = {"test_sliced[drawn-local]", "test_second[java]"}
+QUICK = {"test_quick[drawn]", "test_sliced[drawn-local]", "test_second[local]", "test_table"}
+SLICED = {"test_sliced[drawn-local]", "test_second[java]", "test_table"}
 
 
 @pytest.mark.deep
@@ -65,6 +69,7 @@ def test_a_run_has_the_tests_that_were_asked_for_and_says_what_it_left_out(
     sliced = told(tmp_path, "-n", workers, "--slice")
     assert passed(sliced) == SLICED
     assert "left out" not in sliced
+    assert ("case second" in quick, "case second" in sliced) == (False, True)
     assert passed(told(tmp_path, "-n", workers, "--deep")) == QUICK | SLICED | {"test_deep", "test_sliced[drawn-java]"}
 
 

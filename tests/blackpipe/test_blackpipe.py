@@ -12,7 +12,7 @@ from tests.blackpipe.blind import BLIND, convictions
 from tests.blackpipe.cases import SERVERS, benches
 from tests.blackpipe.operations import operations
 
-SHARE = support.by_depth(60, 3000, 1200) / EVERY
+SHARE = support.by_depth(60, 3000, 600) / EVERY
 LAYOUTS = sorted({operation.layout for operation in operations()})
 SOME = support.by_depth(2, len(LAYOUTS), len(LAYOUTS))
 """Layouts of which cases are run."""

@@ -91,6 +91,8 @@ def test_its_row_is_of_the_shape_of_those_that_the_program_wrote(session: Sessio
     assert shape(rows(session, id)[-1]) == {name: kind for name, kind in theirs.items() if not name.startswith(told)}
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_an_earlier_state_is_restored_and_that_is_undone(session: Session, id: Value) -> None:
     versions = [session.history.version(NS, id, each.v) for each in session.history.versions(NS, id)]
     outcome = session.writing.restore(NS, id, versions[2].v or Value.of(None))

@@ -204,6 +204,8 @@ def file(tmp_path: Path, *documents: dict[str, object]) -> Path:
     return path
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_file_is_imported_by_a_plan_as_first_versions_and_taken_back(
     window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

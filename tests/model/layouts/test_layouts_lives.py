@@ -218,7 +218,7 @@ def test_a_document_created_beside_a_purge_can_be_edited_after_it(numbering: str
     assert told == {"applied", "unknown"}
 
 
-@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "versions", "embedded", "hashed", "plain"))
+@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "embedded"))
 def test_a_delete_without_an_answer_is_not_denied_where_another_document_has_the_id_by_now(
     name: str, server: Server
 ) -> None:

@@ -276,7 +276,7 @@ def test_a_read_only_session_refuses_and_says_so(
     assert sound.version(ID).content == doc(a=1)
 
 
-@pytest.mark.parametrize("name", support.some(WRITABLE, "archive", "versions"))
+@pytest.mark.parametrize("name", support.some(WRITABLE, "archive"))
 def test_eight_writers_lose_nothing(name: str, server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, name)
     made = layout.create(doc(n=0), ID)

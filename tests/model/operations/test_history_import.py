@@ -82,7 +82,7 @@ def database(local_uri: str) -> Iterator[pymongo.database.Database[dict[str, Any
         client.drop_database(name)
 
 
-@pytest.mark.parametrize("layout", support.some(NUMBERED, "archive", "deltas"))
+@pytest.mark.parametrize("layout", support.some(NUMBERED, "archive"))
 def test_a_history_of_all_types_comes_back_equal_in_every_layout(
     layout: str, local_uri: str, database: Any, tmp_path: Path
 ) -> None:

@@ -93,7 +93,7 @@ def snapshots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("each_walk", "snapshots")
 def test_a_version_alone_is_the_one_that_stands_in_the_history(seed: int) -> None:
     rebuilt = 0
-    for layout, reader, stored in drawn(seed, support.by_depth(30, 600)):
+    for layout, reader, stored in drawn(seed, support.by_depth(12, 600)):
         if not stored:
             continue
         seen: set[Value | None] = set()
@@ -111,7 +111,7 @@ def test_a_version_alone_is_the_one_that_stands_in_the_history(seed: int) -> Non
 @pytest.mark.usefixtures("each_walk", "snapshots")
 def test_a_history_that_needs_no_judgement_is_the_one_that_is_judged(seed: int) -> None:
     undoubted = 0
-    for _, reader, stored in drawn(seed, support.by_depth(60, 600)):
+    for _, reader, stored in drawn(seed, support.by_depth(30, 600)):
         found = reader._undoubted(stored) if stored else None
         if found is not None:
             undoubted += 1
