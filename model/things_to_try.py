@@ -15,7 +15,7 @@ class Thing(Struct, frozen=True):
     title: str
     subtitle: str
     ns: str
-    id: str  # as text; "" where the whole collection is meant
+    id: str  # as text; "" if the whole collection is meant
     action: Action
     versions: tuple[int, ...] = ()  # compare: A and B; restore: the one to restore from
     key: str = ""  # its shortcut

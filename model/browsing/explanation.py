@@ -59,7 +59,7 @@ class Read(Struct, frozen=True):
 
 
 class Explained(Struct, frozen=True):
-    """One read in words; ``missing`` is the index that would help, as typed, "" where none is needed or known."""
+    """One read in words; ``missing`` is the index that would help, as typed, "" if none is needed or known."""
 
     ns: str
     sentence: str
@@ -113,7 +113,7 @@ class ReadRecorder(Struct):
 def explain(server: Server, catalogue: Catalogue, ns: str, query: PageQuery, max_ms: int) -> tuple[Explained, ...]:
     """Each kind of read that a page of this query begins with, explained.
 
-    The server runs each of them for that, as a whole and for ``max_ms`` at most. Raises ``Refused`` where it knows no
+    The server runs each of them for that, as a whole and for ``max_ms`` at most. Raises ``Refused`` if it knows no
     explain.
     """
     recorder = ReadRecorder(server)
@@ -181,7 +181,7 @@ def _said(
 
 
 def missing_index(read: Read, known: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The index that would serve a read, as typed: equal fields first, then the order, then ranges; "" for none.
+    """The index that would serve a read, as typed: equal fields first, then the order, then ranges; "" if none would.
 
     Alternatives would need an index each, so none is named for them.
     """

@@ -18,7 +18,7 @@ NOT_COUNTED = "This server does not count how often its indexes are used ($index
 
 
 class IndexUse(Struct, frozen=True):
-    """One index; ``uses`` is None where the server does not tell."""
+    """One index; ``uses`` is None if the server does not tell."""
 
     name: str
     keys: str  # as typed: { status: 1, at: -1 }

@@ -33,7 +33,7 @@ LISTED = 5  # documents that were not checked and are named one by one
 def scan(args: argparse.Namespace) -> int:
     """Print findings as rows, or by class with the meaning of each; 0 without findings, 1 with some.
 
-    Raises ``Refused`` where nothing could be checked: that is not 0.
+    Raises ``Refused`` if nothing could be checked: that is not 0.
     """
     places = [place for place in args.places if place]
     if args.range or args.merge:
@@ -226,7 +226,7 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
 
 
 def _refuse_in_vain(summary: Summary) -> None:
-    """Raise ``Refused`` where nothing could be checked, with the first of what was not."""
+    """Raise ``Refused`` if nothing could be checked, with the first of what was not."""
     if not summary.in_vain:
         return
     first, more = summary.unchecked[0], len(summary.unchecked) - 1

@@ -122,7 +122,7 @@ def _without_number(of: Counter, why: str, doubts: int) -> Outcome:
 
 
 def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
-    """The highest number that stands in a field, 0 where none does; raises ``Refused`` where it is no whole one."""
+    """The highest number that stands in a field, 0 where none does; raises ``Refused`` if it is no whole one."""
     for raw in _with_a_number(server, ns, field):
         value = c.get(raw, (field,))
         number = number_of(value)

@@ -94,7 +94,7 @@ def tokens(
 
 
 def find(server: Port, of: TwoStepCounters, id: Value, token: Value, now: dt.datetime) -> PendingToken | None:
-    """One token as it stands now; None where it is not pending any more."""
+    """One token as it stands now; None if it is not pending any more."""
     for raw in server.find(of.ns, {"_id": id}, limit=1):
         return token_in(raw, of, token, now)
     return None
@@ -103,7 +103,7 @@ def find(server: Port, of: TwoStepCounters, id: Value, token: Value, now: dt.dat
 def token_in(
     raw: bytes | None, of: TwoStepCounters, token: Value, now: dt.datetime | None = None
 ) -> PendingToken | None:
-    """One token as it stands in a document that was read; None where it is not pending there."""
+    """One token as it stands in a document that was read; None if it is not pending there."""
     listed = tokens_of(raw, of, now or dt.datetime.now(dt.UTC)) if raw is not None else ()
     return next((each for each in listed if each.token == token), None)
 
@@ -234,7 +234,7 @@ def within(of: TwoStepCounters, raw: bytes) -> TwoStepCounters:
 
 
 def hindrance(raw: bytes, of: TwoStepCounters, token: Value) -> str:
-    """Why a token cannot be counted in this document, one sentence; "" where it can."""
+    """Why a token cannot be counted in this document, one sentence; "" if it can."""
     waiting, counter = canonical.get(raw, _steps(of.pending)), canonical.get(raw, _steps(of.counter))
     if waiting is not None and waiting.type != canonical.ARRAY:
         return f"{of.pending} is a value of type {waiting.kind} and no list; mend it by hand."
@@ -345,7 +345,7 @@ def send(server: Port, token: PendingToken, of: TwoStepCounters, what: Step = "f
 
 
 def landed(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -> bool | None:
-    """Whether a step is done, whoever did it; None where nobody can tell.
+    """Whether a step is done, whoever did it; None if nobody can tell.
 
     Where no ``applied`` list is kept, a token that is gone was finished, unless somebody dropped it in that moment.
     """
@@ -377,7 +377,7 @@ def _now_said(of: TwoStepCounters, now: Value | str | None) -> str:
 
 
 def _pending_now(server: Port, token: PendingToken, of: TwoStepCounters) -> list[Value] | None:
-    """The list that a token stands in; None where its document or the list is gone."""
+    """The list that a token stands in; None if its document or the list is gone."""
     for raw in server.find(of.ns, {"_id": token.id}, projection={of.pending: 1}, limit=1):
         left = canonical.get(raw, _steps(of.pending))
         return canonical.items(left) if left is not None and left.type == canonical.ARRAY else None

@@ -16,7 +16,7 @@ from model.server.retry import Port
 def listed(
     server: Port, catalogue: Catalogue, ns: str | None, older_than: dt.timedelta | None, checkpoint: Checkpoint
 ) -> Iterator[PendingToken]:
-    """The tokens of one collection or of all; only older ones on request. Raises ``Refused`` where ns keeps none."""
+    """The tokens of one collection or of all; only older ones on request. Raises ``Refused`` if ns keeps none."""
     now = dt.datetime.now(dt.UTC)  # one moment for all of them
     places = [catalogue.info(ns)] if ns is not None else list(catalogue.collections())
     for place in places:
@@ -38,7 +38,7 @@ def is_older(token: PendingToken, age: dt.timedelta) -> bool:
 
 
 def preview(server: Port, catalogue: Catalogue, token: PendingToken, drop: bool) -> Sending:
-    """The exact write that finishes a token, or drops it; raises ``Refused`` where it cannot be done."""
+    """The exact write that finishes a token, or drops it; raises ``Refused`` if it cannot be done."""
     what: pending.Step = "drop" if drop and not token.applied else "finish"
     of = pending.counters(server, catalogue.known(token.ns)[1])
     if token.problem:

@@ -49,7 +49,7 @@ class Tally(Struct, frozen=True):
 
 
 def read(server: Port, of: Tally) -> bytes | None:
-    """The document of a key, None where there is none; raises ``Refused`` where there are several (class P1)."""
+    """The document of a key, None where there is none; raises ``Refused`` if there are several (class P1)."""
     found = [raw for raw in server.find(of.ns, {of.key_field: {"$eq": of.key}}, limit=3) if _key(raw, of) == of.key]
     if len(found) > 1:
         raise Refused(
@@ -64,7 +64,7 @@ def _key(raw: bytes, of: Tally) -> Value | None:
 
 
 def hindrance(of: Tally, raw: bytes | None) -> str:
-    """Why this cannot be applied once, one sentence; "" where it can."""
+    """Why this cannot be applied once, one sentence; "" if it can."""
     if of.entry.type not in _ENTRIES:
         return (
             f"An entry is a text, a number, a date, an ObjectId or a UUID; {text.shown(of.entry)} is a {of.entry.kind}."
@@ -138,7 +138,7 @@ def new_document(of: Tally) -> Write:
 
 
 def needs_index(server: Port, of: Tally) -> str:
-    """Why a document cannot be made for a key, one sentence; "" where one can."""
+    """Why a document cannot be made for a key, one sentence; "" if one can."""
     if of.key_field == "_id":
         return ""
     for index in server.indexes(of.ns):

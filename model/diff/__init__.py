@@ -66,7 +66,7 @@ def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
     """The operations that lead from document ``a`` to document ``b``.
 
     ``keys`` name the fields by which elements of an array that moved or changed are recognised; of several, the first
-    that an element has. Raises ``Unreadable`` where one of them is no BSON.
+    that an element has. Raises ``Unreadable`` if one of them is no BSON.
     """
     if len(a) == len(b) and a == b:
         return Diff(())
@@ -91,7 +91,7 @@ def _encoded(keys: tuple[str, ...]) -> list[bytes]:
 
 
 def changed_fields(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> int:
-    """How many operations lead from one document to the other; ``keys`` as in :func:`diff`."""
+    """The number of operations from one document to the other; ``keys`` as in :func:`diff`."""
     return len(diff(a, b, keys))
 
 
@@ -137,7 +137,7 @@ class _Differ:
         return Diff(tuple(self.out), self.coarse)
 
     def whole(self, kind: int, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
-        """Compare two containers that can only be told apart as wholes."""
+        """Compare two containers that can only be compared as a whole."""
         a, b = self.pair.a, self.pair.b
         return [
             Replace(
@@ -408,7 +408,7 @@ def _text(value: Value) -> str | None:
 
 
 def same_value(old: Value, new: Value) -> bool:
-    """Whether two values of different types mean one thing: an equal number, or an equal text of another kind.
+    """Whether two values of different types have one meaning: an equal number, or an equal text of another kind.
 
     A double counts as the decimal that it is written as: 0.1 and the decimal 0.1 are equal. Zero and -0.0 are not.
     """

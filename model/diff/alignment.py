@@ -26,14 +26,14 @@ PIECES = 100_000  # lines or words of one text beyond which they are not aligned
 
 
 class Alignment(Struct, frozen=True):
-    """Pairs of positions, increasing on both sides; ``coarse`` where a longer one may exist."""
+    """Pairs of positions, increasing on both sides; ``coarse`` if a longer alignment may exist."""
 
     pairs: list[tuple[int, int]]
     coarse: bool = False
 
 
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Alignment:
-    """The longest common subsequence of two sequences, or an honest approximation of it."""
+    """The longest common subsequence of two sequences, or an approximation marked as such."""
     head, n, m = 0, len(a), len(b)
     while head < n and head < m and a[head] == b[head]:
         head += 1
@@ -57,7 +57,7 @@ def _middle(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[list[tuple[in
         return [], False
     if len(where) == len(b) and len({a[i] for i in common}) == len(common):
         return increasing([(i, where[a[i]]) for i in common]), False
-    # Elements of one side alone cannot match: leaving them out makes the work smaller and changes nothing.
+    # Elements on one side only cannot match: leaving them out saves work and changes nothing.
     left = set(a)
     ai, bj = common, [j for j, token in enumerate(b) if token in left]
     ta, tb = [a[i] for i in ai], [b[j] for j in bj]
@@ -83,7 +83,7 @@ def _large(a: list[Hashable], b: list[Hashable]) -> tuple[list[tuple[int, int]],
 
 
 def _gap(a: list[Hashable], b: list[Hashable]) -> list[tuple[int, int]]:
-    """Align the elements between two anchors: exactly where they are few, else only their ends."""
+    """Align the elements between two anchors: exactly if there are few, else only their ends."""
     if not a or not b:
         return []
     if len(a) * len(b) <= LCS_BITS:
@@ -177,7 +177,7 @@ def _rising_blocks(numbers: list[int], edges: list[int]) -> list[int]:
 
 
 def myers(a: Sequence[Hashable], b: Sequence[Hashable], bound: int) -> list[tuple[int, int]] | None:
-    """The longest common subsequence where at most ``bound`` elements are on one side only; None beyond."""
+    """The longest common subsequence if at most ``bound`` elements are on one side only; else None."""
     n, m, steps = len(a), len(b), 0
     if abs(n - m) > bound:
         return None

@@ -126,9 +126,9 @@ class Elements(Sequence[Span]):
 
 
 def elements(raw: bytes, at: int) -> Elements | None:
-    """The elements of the array at ``at``; None where its positions are not 0, 1, 2 …
+    """The elements of the array at ``at``; None if its positions are not 0, 1, 2 …
 
-    Raises ``Unreadable`` where the bytes are no BSON.
+    Raises ``Unreadable`` if the bytes are no BSON.
     """
     if c.walker is not None and (found := c.walker.places(raw, at)) is not None:
         places, kind = found
@@ -156,7 +156,7 @@ class _Places:
         self.only: int = raw[at]  # the type of all so far, where it is one of a fixed size
 
     def find(self) -> bool:
-        """Find them all; False where the bytes before the end cannot be elements with such positions."""
+        """Find them all; False if the bytes before the end cannot be elements with such positions."""
         while self.at < self.end:
             low = len(self.starts)
             digits = len(str(low))
@@ -197,7 +197,7 @@ class _Places:
         self.at = at
 
     def _of_any_type(self, skip: int, most: int) -> bool:
-        """Pass over elements of any type; False where one cannot be an element with its position."""
+        """Pass over elements of any type; False if one cannot be an element with its position."""
         raw, at, end, starts = self.raw, self.at, self.end, self.starts
         for _ in range(most):
             if at >= end:
@@ -235,7 +235,7 @@ def _in_order(raw: bytes, starts: list[int]) -> bool:
 
 
 def _check(raw: bytes, starts: list[int], end: int) -> None:
-    """Raise ``Unreadable`` where an array's bytes are damaged, not just its positions other ones."""
+    """Raise ``Unreadable`` if an array's bytes are damaged, not just its positions other ones."""
     at = starts[0]
     while at < end:
         at = field_at(raw, at, end)[3]

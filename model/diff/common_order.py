@@ -16,10 +16,10 @@ T = TypeVar("T", bound=Hashable)
 
 
 def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T] | None:
-    """The order that both sides want, pair by pair; None where they contradict each other.
+    """The order that both sides want, pair by pair; None if they contradict each other.
 
-    All three hold the same things, each once, except those that both sides added, which the base lacks. A pair that one
-    side turned round is turned round; a pair with one that the base lacks must stand alike in both.
+    All three contain equal members, each once, except those that both sides added. A pair that one side reversed is
+    reversed; a pair with an added member must have one order on both sides.
     """
     if mine == theirs:
         return list(mine)
@@ -79,7 +79,7 @@ def _added_alike(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> b
 
 
 def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
-    """Whether both sides moved one thing, each to another place among those that neither moved."""
+    """Whether both sides moved one member, each to another place among those that neither moved."""
     if mine == theirs or base in (mine, theirs):
         return False
     at = {x: i for i, x in enumerate(base)}

@@ -1,7 +1,7 @@
-"""A document for DeepDiff: dictionaries and lists, every other value a leaf that is equal byte for byte only.
+"""A document for DeepDiff: dictionaries and lists; every other value is a leaf, equal only byte for byte.
 
-DeepDiff compares BSON values by their public attributes and calls two different ObjectIds equal. A leaf here is of
-a class for each BSON type, so a change of type is one for DeepDiff too, and an operator compares its bytes.
+DeepDiff compares BSON values by their public attributes and considers two different ObjectIds equal. Here each BSON
+type has its own class of leaf, so that DeepDiff sees a change of type, and an operator compares the bytes.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ExactLeaves(BaseOperatorPlus):
 
 
 class Unspeakable(BaseOperatorPlus):
-    """Reports a document as a whole where the difference is under a name that DeepDiff's paths cannot lead to."""
+    """Reports a document as a whole if it differs under a name that DeepDiff's paths cannot express."""
 
     def match(self, level: Any) -> bool:
         """Whether both sides are documents, and one has such a name."""
@@ -124,7 +124,7 @@ def _unspeakable(name: str) -> bool:
 
 
 class KeyOrder(BaseOperatorPlus):
-    """Reports documents whose common fields stand in another order, which DeepDiff overlooks."""
+    """Reports documents whose common fields are in different order, which DeepDiff ignores."""
 
     def match(self, level: Any) -> bool:
         """Whether both sides are documents."""

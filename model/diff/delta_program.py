@@ -1,7 +1,7 @@
-"""A difference as a Python program that other people run: a DeepDiff Delta over documents as PyMongo decodes them.
+"""A difference as a Python program for other people: a DeepDiff Delta over documents as PyMongo decodes them.
 
-DeepDiff's Delta knows nothing of the order of fields, so the program puts fields into their order behind it. It is run
-here first, over the decoded document, and given out only where its result is the other document byte for byte.
+DeepDiff's Delta ignores the order of fields, so the program reorders the fields afterwards. It is first run here on
+the decoded document, and returned only if its result is the other document byte for byte.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WHY_NOT = "A DeepDiff Delta cannot say this difference exactly; take another fo
 
 
 def program(a: bytes, b: bytes, title: str) -> str:
-    """The program; raises ``Refused`` where its result would not be ``b``."""
+    """The program; raises ``Refused`` if its result would not be ``b``."""
     try:
         before, wanted = decode(a, _OPTIONS), decode(b, _OPTIONS)
     except BSONError as error:

@@ -103,7 +103,7 @@ def _edit_words(op: TextEdit, zone: str) -> list[str]:
 
 
 def to_lines(changes: Diff, zone: str = "UTC") -> str:
-    """A line or more for each change, for people; "" where there is none."""
+    """A line or more for each change, for people; "" if there is none."""
     lines = [line for op in changes for line in _lines(op, zone)]
     if changes.coarse:
         lines.append("(This is right, but not the shortest: that would have taken too long.)")

@@ -12,10 +12,10 @@ from model.diff.walk import Pair, Span, document_end, field_around, field_at, na
 from model.values import canonical as c
 
 Change: TypeAlias = tuple[Span, Span]
-"""A field as it is in the one document and in the other."""
+"""A field in the old and in the new document."""
 
 Difference: TypeAlias = tuple[Span | None, Span | None]
-"""A field as it is in the one document and in the other; None where that document does not have it."""
+"""A field as it is in the one document and in the other; None if that document does not have it."""
 
 _SMALL = 256  # bytes of a document of which the fields are compared by name as fast
 _SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of listing all names
@@ -25,7 +25,7 @@ _MANY = 16  # names of which each is searched for
 def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
     """The fields that differ between the documents at two places, old and new.
 
-    None where their names or the order of these differ, or where a field that differs has a name that occurs twice.
+    None if their names or the order of these differ, or if a differing field has a duplicate name.
     """
     differing = differences(pair, at, to)
     if differing is None:
@@ -41,7 +41,7 @@ def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
 def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     """The fields that differ, in order; at one place those that were removed come before those added.
 
-    None where fields of both documents stand in another order, or a field that differs has a name that occurs twice.
+    None if fields of both documents stand in another order, or a field that differs has a name that occurs twice.
     """
     a, b = pair.a, pair.b
     end, stop = document_end(a, at), document_end(b, to)
@@ -59,7 +59,7 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
 def _walked(pair: Pair, at: int, to: int, end: int, stop: int) -> tuple[list[Difference], bool] | None:
     """The fields that differ, and whether both documents have the same names in the same order.
 
-    None where fields of both stand in another order, and of a small document where names differ at all.
+    None if fields of both stand in another order, and of a small document where names differ at all.
     """
     a, b, common = pair.a, pair.b, pair.common
     i, j = at + 4, to + 4

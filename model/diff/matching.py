@@ -28,15 +28,14 @@ Identity: TypeAlias = tuple[bytes, int, bytes]
 
 
 class Matching(Struct):
-    """The old element of each new one; ``coarse`` where an exact search might have matched more.
+    """The old element of each new one; ``coarse`` if an exact search might have matched more.
 
-    ``changed``, ``moved`` and ``whole`` are new elements: those that are not equal to the old one, those at another
-    place among their neighbours, and those of which nothing inside is shared with the old one, so that one replaces
-    the other.
+    ``changed``, ``moved`` and ``whole`` are new elements: those that differ from the old one, those at another place
+    among their neighbours, and those that share nothing with the old one, so that one replaces the other.
 
-    ``unsure`` are old elements between two neighbours where a different number of elements without key went and
-    came: their matches are guesses, good enough to show and not to merge by. ``apart`` are old elements that have
-    nothing in common with the new ones in their place.
+    ``unsure`` are old elements between two neighbours where different numbers of elements without key were removed
+    and added: their matches are guesses, good enough for display but not for a merge. ``apart`` are old elements that
+    have nothing in common with the new ones in their place.
     """
 
     source: dict[int, int] = field(default_factory=dict)
@@ -338,7 +337,7 @@ class _AllLooks(dict[int, _Looks]):
 
 
 def resemblance(old: _Looks, new: _Looks) -> float:
-    """How far two elements resemble: above 1 sharing a field or value, 1 only names, 0 of different identities."""
+    """How similar two elements are: above 1 sharing a field or value, 1 only names, 0 with different identities."""
     if old.kind != new.kind:
         return 0.5
     if old.kind in (c.OBJECT, c.ARRAY):

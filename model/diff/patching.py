@@ -49,7 +49,7 @@ class _PatchedContainer(Struct):
 def patch(a: bytes, d: Diff) -> bytes:
     """The document that the diff leads to: ``patch(a, diff(a, b)) == b``, byte for byte.
 
-    Raises ``Refused`` where a value to change is not the diff's old one.
+    Raises ``Refused`` if a value to change is not the diff's old one.
     """
     old, new = _PatchNode(), _PatchNode()
     for op in d.operations:
@@ -78,7 +78,7 @@ def patch(a: bytes, d: Diff) -> bytes:
 
 
 def _start(value: Value, old: _PatchNode, new: _PatchNode, slot: int, stack: list[_PatchedContainer]) -> Value | None:
-    """The changed value where it is known at once; None where its container went onto the stack."""
+    """The changed value where it is known at once; None if its container went onto the stack."""
     reorder: Reorder | None = None
     for op in old.at:
         if isinstance(op, Reorder):

@@ -23,7 +23,7 @@ class _Shifts:
         self._free = [position - i for i, position in enumerate(self.come)]
 
     def now(self, position: int) -> int:
-        """Where the element at an old position is; for one that is gone, where it would be."""
+        """The new position of the element at an old position; for a removed one, where it would be."""
         if position in self.moves:
             return self.moves[position]
         rank = position - bisect_left(self.gone, position)
@@ -31,7 +31,7 @@ class _Shifts:
 
 
 class Positions:
-    """The places in the new document of paths of the old one; of the inverse of a diff, the other way round."""
+    """The places in the new document of paths in the old one; with the inverse of a diff, the reverse."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._shifts = _shifts(operations)

@@ -50,7 +50,7 @@ def compare(old: str, new: str) -> tuple[list[Edit], bool]:
 
 
 def apply_edits(old: str, edits: list[Edit]) -> str | None:
-    """The new text; None where the edits are not of this text."""
+    """The new text; None if the edits are not of this text."""
     parts, at = [], 0
     for start, removed, inserted in edits:
         if start < at or old[start : start + len(removed)] != removed:

@@ -42,7 +42,7 @@ for _kind, _size in ((c.STRING, 4), (c.CODE, 4), (c.SYMBOL, 4), (c.OBJECT, 0), (
 
 
 def spans(raw: bytes, start: int = 0) -> list[Span]:
-    """The fields of the document at ``start``; raises ``Unreadable`` where the bytes are no BSON.
+    """The fields of the document at ``start``; raises ``Unreadable`` if the bytes are no BSON.
 
     It tells what :func:`model.values.canonical.elements` tells, several times as fast.
     """
@@ -200,7 +200,7 @@ def value_at(raw: bytes, span: Span) -> Value:
 
 
 def document_end(raw: bytes, start: int) -> int:
-    """The place of the NUL that ends the document at ``start``; raises ``Unreadable`` where there is none."""
+    """The place of the NUL that ends the document at ``start``; raises ``Unreadable`` if there is none."""
     if start + 5 > len(raw):
         raise Unreadable(f"There are fewer than the 5 bytes of an empty document at byte {start}.")
     end: int = start + _int32(raw, start)[0] - 1
@@ -228,7 +228,7 @@ def field_at(raw: bytes, at: int, end: int) -> Span:
 
 
 def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
-    """The field that the byte at ``place`` belongs to; None where that is behind all fields, which end at ``end``.
+    """The field that the byte at ``place`` belongs to; None if that is behind all fields, which end at ``end``.
 
     ``at`` is where some field begins that is not behind it.
     """

@@ -81,7 +81,7 @@ class GitExport(Struct):
     _before: int | None = None  # and the one after the next
 
     def add(self, kept: KeptVersion) -> bool:
-        """Take one version; False where the repository has it."""
+        """Take one version; False if the repository has it."""
         if self._id != kept.id:
             self._id, self._document, self._place, self._before = kept.id, self._document + 1, _LAST, None
         own, after = _second(kept.at), self._before
@@ -272,7 +272,7 @@ class GitHistory(Struct, frozen=True):
 
     @classmethod
     def opened(cls, folder: Path) -> GitHistory:
-        """The history in a folder; raises ``Refused`` where it is none."""
+        """The history in a folder; raises ``Refused`` if it is none."""
         git_program.program()
         git = git_program.repository(folder)
         if git is None or git.answer("rev-parse", "--verify", "--quiet", "HEAD^0") is None:
@@ -335,7 +335,7 @@ class GitHistory(Struct, frozen=True):
 
 
 def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:
-    """An object's bytes; None where the repository has it not."""
+    """An object's bytes; None if the repository has it not."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{name}\n".encode())

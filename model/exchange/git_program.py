@@ -30,7 +30,7 @@ class GitProgram(Struct, frozen=True):
         return self.inner == self.folder
 
     def answer(self, *words: str) -> str | None:
-        """What a command printed; None where it failed."""
+        """What a command printed; None if it failed."""
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(self._command(words), stdout=subprocess.PIPE, stderr=said, env=_environment())
         return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
@@ -77,7 +77,7 @@ class GitProgram(Struct, frozen=True):
 
 
 def program() -> str:
-    """The path of git; raises ``Refused`` where there is none."""
+    """The path of git; raises ``Refused`` if there is none."""
     found = shutil.which("git")
     if found is None:
         raise Refused("git is not installed, or not found on the PATH; install it, or use a folder or JSON lines.")
@@ -85,7 +85,7 @@ def program() -> str:
 
 
 def repository(folder: Path) -> GitProgram | None:
-    """The repository in a folder, bare or with a work tree; None where the folder itself is none."""
+    """The repository in a folder, bare or with a work tree; None if the folder itself is none."""
     for inner in (folder / ".git", folder):
         if (inner / "HEAD").is_file() and (inner / "objects").is_dir():
             return GitProgram(folder, inner)

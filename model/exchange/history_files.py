@@ -49,7 +49,7 @@ class HistoryExport(Protocol):
     """The versions that stand otherwise in an earlier export, by their names; they were left as they are."""
 
     def add(self, kept: KeptVersion) -> bool:
-        """Take one version; False where an earlier export has it."""
+        """Take one version; False if an earlier export has it."""
 
 
 _FORMS: dict[Form, Callable[[Path, HistoryOrigin, Checkpoint], AbstractContextManager[HistoryExport]]] = {
@@ -100,7 +100,7 @@ class ExportedHistory(Struct):
 
 
 def history_files(path: Path) -> HistoryFiles:
-    """The history in a folder or a file; raises ``Refused`` where it is none, ``NotFound`` where nothing is there."""
+    """The history in a folder or a file; raises ``Refused`` if it is none, ``NotFound`` where nothing is there."""
     if not path.is_dir():
         return VersionLines.opened(path)
     if git_program.repository(path) is not None:

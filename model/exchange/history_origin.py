@@ -22,7 +22,7 @@ class HistoryOrigin(Struct, frozen=True):
     """Where a history comes from."""
 
     ns: str
-    stated: Mapping[str, Any] = field(default_factory=dict)  # its table in a profile; {} where none can state it
+    stated: Mapping[str, Any] = field(default_factory=dict)  # its table in a profile; {} if none can state it
     sealed: bool = False  # whether authors and reasons are content, as hashes cover them
 
     @classmethod
@@ -49,7 +49,7 @@ class HistoryOrigin(Struct, frozen=True):
 
 
 def history_origin(raw: bytes) -> HistoryOrigin:
-    """The origin in a document; raises ``Unreadable`` where it says none, or where the edition is not known here."""
+    """The origin in a document; raises ``Unreadable`` if it says none, or where the edition is not known here."""
     found = dict(c.fields(raw))
     format, ns, stated, edition = (found.get(name) for name in ("format", "ns", "stated", "edition"))
     if format != Value.of(FORMAT) or ns is None or ns.type != c.STRING or stated is None or stated.type != c.OBJECT:

@@ -25,7 +25,7 @@ NULL = Value.of(None)
 class KeptVersion(Struct, frozen=True):
     """One version; without a content it says that the document was deleted.
 
-    ``v`` is None where nothing but the document's absence says so: nobody kept when that was, and by whom.
+    ``v`` is None if nothing but the document's absence says so: nobody kept when that was, and by whom.
     """
 
     id: Value
@@ -57,7 +57,7 @@ class KeptVersion(Struct, frozen=True):
         )
 
     def version(self, current: bool) -> Version:
-        """It as a version of which a layout makes the documents that it keeps."""
+        """Converts it to a version that a layout can store."""
         whole = self.content
         return Version(
             self.v,

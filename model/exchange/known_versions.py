@@ -20,7 +20,7 @@ class KnownVersions:
         self._spool.execute("INSERT OR IGNORE INTO known VALUES (?, ?)", (_digest(name), _digest(whole)))
 
     def stands(self, name: bytes, whole: bytes) -> bool | None:
-        """Whether a version is there as it is; None where it is not there at all."""
+        """Whether a version is there as it is; None if it is not there at all."""
         found = self._spool.execute("SELECT whole FROM known WHERE name = ?", (_digest(name),)).fetchall()
         return (_digest(whole),) in found if found else None
 

@@ -34,7 +34,7 @@ class FolderExport(Struct):
     _ours: set[Path] = field(default_factory=set)  # files of the document at hand that this export wrote
 
     def add(self, kept: KeptVersion) -> bool:
-        """Write one version; False where it is there."""
+        """Write one version; False if it is there."""
         place = self.folder / folder_name(kept.id) / file_name(kept.id)
         data = _encoded(kept.document)
         path = place / f"{_name(kept)}.json"
@@ -104,7 +104,7 @@ class VersionFolder(Struct, frozen=True):
 
     @classmethod
     def opened(cls, folder: Path) -> VersionFolder:
-        """The history in a folder; raises ``Refused`` where it is none."""
+        """The history in a folder; raises ``Refused`` if it is none."""
         try:
             return cls(folder, history_origin(_document(folder / ORIGIN)))
         except NotFound:

@@ -41,7 +41,7 @@ class LinesExport(Struct):
     other: list[str] = field(default_factory=list)  # versions that stand otherwise in the file
 
     def add(self, kept: KeptVersion) -> bool:
-        """Write one version; False where it is there."""
+        """Write one version; False if it is there."""
         raw = kept.document
         stands = self.known.stands(_name(kept), raw)
         if stands is not None:
@@ -100,7 +100,7 @@ class VersionLines(Struct, frozen=True):
 
     @classmethod
     def opened(cls, path: Path) -> VersionLines:
-        """The history in a file; raises ``Refused`` where it is none."""
+        """The history in a file; raises ``Refused`` if it is none."""
         try:
             check_input(path)
             with path.open("rb") as file:

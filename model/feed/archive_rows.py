@@ -34,7 +34,7 @@ class ArchiveRows:
     def prepare(self) -> bool:
         """Make sure of the unique index, without which a version could be archived twice; whether it was made.
 
-        An empty archive gets it; raises ``Refused`` where there are rows and no index.
+        An empty archive gets it; raises ``Refused`` if there are rows and no index.
         """
         names = (self._profile.archive_id, self._profile.version)
         if is_unique(self.server, self.ns, names):
@@ -50,7 +50,7 @@ class ArchiveRows:
         return True
 
     def unfit(self, id: Value, raw: bytes) -> str:
-        """Why a document can have no row, which is a little larger than itself, in a few words; "" where it can."""
+        """Why a document can have no row, which is a little larger than itself, in a few words; "" if it can."""
         if self.archive.names_itself(raw):
             return f"has a field {self._profile.archive_id} of its own, in which {self.ns} keeps the document's id"
         size = len(raw) if len(raw) < LARGEST // 2 else len(self.archive.row_of(Value.of(ObjectId()), id, raw))
@@ -125,7 +125,7 @@ class ArchiveRows:
     def put(self, id: Value, v: Value, raw: bytes) -> Literal["new", "there", "other"]:
         """Archive a version: it is new, it was there with the same content, or something else is there.
 
-        Raises ``Refused`` where the server does not take it, ``Unreachable`` where it is not known whether it did.
+        Raises ``Refused`` if the server does not take it, ``Unreachable`` where it is not known whether it did.
         """
         own, p = ObjectId(), self._profile
         row = self.archive.row_of(Value.of(own), id, raw)

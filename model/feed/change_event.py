@@ -35,11 +35,11 @@ class ChangeEvent(Struct, frozen=True):
         return frozenset(path.partition(".")[0] for path in self.paths)
 
     def set_to(self, name: str) -> Value | None:
-        """The value that an update gave a top-level field; None where it gave none."""
+        """The value that an update gave a top-level field; None if it gave none."""
         return next((value for path, value in self.updated if path == name), None)
 
     def applied(self, before: bytes) -> bytes | None:
-        """The document that the update made of ``before``; None where that cannot be told for certain."""
+        """The document that the update made of ``before``; None if that cannot be told for certain."""
         try:
             after = before
             for path, length in self.truncated:
@@ -64,7 +64,7 @@ class ChangeEvent(Struct, frozen=True):
 
 
 def _steps(raw: bytes, dotted: str) -> Path | None:
-    """The path that an update's dotted name stands for in a document; None where it may stand for several."""
+    """The path that an update's dotted name stands for in a document; None if it may stand for several."""
     here = Value(c.OBJECT, raw)
     steps: list[str | int] = []
     parts = dotted.split(".")

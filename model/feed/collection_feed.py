@@ -87,7 +87,7 @@ class FeedPort(Port, Protocol):
 
 
 class CollectionFeed:
-    """The feed of one collection. Every step raises ``Refused`` where it cannot go on; the next one tries again."""
+    """The feed of one collection. Every step raises ``Refused`` if it cannot go on; the next one tries again."""
 
     def __init__(
         self, server: FeedPort, layout: Layout, wait_ms: int, once: bool = False, stop: Callable[[], bool] = bool
@@ -175,7 +175,7 @@ class CollectionFeed:
             self._drop_stream()  # the next step finds a way on
 
     def _now(self) -> str:
-        """The place that a stream begins at which is opened now; "" where places cannot be compared."""
+        """The place that a stream begins at which is opened now; "" if places cannot be compared."""
         probe = self.server.changes(self.ns, None, self._wait_ms)
         try:
             return _comparable(probe.token)
@@ -416,7 +416,7 @@ class CollectionFeed:
                 yield self._fed("conflict", id, v, detail)
 
     def _used_again(self, id: Value, v: Value) -> str:
-        """Why a version is not archived whose number had been taken back; "" where it had not."""
+        """Why a version is not archived whose number had been taken back; "" if it had not."""
         if not self.ledger.was_taken_back(id, v):
             return ""
         return (

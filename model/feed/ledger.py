@@ -40,7 +40,7 @@ class Ledger:
         self._mark: Value | None = None
 
     def read(self) -> Place | None:
-        """The place that was kept last; None where none was."""
+        """The place that was kept last; None if none was."""
         raw = self._raw()
         self._mark = None if raw is None else c.get(raw, ("_w",))
         if raw is None:
@@ -51,7 +51,7 @@ class Ledger:
         return next(iter(self.server.find(self.ns, guards.by_id(self._key), limit=1)), None)
 
     def save(self, place: Place) -> bool:
-        """Keep a place; False where another feeder has moved it meanwhile, which is seen then."""
+        """Keep a place; False if another feeder has moved it meanwhile, which is seen then."""
         mine = Value.of(ObjectId())
         fields = {
             "token": _NULL if place.token is None else Value.document(place.token),

@@ -101,7 +101,7 @@ class CollectionProfile(Struct, frozen=True):
     where: Mapping[str, str] = field(default_factory=dict)  # selects the rows of this collection
     elements: str = ""  # the array of one document that holds the rows
     parts: str = ""  # the key shared by rows that each hold one part of a state
-    patch: str = ""  # a form of model.patches; "" where rows hold states
+    patch: str = ""  # a form of model.patches; "" if rows hold states
     changes: str = "patch"  # the path of the patch in a row; "": the whole row
     direction: str = "forward"  # or "backward": from the current document
     current_where: Mapping[str, str] = field(default_factory=dict)  # selects the rows that can be current; empty: all

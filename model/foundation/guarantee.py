@@ -17,4 +17,4 @@ class Guarantee(Struct, frozen=True):
     title: str  # for people
     verdict: Verdict
     detail: str  # the measurement, one sentence
-    advice: str = ""  # what to do, one sentence; "" where there is nothing to do
+    advice: str = ""  # what to do, one sentence; "" if there is nothing to do

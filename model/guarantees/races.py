@@ -63,7 +63,7 @@ def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
 def insertions(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
     """In each round all writers insert the same key under a unique index. ``stored`` counts the documents at the end.
 
-    Raises ``Refused`` where the index cannot be made.
+    Raises ``Refused`` if the index cannot be made.
     """
     ns = scratch.ns("unique")
     scratch.server.create_index(ns, {"docId": 1, "v": 1}, unique=True)

@@ -47,7 +47,7 @@ def retry(scratch: Scratch) -> Retry:
 
 
 def tells_of_changes(scratch: Scratch) -> str:
-    """The reason why there is no change stream; "" where one told of an insert."""
+    """The reason why there is no change stream; "" if one told of an insert."""
     scratch.command({"insert": "changes", "documents": [{"_id": 0}]})
     session = scratch.server.session()
     try:

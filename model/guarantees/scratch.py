@@ -51,7 +51,7 @@ class Scratch:
         return id
 
     def read(self, collection: str, id: Value) -> bytes | None:
-        """A stored document without its ``_id``; None where it is not there."""
+        """A stored document without its ``_id``; None if it is not there."""
         raw = next(iter(self.server.find(self.ns(collection), {"_id": id}, limit=1)), None)
         return None if raw is None else c.without(raw, ("_id",))
 

@@ -46,7 +46,7 @@ class ServerVerdicts:
         self._place = str(self._home or "")  # compared with each write, as a path is slowly
 
     def measured(self, source: str, version: str) -> Measured | None:
-        """The findings on a source at this version of its server; None where it was never measured."""
+        """The findings on a source at this version of its server; None if it was never measured."""
         try:
             file = _file(homes.place(self._home), source)
             now = os.stat(file)  # most often there is none

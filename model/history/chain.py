@@ -1,12 +1,12 @@
-"""The changes of each field of a document over its versions, computed while the versions pass by once.
+"""The changes of each field of a document over its versions, computed in a single pass.
 
-A :class:`Follower` takes versions newest first, as histories give them, and never holds more than two contents. A
-field is followed by its :data:`Key`: names, and for elements of an array their identity instead of their position,
-so that ``riders[GLASS].premium`` stays one field wherever that rider stands. An array is followed by its elements
-where all of them are documents with an identity of their own; any other array is one field, as are empty containers
-and documents with two fields of one name. The fields in such an array of the current version are followed by
-:mod:`model.history.unkeyed_arrays`. A version that cannot be read counts as missing here: a change
-over a stretch of missing versions happened somewhere in it, and no more is known.
+A :class:`Follower` takes versions newest first, as histories yield them, and never keeps more than two contents. A
+field is identified by its :data:`Key`: names, and for array elements their identity instead of their position, so
+that ``riders[GLASS].premium`` stays one field wherever that rider stands. An array is followed by its elements if all
+of them are documents with a unique identity; any other array is one field, and so are empty containers and documents
+with duplicate names. Fields in such an array of the current version are followed by
+:mod:`model.history.unkeyed_arrays`. An unreadable version counts as missing: a change across missing versions
+happened in one of them, and no more is known.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ __all__ = [
 
 Op: TypeAlias = Literal["set", "add", "remove", "retype", "reorder"]
 
-SMALL = 1024  # bytes of a value up to which it is kept with the change
+SMALL = 1024  # a value of up to so many bytes is kept with the change
 PAUSE = 0.1  # seconds
-OFTEN = 4  # versions with a change from which a field can be one that changes every time
+OFTEN = 4  # versions with a change that show a field changing every time
 
 
 class SeenValue(Struct, frozen=True):
-    """A value in a version: its type and length in bytes, and itself where the length is at most ``SMALL``."""
+    """A value in a version: its type and length in bytes, and itself if at most ``SMALL`` long."""
 
     type: int
     size: int
@@ -81,9 +81,9 @@ class SeenValue(Struct, frozen=True):
 
 
 class FieldChange(Struct, frozen=True):
-    """One change of one field. ``age`` is the version's place counted from the newest, which is 0.
+    """One change of one field. ``age`` counts versions from the newest, which is 0.
 
-    With ``gap`` so many versions directly before it are missing, and it happened in one of them or in this one.
+    ``gap`` versions directly before it are missing; the change happened in one of them or in this one.
     """
 
     age: int
@@ -94,27 +94,27 @@ class FieldChange(Struct, frozen=True):
 
 
 class Track(Struct, frozen=True):
-    """One field over all versions. ``path`` is its place in the current version, None where it is not there."""
+    """One field over all versions. ``path`` is its place in the current version, None if it is gone."""
 
     key: Key
     path: Path | None
     changes: tuple[FieldChange, ...]  # newest first
     now: SeenValue | None  # its value in the current version
-    from_start: bool  # whether the oldest version that could be read has it
-    identity: bool = False  # the field that its element is recognised by; it never changes
-    every_time: bool = False  # whether each version since the first has changed it
+    from_start: bool  # whether the oldest readable version has it
+    identity: bool = False  # the field that identifies its element; it never changes
+    every_time: bool = False  # whether every version since the first has changed it
 
     @property
     def last(self) -> FieldChange | None:
-        """The newest change; None where the field never changed."""
+        """The newest change; None if the field never changed."""
         return self.changes[0] if self.changes else None
 
 
 class Blame(Struct, frozen=True):
     """The version that last set a field of the current version.
 
-    ``since`` is the oldest of the missing versions in which it may have happened instead, None where there is none.
-    ``op`` is "" where the oldest version that could be read has the field already.
+    ``since`` is the oldest missing version in which it may have happened instead, None if there is none. ``op`` is ""
+    if the oldest readable version already has the field.
     """
 
     key: Key
@@ -126,9 +126,9 @@ class Blame(Struct, frozen=True):
 
 
 class FieldSet(Struct, frozen=True):
-    """The setting, or the removal, of one field by one version; ``since`` and ``op`` as in :class:`Blame`.
+    """The setting or removal of one field by one version; ``since`` and ``op`` as in :class:`Blame`.
 
-    ``after`` is None where the field is gone from then on, ``before`` where it was not there or nobody knows.
+    ``after`` is None if the field was removed, ``before`` if it did not exist or is unknown.
     """
 
     version: Version
@@ -139,9 +139,9 @@ class FieldSet(Struct, frozen=True):
 
 
 class Chain(Struct, frozen=True, dict=True):
-    """The versions of a document, newest first and without contents, and its fields in the order they stand in.
+    """The versions of a document, newest first and without contents, and its fields in document order.
 
-    Versions before ``start`` lie above the current one (phantoms) and take no part. ``read`` are the ages of those
+    Versions before ``start`` are above the current one (phantoms) and are ignored. ``read`` are the ages of those
     that were compared. While ``complete`` is False, older versions are still to come.
     """
 
@@ -151,16 +151,16 @@ class Chain(Struct, frozen=True, dict=True):
     read: frozenset[int]
     complete: bool
     keys: tuple[str, ...] = ("_id",)  # the fields that identify array elements
-    elements: tuple[Track, ...] = ()  # fields in arrays without keys, each with its newest change alone
+    elements: tuple[Track, ...] = ()  # fields in arrays without keys, each with only its newest change
 
     @property
     def unread(self) -> Version | None:
-        """The current version, where it could not be taken apart into fields."""
+        """The current version, if it could not be split into fields; else None."""
         current = self.versions[self.start] if self.start < len(self.versions) else None
         return current if current is not None and current.current and self.start not in self.read else None
 
     def blame(self) -> tuple[Blame, ...]:
-        """Each field of the current version with the version that last set it; none where it could not be read."""
+        """Each field of the current version with the version that last set it; empty if it could not be read."""
         if self.unread is not None:
             return ()
         found = []
@@ -171,7 +171,7 @@ class Chain(Struct, frozen=True, dict=True):
         return tuple(found)
 
     def _inside(self, array: Track, whole: Blame) -> list[Blame]:
-        """The fields in an array without keys, where not all of them were set by the version that last set any."""
+        """The fields in an array without keys, unless one version set them all."""
         found = [
             self._blamed(each, each.path, each.now, self.start)
             for each in self._elements.get(array.key, ())
@@ -188,11 +188,11 @@ class Chain(Struct, frozen=True, dict=True):
         return found
 
     def blame_at(self, content: bytes, v: Value | None) -> tuple[Blame, ...]:
-        """Each field of an earlier version ``v`` with this content, with the version that last set it by then.
+        """Each field of an earlier version ``v`` with this content, with the version that had last set it by then.
 
-        None of them where ``v`` is not among the versions.
+        Empty if ``v`` is not among the versions.
 
-        Until the chain is complete, fields that have not been seen to change are left out.
+        Until the chain is complete, fields without a known change are left out.
         """
         ages = range(self.start, len(self.versions))
         age = self.start if v is None else next((i for i in ages if self.versions[i].v == v), None)
@@ -211,12 +211,12 @@ class Chain(Struct, frozen=True, dict=True):
         return tuple(found)
 
     def track(self, key: Key) -> Track | None:
-        """The field of a key, or the array without keys that holds it; None where there is none."""
+        """The field of a key, or the array without keys that contains it; None if there is none."""
         by_key = {each.key: each for each in self.tracks}
         return next((by_key[key[:n]] for n in range(len(key), 0, -1) if key[:n] in by_key), None)
 
     def course(self, track: Track) -> tuple[FieldSet, ...]:
-        """Every setting of a field, newest first; the last is its value from the start, where it had one."""
+        """Every setting of a field, newest first; the last is its value from the start, if it had one."""
         found = []
         value = track.now
         for change in track.changes:
@@ -232,7 +232,7 @@ class Chain(Struct, frozen=True, dict=True):
         return tuple(found)
 
     def values(self, track: Track) -> tuple[tuple[int, SeenValue | None], ...]:
-        """The value of a field in each version that could be read, by its age, newest first; None: not there."""
+        """The value of a field in each readable version, by age, newest first; None: it did not exist."""
         found = []
         value, changes = track.now, {each.age: each for each in track.changes if each.op != "reorder"}
         for age in sorted(self.read):
@@ -248,7 +248,7 @@ class Chain(Struct, frozen=True, dict=True):
         oldest = self._oldest
         settled = next((change for change in track.changes if change.op != "reorder" and change.age >= start), None)
         age = settled.age if settled else oldest
-        # A field of the oldest kept version may have been set before it.
+        # A field of the oldest known version may have been set before.
         behind = settled.gap if settled else len(self.versions) - 1 - oldest
         since = self.versions[age + behind] if behind and age + behind < len(self.versions) else None
         op: Op | Literal[""] = settled.op if settled else ""
@@ -256,7 +256,7 @@ class Chain(Struct, frozen=True, dict=True):
 
 
 def key_parts(key: Key) -> list[str]:
-    """A key in pieces that are joined without anything between: ``riders``, ``[GLASS]``, ``.premium``."""
+    """A key in pieces to be joined without separators: ``riders``, ``[GLASS]``, ``.premium``."""
     if not key:
         return ["order of fields"]
     return [
@@ -275,7 +275,7 @@ def key_text(key: Key) -> str:
 
 
 class _Course:
-    """A field while it is followed back."""
+    """A field while it is followed back in time."""
 
     __slots__ = ("changes", "here", "now", "path")
 
@@ -287,11 +287,11 @@ class _Course:
 
 
 class Follower:
-    """Takes the versions of one document, newest first; gives the chain as known so far at any time.
+    """Takes the versions of one document, newest first; returns the chain known so far at any time.
 
-    ``keys`` name the fields by which elements of arrays are recognised; of several, the first that an element has.
-    ``pause`` is called ten times a second while versions are taken apart; an error from it ends that. With ``inside``
-    the elements of arrays without keys are followed as well.
+    ``keys`` name the fields that identify array elements; an element uses the first that it has. ``pause`` is called
+    ten times a second while versions are processed; its error stops that. ``inside`` also follows the elements of
+    arrays without keys.
     """
 
     def __init__(self, keys: Sequence[str] = ("_id",), pause: Pause = lambda: None, inside: bool = True) -> None:
@@ -305,21 +305,21 @@ class Follower:
         self._courses: dict[Key, _Course] = {}
         self._arrays: dict[Key, UnkeyedArray] = {}
         self._orders = ChildOrders()
-        self._unknown = 0  # fields of the current version that have not been seen to change
+        self._unknown = 0  # fields of the current version without a known change
         self._read: list[int] = []
         self._content = b""  # of the oldest version read so far
 
     @property
     def settled(self) -> bool:
-        """Whether each field of the current version has been seen to change, so that its blame is known."""
+        """Whether a change of every field of the current version is known, and so its blame."""
         return bool(self._read) and not self._unknown and all(one.settled for one in self._arrays.values())
 
     def take(self, version: Version) -> None:
-        """Take the next older version, with its content where it has one."""
+        """Take the next older version, with its content if it has one."""
         age, content = len(self._versions), version.content
         self._versions.append(version.slimmed())
         if version.current and age:
-            self._begin(age)  # versions above the current one were never in force
+            self._begin(age)  # versions above the current one were never valid
         if content is None or version.is_missing:
             return
         try:
@@ -373,7 +373,7 @@ class Follower:
             course.here = before
 
     def _follow_array(self, event: FieldEvent, age: int, gap: int) -> None:
-        """Follow the fields in an array without keys to where they are in the older version."""
+        """Follow the fields of an array without keys into the older version."""
         array = self._arrays[event.key]
         place = locate(self._content, event.key, self._keys)
         if array.settled or place is None:
@@ -396,7 +396,7 @@ class Follower:
                 yield Track((*key, *path), (*whole, *path), changes, seen, by is None)
 
     def chain(self, complete: bool = True) -> Chain:
-        """The chain as known so far; ``complete`` says that no older version is to come."""
+        """The chain known so far; ``complete`` says that no older version follows."""
         peopled = {key[:-1] for key in self._courses if key and not _is_identity(key)}
         pairs = len(self._read) - 1
         courses = ((key, self._courses[key]) for key in self._orders.sorted(self._courses))
@@ -428,10 +428,10 @@ def _seen(leaf: Leaf) -> SeenValue:
 
 
 class Turn(Struct, frozen=True):
-    """A version at which a condition begins or ceases to hold.
+    """A version at which a condition starts or stops to hold.
 
-    ``before`` is the newest version before it that could be read; with ``gap`` so many between them are missing, and
-    it may have turned in one of those.
+    ``before`` is the previous readable version; ``gap`` versions between them are missing, and it may have changed in
+    one of those.
     """
 
     version: Version
@@ -441,7 +441,7 @@ class Turn(Struct, frozen=True):
 
 
 class Bisection(Struct, frozen=True):
-    """The turns of a condition, oldest first; ``holds`` tells whether it holds now, ``looked`` counts the versions."""
+    """The turns of a condition, oldest first; ``holds`` says whether it holds now, ``looked`` counts the versions."""
 
     turns: tuple[Turn, ...]
     holds: bool
@@ -452,7 +452,8 @@ class Bisection(Struct, frozen=True):
 class Bisector:
     """Takes the versions of one document, newest first and with contents, for one condition.
 
-    Every version is looked at, for the condition may turn more than once. Versions above the current one are left out.
+    Every version is tested, because the condition may change more than once. Versions above the current one are
+    ignored.
     """
 
     def __init__(self, condition: Condition) -> None:
@@ -462,7 +463,7 @@ class Bisector:
         self._age, self._holds, self._looked = -1, False, 0
 
     def take(self, version: Version) -> None:
-        """Take the next older version; raises what the condition does."""
+        """Take the next older version; raises what the condition raises."""
         self._age += 1
         if version.current:
             self._turns, self._newer, self._looked = [], None, 0
@@ -478,7 +479,7 @@ class Bisector:
         self._looked += 1
 
     def found(self) -> Bisection:
-        """The turns, as far as versions were taken."""
+        """The turns among the versions taken so far."""
         oldest = self._newer[1].without_content() if self._newer else None
         return Bisection(tuple(reversed(self._turns)), self._holds, self._looked, oldest)
 

@@ -1,4 +1,4 @@
-"""The chain of a document, read in one go or in several: once it was stopped, it goes on where it was."""
+"""The chain of a document, read at once or in several steps: after a stop it continues where it was."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _Mark: TypeAlias = tuple[object, ...]
 class ChainReading:
     """Reads the versions of one document for its chain.
 
-    ``versions`` begins to read them, newest first and with contents; ``newest`` is the one that is the newest now: only
-    while that stays the same does a stopped reading go on. ``keys`` tells those of a :class:`.Follower`.
+    ``versions`` starts to read them, newest first and with contents. ``newest`` returns the current newest version: a
+    stopped reading resumes only if that is unchanged. ``keys`` returns the keys for a :class:`.Follower`.
     """
 
     def __init__(
@@ -36,14 +36,15 @@ class ChainReading:
         self._step: Callable[[], None] = lambda: None
 
     def read(self, checkpoint: Checkpoint = no_checkpoint, partial: Callable[[Chain], None] | None = None) -> Chain:
-        """The whole chain. ``partial`` is given now and then the chain so far, newest versions first.
+        """The whole chain. ``partial`` is called from time to time with the chain so far, newest versions first.
 
-        Raises ``NotFound``, and what the checkpoint raises; the next call goes on with the version that it was told of.
+        Raises ``NotFound``, and what the checkpoint raises; the next call resumes with the version of that
+        checkpoint.
         """
         if self._versions is None or _mark(self._newest()) != self._first:
             self._versions, self._next, self._first, self._done = self._begin(), None, (), 0
             self._follower = Follower(self._keys(), lambda: self._step())
-        versions, self._versions = self._versions, None  # an error on the way leaves nothing to go on from
+        versions, self._versions = self._versions, None  # after an error there is nothing to resume
         due = time.monotonic() + _FIRST
         while (version := self._next or next(versions, None)) is not None:
             self._next = version
@@ -62,7 +63,7 @@ class ChainReading:
         return self._follower.chain()
 
     def _total(self) -> int | None:
-        """How many versions there are by the number of the newest, as long as there are no more."""
+        """The number of versions according to the newest one's number; None if that is too low or unknown."""
         v = self._first[0]
         if not isinstance(v, Value) or v.type not in (canonical.INT32, canonical.INT64):
             return None

@@ -21,7 +21,7 @@ class Comparison(Struct, frozen=True):
 
 
 def comparison(a: Version, b: Version, keys: Sequence[str]) -> Comparison:
-    """Compare the contents of two versions; raises ``Unreadable`` where one has none."""
+    """Compare the contents of two versions; raises ``Unreadable`` if one has none."""
     return Comparison(a, b, diff(_content(a), _content(b), keys))
 
 

@@ -14,7 +14,7 @@ from model.values.canonical import Value
 
 
 class RepeatedCheckpoint:
-    """A checkpoint that can be asked again between two steps, for one of them may take seconds."""
+    """A checkpoint that can be called again between two steps, because a step may take seconds."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
@@ -26,7 +26,7 @@ class RepeatedCheckpoint:
         self._checkpoint(done, total)
 
     def again(self) -> None:
-        """Call the checkpoint with the last step once more."""
+        """Call the checkpoint again with the last step."""
         self._checkpoint(*self._last)
 
 
@@ -35,7 +35,7 @@ def blamed(
 ) -> tuple[Blame, ...]:
     """Each field of the current version with the version that last set it.
 
-    Raises ``Unreadable`` where that version cannot be taken apart: an earlier one would be no answer.
+    Raises ``Unreadable`` if that version cannot be taken apart: an earlier one would be no answer.
     """
     follower = Follower(keys, pause, inside)
     for version in versions:
@@ -54,14 +54,14 @@ def blamed(
 def condition(written: str) -> Condition:
     """A typed filter as a test of contents; it means what it means to a server.
 
-    Raises ``Unreadable`` where it is no document, ``Refused`` where it is not understood, then or on a content.
+    Raises ``Unreadable`` if it is no document, ``Refused`` where it is not understood, then or on a content.
     """
     filter = text.loose(written)
     return Condition(predicate(filter, "The condition is not understood"), looked_at(filter))
 
 
 def matches(id: Value, judged: Sequence[tuple[Version, bool]]) -> Matches:
-    """The versions that a filter finds, of those of one document, newest first, with whether it does."""
+    """The versions of one document, newest first, that a filter matches."""
     found: list[Version] = []
     runs: list[tuple[Version, Version]] = []
     follows = False

@@ -1,6 +1,6 @@
-"""Two neighbouring versions taken apart into fields that can be followed, without stretches that are equal.
+"""Splits two neighbouring versions into fields that can be followed, skipping equal stretches.
 
-A leaf is a field that is not taken apart further; its key names it in all versions alike.
+A leaf is a field that is not split further; its key names it in all versions alike.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ MANY = 1000  # elements of an array between two pauses
 
 
 class TrackedElement(Struct, frozen=True):
-    """An element of an array, recognised by the value ``id`` of its field ``by``."""
+    """An array element, identified by the value ``id`` of its field ``by``."""
 
     by: str
     id: Value
 
 
 Key: TypeAlias = tuple["str | int | TrackedElement", ...]
-"""A field's place in all versions; the empty one stands for the order of fields and elements.
+"""A field's place in all versions; the empty key means the order of fields and elements.
 
-A number is a position in the current version, of an array whose elements have no identity.
+A number is a position in the current version, in an array whose elements have no identity.
 """
 
 Leaf: TypeAlias = tuple[int, bytes, int, int]
-"""Type, the document's bytes, and where the payload begins and ends in them."""
+"""Type, the document's bytes, and start and end of the payload."""
 
 Pause: TypeAlias = Callable[[], None]
-"""Called now and then while a version is taken apart; what it raises ends that."""
+"""Called from time to time while a version is split; its error stops that."""
 
 _Span: TypeAlias = tuple[int, int, int]
 _Child: TypeAlias = "tuple[str | TrackedElement, _Span]"
@@ -59,7 +59,7 @@ class ChildOrders:
         self._places: dict[Key, dict[str | int | TrackedElement, int]] = {}
 
     def note(self, key: Key, steps: Sequence[str | TrackedElement]) -> None:
-        """Take in the children of a container; unknown ones go behind the one that they follow here."""
+        """Record the children of a container; unknown ones follow the child that they follow here."""
         known = self._steps.get(key)
         if known is None:
             self._steps[key] = list(steps)
@@ -82,7 +82,7 @@ class ChildOrders:
         ]
 
     def sorted(self, keys: Iterable[Key]) -> list[Key]:
-        """The keys as the fields stand; the order of fields comes last."""
+        """The keys in document order; the order of fields comes last."""
         places: dict[Key, tuple[int, ...]] = {(): ()}
 
         def place(key: Key) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class ChildOrders:
 
 
 def born(raw: bytes, keys: Sequence[str], orders: ChildOrders, pause: Pause) -> Iterator[tuple[Key, Path, Leaf]]:
-    """The leaves of a document, each with the path where it stands. Raises ``Unreadable``."""
+    """The leaves of a document, each with its path. Raises ``Unreadable``."""
     stack: list[tuple[Key, Path, _Span]] = [((), (), (c.OBJECT, 0, len(raw)))]
     while stack:
         key, path, span = stack.pop()
@@ -211,7 +211,7 @@ def _gone(
 
 
 def _children(raw: bytes, span: _Span, keys: Sequence[str], pause: Pause) -> list[_Child] | None:
-    """The children that a value is taken apart into; None for a leaf."""
+    """The children into which a value is split; None for a leaf."""
     pause()
     kind, start, _ = span
     if kind == c.OBJECT:
@@ -263,7 +263,7 @@ def places(raw: bytes, keys: Sequence[str]) -> dict[Key, tuple[Path, int, int]]:
 
 
 def locate(raw: bytes, key: Key, keys: Sequence[str]) -> Path | None:
-    """The place of a field in a document, ``keys`` those of its chain; None where it is not there."""
+    """The place of a field in a document, ``keys`` those of its chain; None if it is not there."""
     span: _Span = (c.OBJECT, 0, len(raw))
     path: list[str | int] = []
     for step in key:

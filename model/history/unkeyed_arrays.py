@@ -1,8 +1,8 @@
-"""The elements of an array without keys, followed back from version to version as a diff aligns them.
+"""Follows the elements of an array without keys from version to version, as a diff aligns them.
 
-An element without an identity of its own has no name that holds in all versions. The diff of two neighbouring versions
-says which elements of the one are those of the other; so each field in the current array is followed from its place
-there to its place in each older version, until a version set it.
+An element without an identity has no name that is valid in all versions. The diff of two neighbouring versions
+matches their elements; so each field in the current array is followed to its place in each older version, until a
+version set it.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class UnkeyedArray:
 
     @property
     def settled(self) -> bool:
-        """Whether it is known of each field when it was set."""
+        """Whether it is known when each field was set."""
         return not self._open
 
     def older(self, newer: Value, older: Value | None, age: int, op: SetBy, gap: int) -> None:
-        """Take in that the array was ``older`` before the version of this age made it ``newer`` by ``op``."""
+        """Record that the version of this age changed the array from ``older`` to ``newer`` by ``op``."""
         if older is None or older.type != c.ARRAY or newer.type != c.ARRAY:
             self.set_by |= {path: ElementSet(age, op, gap) for path in self._open}
             self._open = {}
@@ -79,7 +79,7 @@ class UnkeyedArray:
 
 
 def followed(array: Value, keys: Sequence[str]) -> UnkeyedArray | None:
-    """An array to be followed by its fields; None for one that is empty, too long, or cannot be taken apart."""
+    """An array to follow by its fields; None if it is empty, too long, or cannot be split."""
     if array.type != c.ARRAY or len(array.data) <= len(c.EMPTY):
         return None
     try:

@@ -102,7 +102,7 @@ class ChangeLog:
             return list(islice(self._changes, number + 1 - first, number + 1 - first + most))
 
     def change(self, number: int) -> LoggedChange | None:
-        """A change, or None where it was let go."""
+        """A change, or None if it was let go."""
         with self._news:
             first = self._last - len(self._changes) + 1
             return self._changes[number - first] if first <= number <= self._last else None
@@ -131,7 +131,7 @@ class ChangeLog:
         return c.document([("_data", Value.of(text))])
 
     def point(self, token: bytes) -> Point:
-        """The place that a token stands for; raises ``CommandError`` where that was let go, or it is no token."""
+        """The place that a token stands for; raises ``CommandError`` if that was let go, or it is no token."""
         found = c.get(token, ("_data",))
         text = found.python() if found is not None and found.type == c.STRING else ""
         if not isinstance(text, str) or len(text) != 28 or not text.startswith("82"):

@@ -47,7 +47,7 @@ class DocumentsOnDisk(Mapping[int, bytes]):
         return CommandError(2, f"{self._path} has changed since it was opened; open it again")
 
     def check(self) -> None:
-        """Raise ``CommandError`` where the file was written to since it was opened."""
+        """Raise ``CommandError`` if the file was written to since it was opened."""
         now = self._file.stat
         if now.st_mtime_ns != self._written or now.st_size < self.size:
             raise self._changed()

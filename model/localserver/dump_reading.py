@@ -33,7 +33,7 @@ class DumpReading:
         """What of a dump could not be shown, or is shown otherwise than it was dumped, a sentence each."""
 
     def add(self, collection: Collection, file: LargeFile) -> None:
-        """Take the first documents of a large file; raises ``Unreadable`` where there is none."""
+        """Take the first documents of a large file; raises ``Unreadable`` if there is none."""
         collection.begin(file)
         self._collections.append(collection)
 

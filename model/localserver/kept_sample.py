@@ -141,7 +141,7 @@ def _blocks(documents: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]
 
 
 def _orders(made: Collection, later: Collection) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
-    """The positions in the order of each index that has one key of each document, and those of which it is dated."""
+    """Indexes with exactly one key per document: the positions in their order, without and with dated keys."""
     for name, index in made.indexes.items():
         keys, others = made.keys(index), later.keys(later.indexes[name])
         if keys is not None and others is not None:

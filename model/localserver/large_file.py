@@ -120,11 +120,11 @@ class LargeFile:
 
     @property
     def trouble(self) -> str:
-        """Why the rest of the file cannot be read, one sentence; "" where all of it can."""
+        """Why the rest of the file cannot be read, one sentence; "" if all of it can."""
         return self._noted.trouble
 
     def head(self) -> list[bytes]:
-        """The first documents; raises ``Unreadable`` where there is not even one."""
+        """The first documents; raises ``Unreadable`` if there is not even one."""
         found: list[bytes] = []
         left = HEAD_BYTES
         with self._opened() as stream:
@@ -259,7 +259,7 @@ class LargeFile:
             documents.close()
 
     def _spool(self, spool: IO[bytes], data: bytes, at: int) -> None:
-        """Put down unpacked bytes; raises ``Refused`` where there is no room, or no sense in going on."""
+        """Put down unpacked bytes; raises ``Refused`` if there is no room, or no sense in going on."""
         unpacked = at + len(data)
         if unpacked > BOMB_FROM and unpacked > BOMB_TIMES * self.size:
             raise Refused(

@@ -134,7 +134,7 @@ class LocalServer:
         self._dump.add(self._collection(ns), file)
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
-        """Add an index over a field, or over fields with directions; raises ``Refused`` where it is not unique."""
+        """Add an index over a field, or over fields with directions; raises ``Refused`` if it is not unique."""
         pairs = [(keys, 1)] if isinstance(keys, str) else list(keys)
         title = "_".join(f"{path}_{direction}" for path, direction in pairs)
         try:

@@ -38,7 +38,7 @@ class Tree(Struct):
 
 
 def compile_projection(raw: bytes) -> Projection | None:
-    """Compile the projection of a ``find`` or ``$project``; None where everything is asked for."""
+    """Compile the projection of a ``find`` or ``$project``; None if everything is asked for."""
     tree = Tree()
     marks: set[bool] = set()
     keep_id = True

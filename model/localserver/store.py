@@ -330,7 +330,7 @@ class Collection:
         return index.entries
 
     def keys(self, index: Index) -> dict[int, tuple[Key, ...]] | None:
-        """The key of each document by its position, in the order of an index; None where any has several or none."""
+        """The key of each document by its position, in the order of an index; None if any has several or none."""
         entries = self._built(index)
         return None if index.multikey or len(entries) != self.count else {at: key for key, at in entries}
 

@@ -44,7 +44,7 @@ class Command(Struct):
     sequences: dict[str, list[bytes]] = field(default_factory=dict)
 
     def get(self, name: str) -> Element | None:
-        """A field, or None where it is missing or null."""
+        """A field, or None if it is missing or null."""
         value = self.fields.get(name)
         return None if value is None or value.type == c.NULL else (value.type, value.data)
 
@@ -97,7 +97,7 @@ class Command(Struct):
 
 
 def receive(connection: socket.socket) -> Command | None:
-    """The next command off a connection, or None where the other side has closed it."""
+    """The next command off a connection, or None if the other side has closed it."""
     head = _read(connection, 16)
     if head is None:
         return None

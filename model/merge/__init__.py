@@ -44,7 +44,7 @@ class Merge(Struct, frozen=True):
         """The merge with a decision made: ``action`` is base, mine, theirs, both, or a value.
 
         Any other text is a value; one of these four words is one as ``Value.of(…)``. Decisions of an earlier merge
-        will do. Raises ``Refused`` where the action is not to be had there.
+        will do. Raises ``Refused`` if the action is not to be had there.
         """
         return self._with(self._known(conflict).chosen(action))
 
@@ -81,7 +81,7 @@ class Merge(Struct, frozen=True):
 def merge(base: bytes, mine: bytes, theirs: bytes, keys: Sequence[str] = ("_id",)) -> Merge:
     """The merge of two edits of ``base``; ``keys`` as in ``model.diff.diff``.
 
-    Raises ``Unreadable`` where one of them is no BSON.
+    Raises ``Unreadable`` if one of them is no BSON.
     """
     planner = Planner(base, mine, theirs, keys)
     top = planner.run()

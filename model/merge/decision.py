@@ -40,7 +40,7 @@ class Decision(Struct, frozen=True):
     action: str | Value
     who: Who
     hint: str = ""  # "renamed to …", where it looks like that
-    both: Value | None = None  # the value that "both" takes; None where both cannot be had
+    both: Value | None = None  # the value that "both" takes; None if both cannot be had
     index: int = 0  # its place among the decisions of the merge
     open: bool = False
     initial: str = "base"  # the action before anybody chose
@@ -55,7 +55,7 @@ class Decision(Struct, frozen=True):
         return {"base": self.base, "mine": self.mine, "theirs": self.theirs}[self.action]
 
     def chosen(self, action: object) -> Decision:
-        """This decision with another action; raises ``Refused`` where that is not to be had here."""
+        """This decision with another action; raises ``Refused`` if that is not to be had here."""
         if isinstance(action, str) and action in ACTIONS:
             if action == "both" and self.both is None:
                 raise Refused(f"Both cannot be kept at {self.place}: choose one side or give a value.")
@@ -65,7 +65,7 @@ class Decision(Struct, frozen=True):
         return replace(self, action=value, open=False)
 
     def check(self, value: Value) -> None:
-        """Raise ``Refused`` where a value of one's own does not fit."""
+        """Raise ``Refused`` if a value of one's own does not fit."""
         if self.kind == "inserted" and value.type != c.ARRAY:
             raise Refused(f"What is inserted at {self.place} is an array of elements; give one.")
         if self.kind == "order":

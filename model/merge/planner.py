@@ -131,7 +131,7 @@ class Planner:
     # --- documents
 
     def document(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Container | Patched | None:
-        """The plan of a document; None where one of them has two fields of one name."""
+        """The plan of a document; None if one of them has two fields of one name."""
         pairs = self.three.pairs
         ours = changes(pairs[0, 1], base.start, mine.start)
         others = changes(pairs[0, 2], base.start, theirs.start) if ours is not None else None
@@ -195,7 +195,7 @@ class Planner:
     # --- arrays
 
     def array(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Part | None:
-        """The plan of an array, or the decision about all of it; None where its positions are not 0, 1, 2 …"""
+        """The plan of an array, or the decision about all of it; None if its positions are not 0, 1, 2 …"""
         found = [elements(side.raw, side.start) for side in (base, mine, theirs)]
         lists = [side for side in found if side is not None]
         if len(lists) < len(found):
@@ -234,7 +234,7 @@ def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[C
 
 
 def _fields(side: Stretch) -> Fields | None:
-    """The fields by name; None where two have the same."""
+    """The fields by name; None if two have the same."""
     found = spans(side.raw, side.start)
     fields = {c.name_of(name): Stretch(side.raw, side.side, kind, a, b) for name, kind, a, b in found}
     return fields if len(fields) == len(found) else None

@@ -74,7 +74,7 @@ def condition(operand: Element) -> Callable[[bytes], bool]:
 
 
 def compile_expression(operand: Element) -> Expression:
-    """Compile an expression; raises ``CommandError`` where it is not understood."""
+    """Compile an expression; raises ``CommandError`` if it is not understood."""
     kind, data = operand
     if kind == c.STRING and data[4:5] == b"$":
         return _reference(data[4:-1].decode("utf-8", "surrogateescape"))

@@ -33,7 +33,7 @@ class Matcher(Struct):
 
 
 def looked_at(raw: bytes) -> tuple[str, ...] | None:
-    """The top-level fields that decide whether a document meets a filter; None where it looks at the whole."""
+    """The top-level fields that decide whether a document meets a filter; None if it looks at the whole."""
     names: list[str] = []
     for name, operand in c.fields(raw):
         if name in ("$and", "$or", "$nor") and operand.type == c.ARRAY:
@@ -74,7 +74,7 @@ def predicate(raw: bytes, trouble: str) -> Predicate:
 
 
 def compile_filter(raw: bytes) -> Matcher:
-    """Compile a filter; raises ``CommandError`` where it is not understood."""
+    """Compile a filter; raises ``CommandError`` if it is not understood."""
     matcher = Matcher(lambda _: True)
     predicates = _gathered(_document(raw, matcher))
     matcher.everything = not predicates

@@ -50,7 +50,7 @@ def now() -> Element:
 
 
 def array_input(value: Element | None, name: str) -> list[Element] | None:
-    """The elements of an operand that has to be an array; None where it is null or missing."""
+    """The elements of an operand that has to be an array; None if it is null or missing."""
     if value is None or value[0] in (c.NULL, c.UNDEFINED):
         return None
     if value[0] != c.ARRAY:

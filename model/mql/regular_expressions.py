@@ -16,7 +16,7 @@ _REPEATS = ("*", "+", "?", "{")
 def compiled(source: str, flags: str) -> Callable[[str], bool]:
     """The test whether a text has a match; ``flags`` are letters as a server knows them.
 
-    Raises ``CommandError`` where the pattern is none; so does the test where it takes too long.
+    Raises ``CommandError`` if the pattern is none; so does the test where it takes too long.
     """
     import regex  # slower to load than all else here, and most filters need it not
 

@@ -1,8 +1,8 @@
-"""The changes of a collection's documents as one list: who set which fields of which document when, and why.
+"""The changes of a collection's documents as one list: who set which fields of which document, when, and why.
 
-A document's versions pass by once, newest first, and no more than two contents are held. A version above a gap is
-``unknown``: nobody can tell what it changed. One whose content equals that of an earlier version, other than the one
-just before it, is ``restored``.
+A document's versions are read once, newest first, with at most two contents in memory. A version above a gap is
+``unknown``: nobody can tell what it changed. A version whose content equals an earlier one, but not the previous one,
+is ``restored``.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from model.values import canonical as c
 from model.values.canonical import Path, Value
 
 Deed: TypeAlias = Literal["created", "edited", "merged", "restored", "deleted", "unknown"]
-"""merged: an edit that the journal of this computer knows as a merge; no list is told so by its documents."""
+"""merged: an edit that this computer's journal knows as a merge; documents alone never show that."""
 Fields: TypeAlias = dict[str, Value]
-_LAST = b"\xff" * 9  # behind every time
+_LAST = b"\xff" * 9  # after every time
 
 
 class Activity(Struct, frozen=True):
     """One change of one document: a version, and what it did.
 
-    ``paths`` go as deep as sub-documents do: one that was added or removed is one path, an array is one. ``v`` is None
-    where nothing but the document's absence says that it was deleted; time and author are unknown then. ``older`` is
-    the version before it that is there. With ``astray`` its time lies before that of an earlier version.
+    ``paths`` lead into sub-documents: an added or removed sub-document is one path, and so is an array. ``v`` is None
+    if only the document's absence shows that it was deleted; then time and author are unknown. ``older`` is the
+    previous existing version. ``astray``: its time is before that of an earlier version.
     """
 
     ns: str
@@ -53,21 +53,21 @@ class Activity(Struct, frozen=True):
 
 
 class ActivityList(Struct):
-    """The changes of some collections, newest first; iterate over it once. What it says of itself is whole then."""
+    """The changes of some collections, newest first; iterate over it once, then its counts are complete."""
 
     layouts: Sequence[Layout]
     span: Span = field(default_factory=Span)
     author: str | None = None  # exactly
-    path: Path = ()  # changes at it, below it, or above it
+    path: Path = ()  # changes at, below or above it
     id: Value | None = None
     checkpoint: Checkpoint = no_checkpoint
     documents: int = 0  # that were read
-    undated: int = 0  # changes left out of a span for want of a time
-    authors: set[str] = field(default_factory=set)  # of all changes that were read, those left out among them
+    undated: int = 0  # changes without a time, left out of a span
+    authors: set[str] = field(default_factory=set)  # of all changes read, including those left out
     notes: list[str] = field(default_factory=list)  # sentences: missing indexes, documents that could not be read
 
     def __iter__(self) -> Iterator[Activity]:
-        """Every change that was asked for; those without a time come last."""
+        """Every requested change; those without a time come last."""
         with ExternalSort() as sorted_ones:
             for several in self.as_read():
                 for at, each in enumerate(several):
@@ -77,7 +77,7 @@ class ActivityList(Struct):
                     yield pickle.loads(packed)
 
     def as_read(self) -> Iterator[list[Activity]]:
-        """The changes of one document after another, each document's newest first, in the order of reading."""
+        """The changes document by document, each document's newest first, in the order of reading."""
         for layout in self.layouts:
             ids = iter([self.id]) if self.id is not None else candidates(layout, self.span, self.notes)
             for id, read in together(layout, ids):
@@ -85,11 +85,11 @@ class ActivityList(Struct):
                 self.checkpoint(self.documents, None)
                 try:
                     yield [each for each in changes(read, id) if self._wanted(each)]
-                except NotFound:  # gone since it was listed
+                except NotFound:  # deleted since it was listed
                     continue
 
     def expected(self) -> int | None:
-        """About how many documents there are to read; None where that is not known soon."""
+        """The approximate number of documents to read; None if counting takes too long."""
         if self.id is not None:
             return 1
         if any(narrows(layout, self.span) for layout in self.layouts):
@@ -98,7 +98,7 @@ class ActivityList(Struct):
         return None if None in counts else sum(filter(None, counts))
 
     def frame(self) -> list[dict[str, Any]]:
-        """The changes as plain rows for a data frame of pandas, newest first.
+        """The changes as plain rows for a pandas data frame, newest first.
 
         Columns: at, author, reason, ns, id, v, kind, and paths, a list of texts such as ``premium.gross``.
         """
@@ -130,7 +130,7 @@ class ActivityList(Struct):
 
 
 def newest_first(each: Activity) -> bytes:
-    """A key by which changes sort newest first; those without a time are last."""
+    """A key that sorts changes newest first, those without a time last."""
     if each.at is None:
         return _LAST
     since = round((each.at - dt.datetime(1, 1, 1, tzinfo=dt.UTC)) / dt.timedelta(microseconds=1))
@@ -155,9 +155,9 @@ def changes(layout: Layout, id: Value) -> Iterator[Activity]:
 
 
 def unsigned(layout: Layout, version: Version) -> Version:
-    """A version without author and reason in its content, where a hash covers them: they are no change.
+    """A version without author and reason in its content, if a hash covers them: they are not a change.
 
-    One that says that the document was deleted has no content then: what went is that of the version before it.
+    A tombstone has no content then: the deleted content is that of the version before.
     """
     p = layout.profile
     if version.deleted:
@@ -168,7 +168,7 @@ def unsigned(layout: Layout, version: Version) -> Version:
 
 
 class _Made(Struct, frozen=True):
-    """A version without its content, and the paths that differ from the one before it; None where that is unknown."""
+    """A version without its content, and the paths changed since the previous one; None if unknown."""
 
     version: Version
     paths: tuple[Path, ...] | None
@@ -178,7 +178,7 @@ def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, .
     newer: Version | None = None
     after: Fields | None = {}
     for version in versions:
-        before = _fields(version)  # each version's are taken apart once, and compared with both its neighbours
+        before = _fields(version)  # taken apart once, and compared with both neighbours
         if newer is not None:
             yield _slim(newer), _between(version, newer, before, after)
         newer, after = version, before
@@ -187,7 +187,7 @@ def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, .
 
 
 def _fields(version: Version) -> Fields | None:
-    """The fields of a version's content; None where they cannot be read."""
+    """The fields of a version's content; None if they cannot be read."""
     try:
         return dict(c.fields(version.content)) if version.content is not None else {}
     except Unreadable:
@@ -219,9 +219,9 @@ def _between(
     if newer.content is None or (older is not None and older.content is None and not older.deleted):
         return None
     if before is None or after is None:
-        return None  # it cannot be read
+        return None  # unreadable
     if "unproven" in (newer.state, older.state if older is not None else ""):
-        return None  # a delta above a lost one: it says what it set, and not from what
+        return None  # a delta above a missing one says what it set, but not what was there before
     try:
         return tuple(_differing(before, after, ()))
     except Unreadable:
@@ -256,7 +256,7 @@ def _told(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
 
 
 def _older_there(made: Sequence[_Made]) -> list[Value | None]:
-    """For each version the next older one that is there."""
+    """For each version the next older existing one."""
     found: list[Value | None] = []
     older: Value | None = None
     for each in reversed(made):
@@ -267,7 +267,7 @@ def _older_there(made: Sequence[_Made]) -> list[Value | None]:
 
 
 def _astray(made: Sequence[_Made]) -> set[int]:
-    """The versions whose time lies before that of an earlier version."""
+    """The versions whose time is before that of an earlier version."""
     found: set[int] = set()
     latest: dt.datetime | None = None
     for at in reversed(range(len(made))):
@@ -282,9 +282,9 @@ def _astray(made: Sequence[_Made]) -> set[int]:
 
 
 def changed_paths(before: bytes, after: bytes) -> Iterator[Path]:
-    """The paths at which two documents differ, in the order of the second, then those that it lacks.
+    """The paths at which two documents differ, in the second one's order, then removed ones.
 
-    Sub-documents in both are looked into; any other value that differs is one path. Order is no difference. Raises
+    Looks into sub-documents that both have; any other different value is one path. Order is ignored. Raises
     ``Unreadable``.
     """
     return _differing(dict(c.fields(before)), dict(c.fields(after)), ())

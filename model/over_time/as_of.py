@@ -1,8 +1,8 @@
 """A collection as it stood at a moment, and the difference between two moments.
 
-The version of a document at a moment is the last one whose time is not after it. That is proven where the versions of
-that time or earlier are the first ones without exception, and the next one is there with a time of its own; a gap
-behind it, a version without a time, or times that contradict the order of versions leave it open, which is said.
+A document's version at a moment is the last one whose time is not later. That is proven if all versions up to that
+time are the document's first ones, and the next version exists with a time of its own. A gap after it, a version
+without a time, or times that contradict the order make it doubtful, and that is reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from model.values.canonical import Value
 Difference: TypeAlias = Literal["added", "removed", "changed", "unproven"]
 
 NAMED = 5
-"""Documents that could not be read, of which each has its sentence."""
+"""The most unreadable documents that are reported one by one."""
 
 DOUBTS: Mapping[Doubt, str] = {
     "gap": "a version is missing there",
@@ -42,23 +42,23 @@ DOUBTS: Mapping[Doubt, str] = {
 
 
 class StateAt(Struct, frozen=True):
-    """One document at a moment. ``v`` is None where nobody can tell which version it was, or whether there was one."""
+    """One document at a moment. ``v`` is None if nobody can tell which version it was, or whether it existed."""
 
     ns: str
     id: Value
     v: Value | None
     at: dt.datetime | None
-    doubt: Doubt | None = None  # why it cannot be proven; None where it is
-    content: bytes | None = None  # where it was asked for
+    doubt: Doubt | None = None  # why it cannot be proven; None if it is proven
+    content: bytes | None = None  # if requested
 
     @property
     def proven(self) -> bool:
-        """Whether the document stood so at that moment, without any doubt."""
+        """Whether the document certainly stood like this at that moment."""
         return self.doubt is None
 
 
 class Compared(Struct, frozen=True):
-    """One document that was not the same at two moments; ``before`` and ``after`` are None where it was not there."""
+    """One document that differs between two moments; ``before`` or ``after`` is None if it did not exist."""
 
     ns: str
     id: Value
@@ -76,26 +76,26 @@ class AsOf(Struct):
 
     layout: Layout
     moment: dt.datetime
-    condition: Callable[[bytes], bool] | None = None  # of the document with its id, as it was then
+    condition: Callable[[bytes], bool] | None = None  # on the document with its id, as it was then
     contents: bool = False
     checkpoint: Checkpoint = no_checkpoint
     seen: Callable[[Value, Version], bytes] = _by_id  # a version as the condition sees it
-    fields: Collection[str] = ()  # that the condition names
+    fields: Collection[str] = ()  # named by the condition
     documents: int = 0  # that were read
     unproven: int = 0
-    judged: int = 0  # documents that the condition looked at
-    lacking: dict[str, int] = field(default_factory=dict)  # how many of these had no field of that name
+    judged: int = 0  # documents tested by the condition
+    lacking: dict[str, int] = field(default_factory=dict)  # how many of these lacked a field
     unread: list[str] = field(default_factory=list)  # sentences on documents that could not be read
 
     def __iter__(self) -> Iterator[StateAt]:
-        """Each document that was there, and each of which nobody can tell."""
+        """Each document that existed, and those whose state is unknown."""
         yield from (found for found in self._read(self.checkpoint) if found is not None)
 
     def frame(self) -> list[dict[str, Any]]:
-        """The documents as plain rows for a data frame of pandas, in no particular order.
+        """The documents as plain rows for a pandas data frame, in no particular order.
 
-        Columns: ns, id, v, at, proven, and content, the document's fields as a dict, None where it was not asked for
-        or is not known.
+        Columns: ns, id, v, at, proven, and content, the document's fields as a dict, None if not requested or
+        unknown.
         """
         return [
             {
@@ -110,12 +110,12 @@ class AsOf(Struct):
         ]
 
     def rows(self) -> Iterator[Row | None]:
-        """Each state as the row of a list, without its document; None for each document that adds none."""
+        """Each state as a row of a list, without its document; None for each document without a row."""
         for found in self._read(no_checkpoint):
             yield Row(found.id, found.v, found.at, 0, b"", doubt=found.doubt) if found is not None else None
 
     def _read(self, checkpoint: Checkpoint) -> Iterator[StateAt | None]:
-        """Each document, counted; None where it was not there, does not match, or could not be read."""
+        """Each document, counted; None if it did not exist, does not match, or could not be read."""
         for id, layout in together(self.layout, everyone(self.layout)):
             self.documents += 1
             checkpoint(self.documents, None)
@@ -136,7 +136,7 @@ class AsOf(Struct):
         return found
 
     def _of(self, layout: Layout, id: Value) -> StateAt | None:
-        """One document; None where it was not there, or does not match. Raises ``NotFound`` and ``Refused``."""
+        """One document; None if it did not exist, or does not match. Raises ``NotFound`` and ``Refused``."""
         found = state_at(layout, id, self.moment)
         if found is None or found.v is None or not (self.contents or self.condition):
             return found
@@ -158,7 +158,7 @@ class AsOf(Struct):
 
     @property
     def notes(self) -> list[str]:
-        """What a person is told beside the documents: fields that were not there, documents that were not read."""
+        """Notes for people about missing fields and unread documents."""
         found = []
         for name, count in self.lacking.items():
             if count == self.judged:
@@ -170,7 +170,7 @@ class AsOf(Struct):
 
 
 def named_fields(filter: bytes) -> list[str]:
-    """The fields that a filter asks something of, without those that it asks whether they are there."""
+    """The fields that a filter tests, except those only tested for existence."""
     found: list[str] = []
     for name, operand in c.fields(filter):
         if name in ("$and", "$or") and operand.type == c.ARRAY:
@@ -182,7 +182,7 @@ def named_fields(filter: bytes) -> list[str]:
 
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
-    """The version of a document at a moment, without its content; None where it was not there."""
+    """The version of a document at a moment, without its content; None if it did not exist."""
     return _standing(layout.ns, id, _oldest_first(layout, id), moment)
 
 
@@ -191,7 +191,7 @@ def _oldest_first(layout: Layout, id: Value) -> list[Version]:
 
 
 def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
-    """Which of a document's versions, the oldest first, stood at a moment; None where it was not there."""
+    """Which of a document's versions, oldest first, stood at a moment; None if it did not exist."""
     past = [n for n, each in enumerate(versions) if each.at is not None and each.at <= moment]
     if not past:
         first = versions[0]
@@ -219,7 +219,7 @@ def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.dateti
 def compared(
     layout: Layout, first: dt.datetime, then: dt.datetime, checkpoint: Checkpoint = no_checkpoint
 ) -> Iterator[Compared]:
-    """Each document that was not the same at two moments, the first of which comes first."""
+    """Each document that differs between two moments; ``first`` is the earlier moment."""
     for done, (id, read) in enumerate(together(layout, everyone(layout)), 1):
         checkpoint(done, None)
         try:

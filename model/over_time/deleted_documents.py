@@ -1,6 +1,6 @@
-"""The documents of a collection that are gone, with who deleted them and when, as far as anything was kept.
+"""The deleted documents of a collection, with who deleted them and when, if that was recorded.
 
-A version that says so tells both; of another layout's document the archive is left, and sometimes its feed saw when.
+A tombstone records both; in other layouts only the archive is left, and sometimes the feed saw when.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from model.storage.newest_query import PageQuery
 from model.storage.reserved_fields import SAID
 from model.values.canonical import Value
 
-AT_ONCE = 200  # documents that are looked for together
+AT_ONCE = 200  # documents looked up together
 
 
 class DeletedDocuments(Struct):
-    """The documents of which nothing but the history is left; read them once."""
+    """The documents of which only the history is left; iterate once."""
 
     layout: Layout
-    condition: Callable[[bytes], bool] | None  # of the last version, as ``seen`` shows it
+    condition: Callable[[bytes], bool] | None  # on the last version, as ``seen`` shows it
     seen: Callable[[Value, Version], bytes]
     from_here: Mapping[Value, dt.datetime] = field(default_factory=dict)  # when documents were deleted from here
     user: str | None = None  # who deletes from here
-    untold: int = 0  # documents of whose end nothing was kept
+    untold: int = 0  # documents whose deletion nobody recorded
     unread: list[str] = field(default_factory=list)  # sentences on documents that could not be read
 
     def rows(self) -> Iterator[Row | None]:
-        """Each as a row of a list, with its last version that has a content; None for each other document."""
+        """Each as a row of a list, with its last version that has a content; None for every other document."""
         ids = everyone(self.layout)
         while some := list(islice(ids, AT_ONCE)):
             there = self._there(some)
@@ -72,7 +72,7 @@ class DeletedDocuments(Struct):
         return Row(id, v, at, 0, b"", author=author, reason=reason)
 
     def _ends(self, layout: Layout, id: Value) -> tuple[Version | None, Version | None]:
-        """The last version with a content, and the one above it that says that the document was deleted."""
+        """The last version with a content, and the tombstone above it."""
         end: Version | None = None
         for version in layout.history(id):
             if version.deleted or version.detail.partition(";")[0] == SAID:
@@ -88,7 +88,7 @@ class DeletedDocuments(Struct):
 
     @property
     def notes(self) -> list[str]:
-        """What a person is told beside the documents."""
+        """Notes for people beside the documents."""
         said = []
         if self.untold:
             several = f"For {self.untold:,} of them, nothing tells who deleted them, or when."

@@ -1,4 +1,4 @@
-"""The versions of one document, one by one or as plain rows, which a data frame of pandas takes as they are."""
+"""The versions of one document, one by one or as plain rows for a pandas data frame."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.values.canonical import Value
 
 
 class DocumentHistory(Iterator[Version]):
-    """The versions of one document, newest first; they are read as they are asked for, and pass by once."""
+    """The versions of one document, newest first, each read on request and only once."""
 
     def __init__(self, ns: str, id: Value, versions: Iterator[Version], whole: Callable[[], Iterator[Version]]) -> None:
         """``whole`` reads them with their contents."""
@@ -24,12 +24,11 @@ class DocumentHistory(Iterator[Version]):
         return next(self._versions)
 
     def frame(self, contents: bool = False) -> list[dict[str, Any]]:
-        """A row a version, newest first, missing ones included; a history that was begun goes on where it is.
+        """One row per version, newest first, including missing ones; a history that was begun continues.
 
         Columns: ns, id, v, at, author, reason, stored, state, current, deleted, changed (fields that differ from the
-        version before, None where unknown), bytes, hash. With ``contents`` all versions are read anew, without the
-        count of changes, and ``content`` is the document's fields as a dict, None where it is not there. Raises
-        ``NotFound``.
+        previous version, None if unknown), bytes, hash. With ``contents`` all versions are read anew, without
+        counting changes, and ``content`` is the document's fields as a dict, None if missing. Raises ``NotFound``.
         """
         return [self._row(each, contents) for each in (self._whole() if contents else self)]
 

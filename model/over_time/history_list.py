@@ -1,7 +1,7 @@
-"""A list of documents that is read out of their histories: filtered, in an order, a page at a time.
+"""A list of documents read from their histories: filtered, ordered, page by page.
 
-Histories are read as pages need them; an order and a count need all of them. The contents of a page are read again.
-A list that could not be read to its end stays so: whoever tries again makes another one.
+Histories are read as pages need them; ordering and counting need all of them. Contents are read again for each page.
+A list that failed stays failed: to try again, make a new one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from model.server.retry import Terms
 from model.values import canonical as c
 from model.values.canonical import Value
 
-SOME = 0.5  # seconds for which a page goes on counting
+SOME = 0.5  # seconds for which a page continues counting
 
 
 class HistoryList:
-    """One list; may be asked from several threads."""
+    """One list; may be used from several threads."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class HistoryList:
         sort: Terms | None = None,
         said: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        """List ``rows``, which have no documents, and None for each history that adds no row.
+        """List ``rows``, which have no documents; None stands for a history without a row.
 
-        ``seen`` is the version of a row as a person sees it; ``said`` are sentences beside the list, once it is read.
+        ``seen`` returns a row's version as people see it; ``said`` returns notes, once everything is read.
         """
         self._layout, self._rest, self._seen, self._said = layout, rows, seen, said
         self._sort = [(order.path_of(name), way == -1) for name, way in (sort or {}).items()]
@@ -49,12 +49,12 @@ class HistoryList:
 
     @property
     def doubts(self) -> Counter[Doubt]:
-        """Of the documents read so far, how many cannot be proven, by the reason."""
+        """How many of the documents read so far cannot be proven, by reason."""
         return Counter(each.doubt for each in self._rows if each.doubt is not None)
 
     @property
     def notes(self) -> list[str]:
-        """Sentences beside the list, once all of it is read."""
+        """Notes for people, once the whole list is read."""
         return list(self._said()) if self._whole else []
 
     def only(self, rows: Sequence[Row]) -> HistoryList:
@@ -62,7 +62,7 @@ class HistoryList:
         return HistoryList(self._layout, iter(rows), self._seen)
 
     def page(self, skip: int, limit: int, checkpoint: Checkpoint = no_checkpoint) -> Page:
-        """A page; its total is None where counting goes on for longer than half a second."""
+        """A page; its total is None if counting takes longer than half a second."""
         started = time.monotonic()
         with self._lock:
             self._read(None if self._sort else skip + limit + 1, checkpoint)
@@ -76,7 +76,7 @@ class HistoryList:
         return Page(shown, skip, known if whole else None, note, known > skip + limit, taken)
 
     def count(self, checkpoint: Checkpoint = no_checkpoint) -> int:
-        """How many documents the list has; all of it is read for that."""
+        """The number of documents in the list, for which all of it is read."""
         with self._lock:
             self._read(None, checkpoint)
             return len(self._rows)
@@ -87,7 +87,7 @@ class HistoryList:
         yield from self._rows
 
     def proven(self, skip: int = 0, limit: int = 0, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Row]:
-        """The documents of the list that can be proven, whole; with a ``limit`` of 0 all of them."""
+        """The proven documents of the list, with contents; a ``limit`` of 0 means all."""
         self.count(checkpoint)
         for each in self._rows[skip : skip + limit if limit else None]:
             if each.doubt is None and each.version is not None:
@@ -98,10 +98,10 @@ class HistoryList:
     def _read(self, wanted: int | None, checkpoint: Checkpoint, until: float = float("inf")) -> None:
         """Read on until so many documents are known, or all."""
         while not self._whole and (wanted is None or len(self._rows) < wanted) and time.monotonic() < until:
-            # Between two histories, so that a list that was stopped can be read on.
+            # Between two histories, so that a stopped list can continue.
             checkpoint(self._read_so_far, None)
             if self._broken is not None:
-                raise self._broken  # an iterator that raised would end as if it had told all
+                raise self._broken  # an iterator that raised would seem to have ended
             try:
                 row = next(self._rest)
             except StopIteration:
@@ -128,7 +128,7 @@ class HistoryList:
         self._keys = []
 
     def _with_document(self, row: Row) -> Row:
-        """A row with its document; where nobody knows its content, with the id alone."""
+        """A row with its document; only the id if its content is unknown."""
         raw = c.document([("_id", row.id)])
         if row.version is not None:
             with suppress(NotFound, Unreadable):

@@ -1,7 +1,7 @@
-"""The newest changes of a list as far as it was read, and how many there were on each day: parts of a long reading.
+"""The newest changes while a list is still being read, and the number of changes per day.
 
-A list is sorted once all of it was read. Whoever looks on meanwhile takes these parts: each holds the newest changes
-so far, at most as many as were asked for, and counts all of them.
+A list is sorted only after all of it was read. Until then views show these parts: each has the newest changes so far,
+at most as many as requested, and counts them all.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from model.over_time.activity import Activity, ActivityList, newest_first
 from model.values.canonical import Value
 
 EVERY = 0.25  # seconds until the first part
-SLOWER = 1.5  # times as long until each further part: whoever shows one goes through all that was read so far
-LONGEST = 5.0  # seconds between two parts
+SLOWER = 1.5  # factor between parts: showing one goes through everything read so far
+LONGEST = 5.0  # most seconds between two parts
 
 
 class Newest(Struct, frozen=True):
-    """The newest changes so far. What is counted are all that were found, on show or not."""
+    """The newest changes so far. Counts cover all changes found, also those not in ``rows``."""
 
     rows: tuple[Activity, ...] = ()
     found: int = 0
     documents: int = 0  # that were read
-    days: tuple[tuple[dt.date, int], ...] = ()  # with changes, the oldest first
-    authors: tuple[str, ...] = ()  # in the order of the alphabet
+    days: tuple[tuple[dt.date, int], ...] = ()  # days with changes, oldest first
+    authors: tuple[str, ...] = ()  # sorted
     unknown: int = 0  # changes above a gap
     astray: int = 0  # changes whose time contradicts the order of versions
-    undated: int = 0  # changes without a time, those left out of a span among them
-    left_out: int = 0  # changes without a time that a span leaves out
+    undated: int = 0  # changes without a time, including those left out of a span
+    left_out: int = 0  # changes without a time, left out of a span
     notes: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds every change that was found."""
+        """Whether it contains every change that was found."""
         return len(self.rows) == self.found
 
 
 Merges: TypeAlias = Collection[tuple[str, Value, Value]]
-"""Versions that are known as merges: collection, document and version."""
+"""Versions known to be merges: collection, document and version."""
 
 
 def newest(
     listed: ActivityList, most: int, zone: dt.tzinfo, merges: Merges = (), every: float = EVERY
 ) -> Iterator[Newest]:
-    """A part now and then while a list is read, ever more seldom, and one at its end; days are those of a zone."""
+    """Parts from time to time while a list is read, at growing intervals, and one at the end; days are in ``zone``."""
     kept: list[Activity] = []
     days: Counter[dt.date] = Counter()
     found = unknown = astray = undated = 0
@@ -89,7 +89,7 @@ def newest(
 
 
 def known(each: Activity, merges: Merges) -> Activity:
-    """A change by the word that fits it best."""
+    """A change with the kind "merged" if it is known to be a merge."""
     is_merge = each.kind == "edited" and (each.ns, each.id, each.v) in merges
     return replace(each, kind="merged") if is_merge else each
 
@@ -99,9 +99,9 @@ def _merged(kept: list[Activity], waiting: list[list[Activity]], most: int) -> l
 
 
 def updated(before: Newest, ns: str, id: Value, several: Sequence[Activity], most: int, zone: dt.tzinfo) -> Newest:
-    """The newest changes once one document was read again: its changes are ``several`` now.
+    """The newest changes after one document was read again and has the changes ``several``.
 
-    Of a document with changes that were counted and are not held, the counts stay about right.
+    If it has counted changes that are not in ``rows``, the counts remain approximate.
     """
     gone = [each for each in before.rows if (each.ns, each.id) == (ns, id)]
     end = newest_first(before.rows[-1]) if before.rows and not before.is_whole else None

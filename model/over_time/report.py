@@ -1,4 +1,4 @@
-"""Histories as a page to print or to send: versions, authors, reasons, changes, gaps and hashes, and what is proven."""
+"""Histories as a page to print or send: versions, authors, reasons, changes, gaps, hashes, and what is proven."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PROVEN = {
 
 
 def report(layout: Layout, id: Value, source: str, now: dt.datetime, step: Checkpoint = no_checkpoint) -> str:
-    """The page on one document; raises ``NotFound`` where it is not there."""
+    """The page about one document; raises ``NotFound`` if there is none."""
     sums = _Sums()
     sections = [*_document(layout, id, Span(), None, 2, sums, step)]
     head = _head(layout, source, now, sums)
@@ -44,16 +44,16 @@ def report(layout: Layout, id: Value, source: str, now: dt.datetime, step: Check
 def report_of_span(
     layout: Layout, span: Span, author: str | None, source: str, now: dt.datetime, step: Checkpoint = no_checkpoint
 ) -> str:
-    """The page on the versions of a collection's documents in a span of time, by one author where that is asked for.
+    """The page about the versions of a collection's documents in a time span, optionally by one author.
 
-    A version without a time is left out of a span, and counted; so is a gap that no version of the span lies above.
+    Versions without a time are left out of a span and counted; so are gaps without a version above them in the span.
     """
     sums, notes = _Sums(), list[str]()
     body = []
     for id in candidates(layout, span, notes):
         try:
             sections = [*_document(layout, id, span, author, 3, sums, step)]
-        except NotFound:  # gone since it was listed
+        except NotFound:  # deleted since it was listed
             continue
         except Refused as error:
             notes.append(f"{id_name(id)}: {error}")
@@ -76,7 +76,7 @@ def report_of_span(
 
 
 class _Sums(Struct):
-    """What a page has counted."""
+    """The counts on a page."""
 
     documents: int = 0
     versions: int = 0
@@ -99,7 +99,7 @@ def _head(layout: Layout, source: str, now: dt.datetime, sums: _Sums) -> str:
 def _document(
     layout: Layout, id: Value, span: Span, author: str | None, level: int, sums: _Sums, step: Checkpoint
 ) -> Iterator[str]:
-    """The sections on a document's versions in a span, newest first; a gap goes with the version above it."""
+    """The sections about a document's versions in a span, newest first; a gap goes with the version above it."""
     above = not span and author is None
     for version, older in _pairs(layout.history(id, contents=True)):
         step(sums.versions + sums.gaps, None)

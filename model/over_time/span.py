@@ -1,4 +1,4 @@
-"""A span of time, and the documents of a collection that may have changed in it."""
+"""A time span, and the documents of a collection that may have changed in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOK_MS = 2000
 
 
 class Span(Struct, frozen=True):
-    """From one moment to another, both included; None is open."""
+    """From one moment to another, both included; None means open."""
 
     since: dt.datetime | None = None
     until: dt.datetime | None = None
@@ -33,7 +33,7 @@ class Span(Struct, frozen=True):
 
 
 def everyone(layout: Layout) -> Iterator[Value]:
-    """The ids of all documents, those of which only the history is left among them."""
+    """The ids of all documents, including those of which only the history is left."""
     seen: set[bytes] = set()
     query = PageQuery(projection={"_id": 1}, limit=ALL, any_version=layout.own_documents, deleted=True)
     for id in chain((row.id for row in layout.page(query)), _archived(layout)):
@@ -56,9 +56,9 @@ def _key(id: Value) -> bytes:
 
 
 def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
-    """The ids of documents that may have a version in a span; all of them where times are not fields of rows.
+    """The ids of documents that may have a version in a span; all ids if times are not fields of rows.
 
-    Where no index leads to the times, a sentence in ``notes`` names it.
+    If no index covers the times, a sentence in ``notes`` names it.
     """
     if not narrows(layout, span):
         yield from everyone(layout)
@@ -81,12 +81,12 @@ def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
 
 
 def narrows(layout: Layout, span: Span) -> bool:
-    """Whether a span says which documents have to be read, as the times are fields of rows."""
+    """Whether a span limits which documents must be read, because times are fields of rows."""
     return bool(span) and _dated(layout)
 
 
 def _dated(layout: Layout) -> bool:
-    """Whether each version is a row with its time at the top, as a date; judged by the first and the last row."""
+    """Whether each version is a row with its time as a top-level date, judged by the first and last row."""
     p = layout.profile
     if not p.at or layout.written_by_others or p.id_parts or not (layout.own_documents or layout.archive is not None):
         return False
@@ -106,4 +106,4 @@ def _indexed(layout: Layout, ns: str, at: str) -> bool:
     try:
         return any(next(iter(each.get("key", {})), "") == at for each in layout.server.indexes(ns))
     except Refused:
-        return True  # nobody can tell
+        return True  # unknown

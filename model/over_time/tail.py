@@ -1,8 +1,8 @@
-"""The new versions of some collections as they come: by a change stream, or by polling where a server has none.
+"""The new versions of some collections as they arrive: by a change stream, or by polling if the server has none.
 
-Whoever looks asks for :meth:`Tail.more` again and again; nothing is read while nobody asks. What came since the last
-time is told by its newest rows, however much that is, so that memory does not grow with the pace of the writers. A
-stream that was cut is taken up behind the event that was told last; where the server cannot do that, it is said.
+Callers ask :meth:`Tail.more` again and again; nothing is read otherwise. An answer contains only the newest rows
+since the last one, so that memory does not grow with the writers' pace. A broken stream resumes after the last
+reported event; if the server cannot do that, a note says so.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from model.storage.reserved_fields import legible_field
 from model.values.canonical import Value
 
 MOST = 5_000
-"""Rows of one answer, the newest."""
-WAIT_MS = 300  # for which an answer waits where nothing comes
-SPELL = 0.1  # seconds after which an answer that has rows is given
-EVERY = 2.0  # seconds between two looks by polling
-SHARE = 20  # times as long as a look took nothing is asked
-REST = 300.0  # seconds of rest after which it begins anew: what came meanwhile could be too much to go through
-APART = 20  # collections that get streams of their own, to whom one of their database is denied
-LOOKED_UP = 500  # versions of one answer whose author or id is looked up where the event does not say it
+"""The most rows of one answer, the newest."""
+WAIT_MS = 300  # how long an answer waits if nothing arrives
+SPELL = 0.1  # seconds until an answer with rows is returned
+EVERY = 2.0  # seconds between two polls
+SHARE = 20  # after a poll, the server is left alone for so many times its duration
+REST = 300.0  # seconds of rest after which it starts anew, because too much may have happened meanwhile
+APART = 20  # collections that get their own streams if the database's stream is denied
+LOOKED_UP = 500  # versions per answer whose author or id is looked up if the event lacks it
 POLLED = "New versions are looked for every two seconds; those that come and go between two looks are missed."
 _ENDS = ("drop", "rename", "dropDatabase")
 
 
 class TailPort(Port, Protocol):
-    """The interface of a server for whoever follows it."""
+    """The server's interface for tailing."""
 
     def changes(
         self,
@@ -54,35 +54,35 @@ class TailPort(Port, Protocol):
         take: Take = "many",
         stages: Sequence[Terms] | None = None,
     ) -> Changes:
-        """The changes of a collection, of a database or with "" of everything, as events that passed the stages."""
+        """The changes of a collection, a database or (for "") everything, as events that passed the stages."""
 
 
 class TailBatch(Struct, frozen=True):
-    """The new versions since the last time: the newest of them, the oldest first, of as many as ``came``."""
+    """The new versions since the last answer: the newest of ``came`` versions, oldest first."""
 
     rows: tuple[Activity, ...] = ()
     came: int = 0
-    notes: tuple[str, ...] = ()  # sentences, for a reader to see once
-    pause: float = 0.0  # seconds in which there is no need to ask again
-    behind: float = 0.0  # seconds since the last of them was written, where more wait
+    notes: tuple[str, ...] = ()  # sentences to show once
+    pause: float = 0.0  # seconds until it makes sense to ask again
+    behind: float = 0.0  # seconds since the last one was written, if more are waiting
 
     @property
     def left_out(self) -> int:
-        """How many came that are not among the rows."""
+        """How many arrived that are not among the rows."""
         return self.came - len(self.rows)
 
 
 class _Stream(Struct):
-    """A change stream that is open, or was: the token is the place behind the last event."""
+    """A change stream, open or not; the token is the place after the last event."""
 
     place: str  # a collection, a database or ""
     open: Changes | None = None
     token: bytes | None = None
-    at: dt.datetime | None = None  # of the last event, or when it was opened first
+    at: dt.datetime | None = None  # of the last event, or when it was first opened
 
 
 class _Gathered(Struct):
-    """What one answer has gathered so far; ``told`` keeps as many as one tells at most."""
+    """What one answer has collected so far; ``told`` keeps only as many as it may return."""
 
     told: deque[ToldVersion]
     came: int = 0
@@ -94,7 +94,7 @@ class _Gathered(Struct):
 
 
 class Tail:
-    """Follows some collections; may be asked from several threads, which wait for one another."""
+    """Follows some collections; may be used from several threads, which wait for one another."""
 
     def __init__(self, server: TailPort, layouts: Sequence[Layout], most: int = MOST) -> None:
         self._server, self._most = server, most
@@ -108,13 +108,13 @@ class Tail:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The collections that are followed."""
+        """The followed collections."""
         return tuple(self._events)
 
     def more(self) -> TailBatch:
-        """The versions that came since the last time, or none after a short wait.
+        """The versions that arrived since the last time, or none after a short wait.
 
-        Raises the errors of reading; the next time goes on behind what was told, as far as the server can.
+        Raises the errors of reading; the next call continues after what was returned, if the server can.
         """
         with self._lock:
             found = _Gathered(deque(maxlen=self._most))
@@ -126,11 +126,11 @@ class Tail:
                 self._close()
                 if not found.came and not found.notes:
                     raise
-                behind = 0.0  # it is raised again the next time, if it lasts
+                behind = 0.0  # raised again next time, if it persists
             return TailBatch(self._completed(list(found.told)), found.came, tuple(found.notes), self._pause(), behind)
 
     def rest(self) -> None:
-        """Let go of the streams; nothing is asked until :meth:`more` is, which goes on from here."""
+        """Close the streams; asks nothing until :meth:`more`, which continues from here."""
         with self._lock:
             self._rested = self._rested or dt.datetime.now(dt.UTC)
             self._close()
@@ -157,7 +157,7 @@ class Tail:
         self._began = True
 
     def _awake(self, found: _Gathered) -> None:
-        """After a long rest begin anew, and say so."""
+        """After a long rest start anew, and note that."""
         rested, self._rested = self._rested, None
         now = dt.datetime.now(dt.UTC)
         if rested is not None and (now - rested).total_seconds() > REST:
@@ -178,7 +178,7 @@ class Tail:
         stream.at = stream.at or dt.datetime.now(dt.UTC)
 
     def _go_without(self, place: str, error: NoChanges, found: _Gathered) -> None:
-        """Follow the parts of a place by themselves to whom its stream is denied; else by polling."""
+        """Follow the parts of a place separately if its stream is denied; else by polling."""
         inside = self._inside(place)
         parts = self._parts(place, inside) if error.denied else []
         if parts and len(self._streams) + len(parts) <= APART:
@@ -195,7 +195,7 @@ class Tail:
 
     @staticmethod
     def _together(names: Sequence[str]) -> list[str]:
-        """The one place that holds all of these collections."""
+        """The single place that contains all of these collections."""
         databases = {ns.partition(".")[0] for ns in names}
         return [names[0] if len(names) == 1 else databases.pop() if len(databases) == 1 else ""] if names else []
 
@@ -206,7 +206,7 @@ class Tail:
         return list(inside) if place else sorted({ns.partition(".")[0] for ns in inside})
 
     def _stages(self, place: str) -> list[Terms]:
-        """Keep the events of the collections that are followed, and of them what a row is made of."""
+        """Stages that keep only events of the followed collections, and only the fields that a row needs."""
         inside = self._inside(place)
         stages: list[Terms] = []
         if "." not in place:
@@ -216,7 +216,7 @@ class Tail:
             which = [{"ns.db": db, "ns.coll": {"$in": names}} for db, names in here.items()]
             stages.append({"$match": {"$or": [*which, {"operationType": {"$in": [*_ENDS, "invalidate"]}}]}})
         if len(inside) == 1 and self._events[inside[0]].layout.holds_changes:
-            return stages  # all fields of a row tell what it changed
+            return stages  # all fields of a row show what it changed
         wanted = [path for ns in inside for path in self._events[ns].fields]
         fields = ["_id", *TOLD, *(f"fullDocument.{path}" for path in outermost(wanted))]
         return [*stages, {"$project": dict.fromkeys(fields, 1)}]
@@ -224,7 +224,7 @@ class Tail:
     # --- reading
 
     def _read(self, found: _Gathered) -> float:
-        """Take what the streams have; how many seconds behind the writers that is."""
+        """Read the streams; returns how many seconds this is behind the writers."""
         began, behind = time.monotonic(), 0.0
         for stream in list(self._streams):
             while stream.open is not None:
@@ -240,7 +240,7 @@ class Tail:
                 elif time.monotonic() - began >= SPELL:
                     behind = max(behind, (dt.datetime.now(dt.UTC) - event.at).total_seconds())
                     break
-        self._streams = self._streams[1:] + self._streams[:1]  # each is the first in turn
+        self._streams = self._streams[1:] + self._streams[:1]  # so that each comes first in turn
         return behind
 
     def _next(self, stream: _Stream, found: _Gathered) -> bytes | None:
@@ -255,7 +255,7 @@ class Tail:
             found.notes += [str(error), said] if isinstance(error, TooLarge) else [said]
             return None
         except NoChanges:
-            self._began = False  # what was allowed is not any more: the next time finds a way
+            self._began = False  # no longer allowed: the next call finds another way
             raise
         if raw is None:
             stream.token, stream.at = stream.open.token or stream.token, dt.datetime.now(dt.UTC)
@@ -298,7 +298,7 @@ class Tail:
     # --- what an event does not say
 
     def _completed(self, told: list[ToldVersion]) -> tuple[Activity, ...]:
-        """The rows, with what their events do not say, as far as the documents as they are now tell it."""
+        """The rows, with facts that their events lack taken from the current documents."""
         wanted: dict[str, dict[Value, None]] = {}
         for each in told[-LOOKED_UP:]:
             if each.key is not None and (each.unnamed or each.unsaid):

@@ -1,7 +1,7 @@
-"""Versions as their events tell them, and what the events leave out.
+"""Versions as their events report them, and facts that the events lack.
 
-An update names the fields that it changed: an author who edits again is in none of these events, nor is a document's
-own id beside the stored one.
+An update names only the fields that it changed. An author who edits again is in none of these events, nor is a
+document's own id if that differs from ``_id``.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from model.values.canonical import Value
 
 Place: TypeAlias = tuple[str, Value | None]
 """A collection, and the ``_id`` of a stored document."""
-_Known: TypeAlias = dict[Place, dict[str, str | None]]  # author and reason beside a version, as far as they are certain
+_Known: TypeAlias = dict[Place, dict[str, str | None]]  # author and reason of versions, as far as certain
 
 
 class ToldVersion(Struct, frozen=True):
-    """A version as its event tells it; ``key`` finds the stored document."""
+    """A version as its event reports it; ``key`` finds the stored document."""
 
     row: Activity
     key: Value | None = None
-    unnamed: bool = False  # the row has the key for its document's id
-    unsaid: frozenset[str] = frozenset()  # of author and reason, those that are as they were before it
+    unnamed: bool = False  # the row has the stored key instead of the document's id
+    unsaid: frozenset[str] = frozenset()  # those of author and reason that did not change
 
     @property
     def place(self) -> Place:
@@ -35,10 +35,10 @@ class ToldVersion(Struct, frozen=True):
 
 
 def completed(told: Sequence[ToldVersion], now: Mapping[Place, Activity]) -> list[Activity]:
-    """The rows of versions in the order of their events, with what these left out.
+    """The rows of versions in event order, with missing facts added.
 
-    ``now`` are current versions of stored documents, looked up afterwards: one that is the newest of those told has its
-    author, and what no event has changed is the same before it and behind it.
+    ``now`` are current versions of stored documents, looked up afterwards. If one is the newest reported version, it
+    gives that version's author; a value that no event changed is also valid before and after it.
     """
     before: _Known = {}
     rows = [_filled(each, before, each.row) for each in told]
@@ -56,7 +56,7 @@ def completed(told: Sequence[ToldVersion], now: Mapping[Place, Activity]) -> lis
 
 
 def _filled(each: ToldVersion, before: _Known, row: Activity) -> Activity:
-    """A row with what an earlier event said and none has changed since."""
+    """A row with values that an earlier event reported and none has changed since."""
     known = before.setdefault(each.place, {})
     certain = {name: known[name] for name in each.unsaid if name in known}
     row = replace(row, **certain) if certain else row

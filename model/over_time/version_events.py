@@ -1,7 +1,7 @@
-"""The version that an event of a change stream, or a row that a poll has found, stands for.
+"""Converts an event of a change stream, or a row found by polling, to a version.
 
-Nothing else is read for it: the fields that a layout keeps for itself are in the event. So a change is told as created,
-edited or deleted, and by the fields that the event names; whether it brought an earlier state back is left open.
+Nothing else is read: the layout's own fields are in the event. So a change is reported as created, edited or deleted,
+with the fields that the event names; whether it restored an earlier state stays open.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from model.storage.reserved_fields import is_marked, is_tombstone, legible_field
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
-FIELDS = 30  # paths of one change that are told
-LONGEST = 200  # letters of a name, an author and a reason: what is kept of a row is small
+FIELDS = 30  # paths of one change to report
+LONGEST = 200  # letters of a name, author or reason, so that stored rows stay small
 TOLD = ("operationType", "clusterTime", "wallTime", "ns", "documentKey", "updateDescription")
-"""The parts of an event that are asked for beside fields of its document."""
+"""The parts of an event that are requested besides fields of its document."""
 
 
 class VersionEvents:
-    """The versions of one collection, out of events and rows."""
+    """Converts events and rows of one collection to versions."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout, own, p = layout, layout.own, layout.profile
@@ -39,11 +39,11 @@ class VersionEvents:
         self._skipped = {"_id", *own.names, *p.ignored} | ({p.id} if p.id else set())
         self._composite = CompositeId(p.id_parts) if p.id_parts else None
         self.names_id = bool(layout.own_documents or p.id == "_id")
-        """Whether an event of an update names its document; else only the document's ``_id`` is known by it."""
+        """Whether an update event names its document; otherwise only the document's ``_id`` is known from it."""
 
     @property
     def fields(self) -> list[str]:
-        """The paths in a stored document that are looked at."""
+        """The paths in a stored document that are read."""
         p = self.layout.profile
         own = (self.version, self._at, self._token, self._author, self._reason)
         ids = p.id_parts or (p.id,)
@@ -51,7 +51,7 @@ class VersionEvents:
         return ["_id", *filter(None, (*ids, *marks)), *(self._path(name) for name in own if name)]
 
     def of(self, event: ChangeEvent) -> Activity | None:
-        """The version that an event tells of; None for any other event."""
+        """The version that an event reports; None for other events."""
         if event.key is None:
             return None
         if event.document is not None and event.kind in ("insert", "replace"):
@@ -59,13 +59,13 @@ class VersionEvents:
                 return None
             return self._dated(self.in_row(event.document, "created" if event.kind == "insert" else "edited"), event)
         if self.layout.own_documents:
-            return None  # a flag that was taken, a version that was thrown away
+            return None  # a flag or a version was removed
         if event.kind == "delete":
             return Activity(self.ns, event.key, None, event.at, None, None, "deleted")
         return self._updated(event) if event.kind == "update" else None
 
     def in_row(self, raw: bytes, kind: Deed = "edited") -> Activity:
-        """The version that stands in a stored document, or in those fields of it that were read."""
+        """The version in a stored document, or in those of its fields that were read."""
         part = self._part(raw)
         v = self._value(part, self.version)
         if self.layout.own_documents:
@@ -78,7 +78,7 @@ class VersionEvents:
         return Activity(self.ns, self.id_of(raw), v, at, author, reason, kind, paths)
 
     def id_of(self, raw: bytes) -> Value:
-        """The id of the document that a stored one is, or is a version of; its ``_id`` where it has none."""
+        """The id of the document that is stored here, or whose version is; its ``_id`` if it has none."""
         id = self._composite.of(raw) if self._composite is not None else legible_field(raw, self.layout.profile.id)
         return id or legible_field(raw, "_id") or Value.of(None)
 
@@ -101,7 +101,7 @@ class VersionEvents:
         return legible_field(raw, "_id") if self.layout.own_documents else None
 
     def _ends(self, raw: bytes) -> bool:
-        """Whether a row says that its document is deleted: of one with the mark all fields are looked at."""
+        """Whether a row is a tombstone; with the marker, all fields are examined."""
         p = self.layout.profile
         if not is_marked(raw, p):
             return False
@@ -110,7 +110,7 @@ class VersionEvents:
         return whole is not None and is_tombstone(whole, self.layout.own, p)
 
     def unsaid(self, event: ChangeEvent) -> frozenset[str]:
-        """Which of ``author`` and ``reason`` an update has left as they were, so that its event does not say them."""
+        """Which of ``author`` and ``reason`` an update left unchanged, so that its event does not report them."""
         if event.kind != "update" or (self.inside and event.set_to(self.inside) is not None):
             return frozenset()
         touched = set(event.paths)
@@ -129,7 +129,7 @@ class VersionEvents:
             for name in (self.version, self._at, self._token, self._author, self._reason)
         )
         if self.version and v is None:
-            return None  # a change of the version that is there
+            return None  # a change of the existing version
         steps = (path.split(".") for path in event.paths)
         before = 1 if self.inside else 0
         paths = self._paths(each[before:] for each in steps if not before or each[0] == self.inside)
@@ -141,7 +141,7 @@ class VersionEvents:
         return Activity(self.ns, event.key, v, when, *said, "edited", paths)
 
     def _paths(self, touched: Iterable[Iterable[str]]) -> tuple[Path, ...]:
-        """The fields among some paths, each once, no deeper than sub-documents go."""
+        """The fields at some paths, each once, no deeper than sub-documents."""
         found: dict[Path, None] = {}
         for each in touched:
             steps = tuple(_to_array(each))

@@ -1,8 +1,8 @@
-"""The new versions of one collection on a server without change streams, as far as looking for them is cheap.
+"""The new versions of one collection on a server without change streams, if finding them is cheap.
 
-Where every version is a document of its own, and ``_id`` is an ObjectId, those that were inserted since the last look
-are one short query. Any other collection is compared with the last look, as long as it is small. Versions that come and
-go between two looks are missed.
+If every version is a document and ``_id`` is an ObjectId, one short query finds those inserted since the last poll.
+Any other collection is compared with the last poll, if it is small. Versions that appear and disappear between two
+polls are missed.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from model.storage.reserved_fields import legible_field
 from model.values import canonical as c
 from model.values.canonical import Value
 
-FEW = 2_000  # documents that are compared with the last look, by the fields that a layout keeps for itself
-FEW_WHOLE = 200  # and as a whole, where it keeps none in them
-AT_ONCE = 5_000  # rows of one look
-LATE = 5  # seconds that a row may be older than one that came before it: ids are made by the clocks of the writers
+FEW = 2_000  # documents to compare with the last poll by the layout's own fields
+FEW_WHOLE = 200  # documents to compare completely, if the layout has no such fields
+AT_ONCE = 5_000  # rows of one poll
+LATE = 5  # seconds that a row may be older than one that came before it: writers' clocks make the ids
 LOOK_MS = 2_000
 
 
 class VersionPoll:
-    """Looks for new versions of one collection. The first look only notes what is there."""
+    """Polls for new versions of one collection. The first poll only notes what exists."""
 
     def __init__(self, events: VersionEvents, server: Port) -> None:
         self._events, self._server = events, server
         self.ns = events.ns
         self.why_not = ""
-        """Why the collection is not looked at, one sentence; "" where it is."""
+        """Why the collection is not polled, one sentence; "" if it is."""
         self._looked = False
         self._last: Value | None = None  # the greatest ``_id``
-        self._late: set[Value] = set()  # the rows told that the next look will meet again
-        self._marks: dict[Value, tuple[bytes, Value]] = {}  # by ``_id``, with the id of the document
+        self._late: set[Value] = set()  # rows already reported that the next poll will see again
+        self._marks: dict[Value, tuple[bytes, Value]] = {}  # by ``_id``, with the document's id
         self._by_id = events.layout.own_documents
 
     def look(self) -> list[Activity]:
-        """The versions that came since the last look; raises the errors of reading."""
+        """The versions that arrived since the last poll; raises the errors of reading."""
         if self.why_not:
             return []
         if self._by_id and not self._looked:
@@ -60,7 +60,7 @@ class VersionPoll:
         self._last = newest
 
     def _inserted(self) -> Iterator[Activity]:
-        """The rows behind the last one, and those a little before it that were not told yet."""
+        """The rows after the last one, and slightly earlier ones that were not reported yet."""
         since: dict[str, Any] = {}
         if self._last is not None:
             since = {"_id": {"$gt": _before(self._last)}}
@@ -109,7 +109,7 @@ class VersionPoll:
 
 
 def outermost(paths: list[str]) -> list[str]:
-    """Those of some paths that are not below another one of them, each once: a projection takes no others."""
+    """The paths that are not below another of them, each once, because a projection rejects nested ones."""
     alone = dict.fromkeys(paths)
     return [each for each in alone if not any(each.startswith(f"{other}.") for other in alone)]
 

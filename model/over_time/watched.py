@@ -1,7 +1,7 @@
-"""The conditions that a team watches: the versions at which they turned, and by whom.
+"""The conditions that a team watches: the versions at which they changed, and by whom.
 
-A condition is judged on the content of each version. Where versions between two that differ are missing or cannot be
-read, it may have turned in any of them: then the turn is not proven, and nobody is named for it.
+A condition is tested on the content of each version. If versions between two that differ are missing or unreadable,
+it may have changed in any of them: then the turn is unproven and names nobody.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ LONGEST_REST = 2.0  # seconds
 
 
 class Watched(Struct):
-    """The turns of the conditions of some collections, document by document, the oldest first; iterate over it once."""
+    """The turns of some collections' conditions, document by document, oldest first; iterate over it once."""
 
     layouts: Sequence[Layout]
-    ids: Sequence[Value] | None = None  # all where None
+    ids: Sequence[Value] | None = None  # None: all
     checkpoint: Checkpoint = no_checkpoint
     gentle: bool = False  # rests as long as it worked, after each document
     documents: int = 0  # that were read
     holding: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By collection and condition, in how many documents it holds now; of collections that were looked through."""
+    """By collection and condition: in how many documents it holds now; only for completely read collections."""
     unread: list[str] = field(default_factory=list)  # sentences on documents that could not be judged
 
     def __iter__(self) -> Iterator[WatchTurn]:
@@ -45,7 +45,7 @@ class Watched(Struct):
                 began = time.monotonic()
                 try:
                     turns, holds = judged(layout, id)
-                except NotFound:  # gone since it was listed
+                except NotFound:  # deleted since it was listed
                     continue
                 except Unreachable:
                     raise
@@ -63,7 +63,7 @@ class Watched(Struct):
 def judged(layout: Layout, id: Value) -> tuple[list[WatchTurn], list[str]]:
     """The turns of each condition in a document, oldest first, and the names of those that hold now.
 
-    None holds in a document that is gone. Raises ``NotFound`` and ``Refused``.
+    None holds in a deleted document. Raises ``NotFound`` and ``Refused``.
     """
     watches = [(each.name, Bisector(condition(each.filter))) for each in layout.profile.watches]
     there = False

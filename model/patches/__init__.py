@@ -24,9 +24,9 @@ class PatchForm(Struct, frozen=True):
     name: str
     apply: Callable[[Node, Node], Node]
     unapply: Callable[[Node, Node], Node] | None
-    """The way back; None where a patch does not hold what it replaced."""
+    """The way back; None if a patch does not hold what it replaced."""
     names: Callable[[Node], list[str]]
-    """The fields at the top that a patch is about; raises ``DoesNotApply`` where that is the whole document."""
+    """The fields at the top that a patch is about; raises ``DoesNotApply`` if that is the whole document."""
     about: Callable[[Node, str], tuple[bool, Node]]
     """What a patch does to one of these fields, and whether it does not matter what was there before."""
     mark: Callable[[str], bytes]

@@ -29,7 +29,7 @@ class DoesNotApply(Exception):
 
 
 def tree_of(raw: bytes) -> dict[str, Node]:
-    """A document's tree; raises ``DoesNotApply`` where it holds a name twice, which a tree cannot say."""
+    """A document's tree; raises ``DoesNotApply`` if it holds a name twice, which a tree cannot say."""
     pairs = c.fields(raw)
     found = {name: _node(value) for name, value in pairs}
     if len(found) != len(pairs):
@@ -112,7 +112,7 @@ def as_json(node: Node) -> Node:
 
 
 def whole(node: Node | None) -> int | None:
-    """The whole number that a leaf holds, whatever its type; None where it is none."""
+    """The whole number that a leaf holds, whatever its type; None if it is none."""
     if isinstance(node, Value) and node.type in _NUMBERS:
         number = node.python()
         if number == int(number) if math.isfinite(number) else False:
@@ -121,7 +121,7 @@ def whole(node: Node | None) -> int | None:
 
 
 def text(node: Node | None) -> str | None:
-    """The text that a leaf holds; None where it is none."""
+    """The text that a leaf holds; None if it is none."""
     return str(node.python()) if isinstance(node, Value) and node.type == c.STRING else None
 
 

@@ -40,7 +40,7 @@ class Profile(Struct, frozen=True, dict=True):
 
     collections: tuple[CollectionProfile, ...] = ()
     file: FilePath | None = None
-    """The file by its whole path; None where it was no file."""
+    """The file by its whole path; None if it was no file."""
 
     @classmethod
     def load(cls, path: str | FilePath) -> Profile:
@@ -83,7 +83,7 @@ class Profile(Struct, frozen=True, dict=True):
         return cls(found)
 
     def get(self, ns: str) -> CollectionProfile | None:
-        """The file's statement on a collection; None where it has none."""
+        """The file's statement on a collection; None if it has none."""
         return self._by_name.get(ns)
 
     @cached_property
@@ -173,7 +173,7 @@ def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:
 
 
 def trouble_with(key: str, value: Any, layout: str = "") -> str:
-    """Why a key of a layout cannot have a value, a few words such as "must not be empty"; "" where it can."""
+    """Why a key of a layout cannot have a value, a few words such as "must not be empty"; "" if it can."""
     reader = _reader(key, layout)
     if reader is None:
         return "is no key"
@@ -250,7 +250,7 @@ def _unknown(key: str, layout: str) -> str:
 
 
 def _unused(key: str, layout: str) -> str:
-    """Why a key does nothing in a layout, one sentence; "" where it does something."""
+    """Why a key does nothing in a layout, one sentence; "" if it does something."""
     used = key in ("ns", "layout") or any(each.name == key for each in keys(layout))
     return "" if used else f"{key} does nothing in the layout {layout}; {layout} has {_names_of(layout)}."
 

@@ -24,7 +24,7 @@ from model.profile import Profile, keys, minimal, whole
 
 
 class ProfileEdit(Struct, frozen=True):
-    """A file as it will be, with what that changes of what it says of the collection now."""
+    """The new file, and how it differs from the old one."""
 
     path: FilePath
     before: bytes | None
@@ -36,7 +36,7 @@ class ProfileEdit(Struct, frozen=True):
     """Key and value as TOML of what it says besides, otherwise than what is stated here; that stays."""
 
     def write(self) -> None:
-        """Write the file; raises ``Refused`` where it is not as it was, or cannot be written."""
+        """Write the file; raises ``Refused`` if it is not as it was, or cannot be written."""
         if _read(self.path) != self.before:
             raise Refused(f"{self.path} was changed meanwhile, so it was not written; save once more.")
         if self.after == self.before:
@@ -52,7 +52,7 @@ class ProfileEdit(Struct, frozen=True):
 def stated_in(path: FilePath, profile: CollectionProfile, told: Iterable[str] = ()) -> ProfileEdit:
     """The file with this collection stated in it; ``told`` are keys to write although they are the layout's defaults.
 
-    Raises ``Refused`` where the file is there and is no profile.
+    Raises ``Refused`` if the file is there and is no profile.
     """
     path = FilePath(os.path.realpath(path))  # a link stays one
     wanted = {"ns": profile.ns, **minimal(profile, told)}
@@ -126,7 +126,7 @@ def _merged(
 
 
 def _verify(after: str, wanted: Mapping[str, Any], before: Profile, path: FilePath) -> None:
-    """Raise ``Refused`` where the new text would not say what it is meant to: there are many ways to write TOML."""
+    """Raise ``Refused`` if the new text would not say what it is meant to: there are many ways to write TOML."""
     with contextlib.suppress(tomllib.TOMLDecodeError, Refused):
         found = Profile.read(tomllib.loads(after), str(path))
         raw = next(each for each in tomllib.loads(after)["collection"] if each["ns"] == wanted["ns"])

@@ -27,7 +27,7 @@ class ProfileKey(Struct, frozen=True):
     place: KeyPlace = "collection"
     """Where the names are found that it can take."""
     empty: str = ""
-    """The meaning of an empty text, in a few words; "" where the key needs a name."""
+    """The meaning of an empty text, in a few words; "" if the key needs a name."""
     example: str = ""
     choices: tuple[str, ...] = ()
 

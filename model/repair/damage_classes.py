@@ -36,7 +36,7 @@ class Repair(Struct, frozen=True):
     noun: str  # its object, singular: "phantom version"
     done: str  # the past participle: "removed"
     nouns: str = ""  # the plural; "" if it ends in s
-    ask: Callable[[Finding], Ask] | None = None  # the question that only a person can answer; None where it is safe
+    ask: Callable[[Finding], Ask] | None = None  # the question that only a person can answer; None if it is safe
     second_look: Callable[[RepairContext, Item], Prepared | None] | None = (
         None  # called after a removal that no single write makes safe
     )

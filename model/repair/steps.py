@@ -63,33 +63,33 @@ class Step(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """The steps of a repair as the documents are now; the dry run draws them, the repair sends them."""
+    """The steps of a repair for the documents as they are now; the dry run shows them, the repair sends them."""
 
     verdict: Verdict
     text: str  # one clause or sentence
-    done: str = ""  # the sentence once it is done
+    done: str = ""  # the sentence after it is done
     steps: tuple[Step, ...] = ()
     explanation: str = ""  # the order of the writes and the guard, in one or two sentences
-    lost: bool = False  # refused as the server could not be reached
+    lost: bool = False  # refused because the server could not be reached
     differs: bool = False  # possible, but refused because a scan of today would not propose it
 
 
 class RepairContext(Struct, frozen=True):
-    """The context of a repair: the server, the layouts, the time, and the earlier writes of its plan."""
+    """What a repair works with: the server, the layouts, the time, and its plan's earlier writes."""
 
     server: Port
     layouts: Callable[[str], Layout]
     now: Callable[[], dt.datetime]
     author: str
-    ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests, or GONE, that our writes left
+    ours: dict[tuple[str, Value], set[str]] = field(default_factory=dict)  # digests (or GONE) that our writes left
     ables: dict[str, guards.Abilities] = field(default_factory=dict)
     pretended: dict[tuple[str, Value], bytes | None] = field(default_factory=dict)  # of a dry run
-    today: Today | None = None  # None: nothing was looked at, as on the way back
+    today: Today | None = None  # None: nothing was scanned, as for undo
 
     # --- reading
 
     def at(self, ns: str, physical: Value) -> bytes | None:
-        """The stored document with exactly this ``_id``."""
+        """The stored document with exactly this ``_id``; None if there is none."""
         if (ns, physical) in self.pretended:
             return self.pretended[ns, physical]
         for raw in self.server.find(ns, guards.by_id(physical), limit=2):
@@ -98,7 +98,7 @@ class RepairContext(Struct, frozen=True):
         return None
 
     def having(self, ns: str, name: str, value: Value) -> Iterator[bytes]:
-        """The stored documents in which a field has exactly this value."""
+        """The stored documents with exactly this value in a field."""
         mine = {id: raw for (where, id), raw in self.pretended.items() if where == ns} if self.pretended else {}
         for raw in self.server.find(ns, {name: {"$eq": value}}):
             if c.get(raw, (name,)) == value and physical(raw) not in mine:
@@ -108,24 +108,24 @@ class RepairContext(Struct, frozen=True):
                 yield pretended
 
     def pretend(self, step: Step) -> None:
-        """Take a step for done in a dry run, so that later steps are drawn behind it."""
+        """Treat a step as done in a dry run, so that later steps are shown as they would follow it."""
         change, id = step.change, step.physical
         self.pretended[change.ns, id] = change.after
         self.leave(change.ns, id, change.after)
 
     def current(self, layout: Layout, id: Value) -> bytes | None:
-        """The stored current document where a layout has one for each id."""
+        """The stored current document of a layout with one per id; None if there is none."""
         return next(self.having(layout.ns, layout.profile.id, id), None)
 
     def stale(self, item: Item) -> Seen | None:
-        """The first document of an item that is neither as the scan saw it nor as this plan has left it."""
+        """The first document of an item that has changed since the scan, other than by this plan."""
         for seen in item.seen:
             if not self.known(seen, self.at(seen.ns, seen.id)):
                 return seen
         return None
 
     def known(self, seen: Seen, raw: bytes | None) -> bool:
-        """Whether a document is as the scan saw it, or as this plan has left it."""
+        """Whether a document is as the scan saw it, or as this plan left it."""
         now = GONE if raw is None else digest(raw)
         return now == seen.sha256 or now in self.ours.get((seen.ns, seen.id), ())
 
@@ -134,37 +134,37 @@ class RepairContext(Struct, frozen=True):
         return (ns, physical) in self.ours
 
     def leave(self, ns: str, physical: Value, raw: bytes | None) -> None:
-        """Note the state in which a write of this plan has left a document."""
+        """Note the state in which this plan's write left a document."""
         self.ours.setdefault((ns, physical), set()).add(GONE if raw is None else digest(raw))
 
     def stamp(self) -> Stamp:
-        """A fresh token and the time, for a repair that makes a version."""
+        """A new token and the time, for a repair that makes a version."""
         return Stamp(at=self.now())
 
     # --- writing
 
     def able(self, ns: str, physical: Value) -> guards.Abilities:
-        """The abilities of this server's expressions, found out once for a collection."""
+        """What this server's expressions can distinguish, tested once per collection."""
         found = self.ables.get(ns) or guards.abilities(self.server, ns, physical)
-        if found.counts or self._stored(ns, physical):  # a document that is not there makes a server look unable
+        if found.counts or self._stored(ns, physical):  # without the document, a server seems unable
             self.ables[ns] = found
         return found
 
     def _stored(self, ns: str, physical: Value) -> bool:
-        """Whether the server has a document, whatever a dry run pretends."""
+        """Whether the server has a document, regardless of a dry run."""
         return any(True for _ in self.server.find(ns, guards.by_id(physical), projection={"_id": 1}, limit=1))
 
     def exactly(self, ns: str, raw: bytes, beside: int = 0, all_goes: bool = True) -> dict[str, Any]:
-        """The filter that one document is byte for byte as it was read; raises ``Refused`` where there is none.
+        """The filter that a document is byte for byte as it was read; raises ``Refused`` if none can say that.
 
-        Without ``all_goes`` a field that somebody added does no harm where this server cannot count fields.
+        ``all_goes=False`` tolerates a field that somebody added, if this server cannot count fields.
         """
         one = physical(raw)
         able = self.able(ns, one)
         return guards.by_id(one) | guards.whole(raw, lambda: able, all_goes or able.counts or able.root, beside).filter
 
     def swapped(self, ns: str, label: str, before: bytes, after: bytes, note: str, **more: Any) -> Step:
-        """The step that makes ``after`` of a document, if it is still ``before``; another program's lock moves on."""
+        """The step that replaces ``before`` by ``after``, guarded; also moves another program's lock."""
         for name, value in self._moved(ns, before).items():
             after = c.put(after, (name,), value)
         update_operators.check_size(after)
@@ -181,7 +181,7 @@ class RepairContext(Struct, frozen=True):
         return Step(write, DocumentChange(ns, label, before, after), **more)
 
     def operated(self, ns: str, label: str, before: bytes, after: bytes, body: dict[str, Any], note: str) -> Step:
-        """The step that changes a document by given operators, where these say more than the document that results."""
+        """The step that changes a document by given operators, for changes that the result does not show."""
         if moved := self._moved(ns, before):
             body = body | {"$set": body.get("$set", {}) | moved}
             for name, value in moved.items():
@@ -190,7 +190,7 @@ class RepairContext(Struct, frozen=True):
         return Step(write, DocumentChange(ns, label, before, after))
 
     def alike(self, ns: str, a: bytes | None, b: bytes | None) -> bool:
-        """Whether two states of a document are the same, whatever its lock of another program is."""
+        """Whether two states of a document are equal except for another program's lock."""
         if a is None or b is None or a == b:
             return a == b
         try:
@@ -200,7 +200,7 @@ class RepairContext(Struct, frozen=True):
         return bool(names) and c.without(a, names) == c.without(b, names)
 
     def _moved(self, ns: str, before: bytes) -> dict[str, Value]:
-        """The lock field of another program with its next value; raises ``Refused`` where it cannot be told."""
+        """The lock field of another program with its next value; raises ``Refused`` if that is unknown."""
         try:
             foreign = self.layouts(ns).foreign
         except NotFound:
@@ -211,7 +211,7 @@ class RepairContext(Struct, frozen=True):
         return foreign.moved(before)
 
     def removed(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
-        """The step that deletes a document, if it is still just this, once a copy is in the quarantine."""
+        """The step that deletes a document, if it is unchanged, after copying it to the quarantine."""
         with suppress(NotFound):
             if reason := self.layouts(ns).foreign.closed():
                 raise Refused(reason)
@@ -220,13 +220,13 @@ class RepairContext(Struct, frozen=True):
         return Step(write, DocumentChange(ns, label, raw, None), keep, **more)
 
     def inserted(self, ns: str, label: str, raw: bytes, note: str, **more: Any) -> Step:
-        """The step that inserts a document; the unique index on ``_id`` turns away a second one."""
+        """The step that inserts a document; the unique index on ``_id`` rejects a second one."""
         update_operators.check_size(raw)
         return Step(Write(ns, "insert", {}, raw, note), DocumentChange(ns, label, None, raw), **more)
 
 
 def physical(raw: bytes) -> Value:
-    """The ``_id`` of a stored document; raises ``Refused`` where it has none."""
+    """The ``_id`` of a stored document; raises ``Refused`` if it has none."""
     found = c.get(raw, ("_id",))
     if found is None:
         raise Refused("A stored document has no _id, so no write can name it.")
@@ -239,21 +239,21 @@ def seen(ns: str, raw: bytes) -> Seen:
 
 
 def nothing(text: str = "Nothing is left to do.") -> Prepared:
-    """A repair with nothing to do, as the state is right already."""
+    """A repair with nothing to do, because the state is already right."""
     return Prepared("nothing", text)
 
 
 def refused(text: str) -> Prepared:
-    """A repair that is not possible here, with the reason in one sentence."""
+    """A repair that is impossible here; the reason is one sentence."""
     return Prepared("refused", text)
 
 
 def kept_in(ns: str) -> str:
-    """A clause on the place of a removed document's copy."""
+    """A clause that says where a removed document's copy is."""
     return f"a copy is in {quarantine.place(ns)}"
 
 
 def named(item: Item, ns: str, raws: Collection[bytes]) -> list[bytes]:
-    """The stored documents, of some, that the plan names: no other is ever removed."""
+    """The stored documents among these that the plan names: no other is ever removed."""
     ids = {each.id for each in item.seen if each.ns == ns}
     return [raw for raw in raws if physical(raw) in ids]

@@ -1,4 +1,4 @@
-"""The way back: the inverse of each write of a repair, as a step guarded by the state that the repair left."""
+"""Undo: the inverse of each write of a repair, as a step guarded by the state that the repair left."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from model.text.names import id_name
 from model.userdata.journal import Record
 from model.values import canonical as c
 
-UPTO = "upto"  # in the journal's entry of an import: the newest version that it wrote of a document
+UPTO = "upto"  # in the journal entry of an import: the newest version of a document that it wrote
 
 
 def is_repair(record: Record) -> bool:
-    """Whether an entry of the journal is a write of a repair, or of its undo."""
+    """Whether a journal entry is a write of a repair, or of its undo."""
     return "run" in record.extra and "target" in record.extra
 
 
 def item_of(record: Record) -> Item:
-    """The item of an entry, as much as the journal keeps of it."""
+    """The item of a journal entry, as far as the journal keeps it."""
     finding = Finding("", record.entry.ns, record.document, (), record.entry.detail)
     return Item(int(record.extra["item"]), finding, record.extra["repair"], "yes")
 
 
 def back(ground: RepairContext, record: Record) -> Prepared:
-    """Prepare the undo of one write of a repair from the documents as they are; writes nothing."""
+    """Prepare the undo of one repair write from the documents as they are; writes nothing."""
     ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
     who = id_name(record.document) if record.document is not None else id_name(id)
     what = "import" if record.extra["repair"] == "import" else "repair"
@@ -64,34 +64,34 @@ def back(ground: RepairContext, record: Record) -> Prepared:
 
 
 def _has_grown(ground: RepairContext, record: Record) -> bool:
-    """Whether a document has a version above those that an import wrote, which rests on them."""
+    """Whether a document has a version above those of an import, which depends on them."""
     p = ground.layouts(record.entry.ns).profile
     above = {p.id: {"$eq": record.document}, p.version: {"$gt": text.value_from_text(record.extra[UPTO])}}
     return next(iter(ground.server.find(p.ns, above, projection={"_id": 1}, limit=1)), None) is not None
 
 
 def hindrance(ground: RepairContext, record: Record) -> str:
-    """Why this server cannot take back a write that left its document as the journal says, one sentence; else "".
+    """Why this server cannot undo a write, one sentence; "" if it can, or if the document has changed since.
 
-    Raises ``Unreachable`` where it could not be asked.
+    Raises ``Unreachable`` if it could not be asked.
     """
     ns, after = record.extra["target"], record.after
-    if after is None:  # what was removed is inserted, which needs no guard
+    if after is None:  # a removed document is inserted, which needs no guard
         return ""
     try:
         _step(ground, record, ns, after)
     except Unreachable:
         raise
     except Refused as error:
-        if ns in ground.ables or ground.at(ns, physical(after)) is not None:  # one that is gone tells nothing
+        if ns in ground.ables or ground.at(ns, physical(after)) is not None:  # a deleted document tells nothing
             return str(error)
     return ""
 
 
 def asked(hindrance: Callable[[Record], str], records: Iterable[Record]) -> list[str]:
-    """Why a server cannot take back some writes, a sentence for each; of one that is silent nobody can tell."""
+    """Why a server cannot undo some writes, one sentence each; stops if the server is silent."""
     found = []
-    with suppress(Unreachable):  # each further one would be waited for, and there may be thousands
+    with suppress(Unreachable):  # each further one would wait, and there may be thousands
         for record in records:
             if why := hindrance(record):
                 found.append(why)
@@ -99,7 +99,7 @@ def asked(hindrance: Callable[[Record], str], records: Iterable[Record]) -> list
 
 
 def hindered(reasons: Sequence[str]) -> str:
-    """How many writes cannot be taken back on a server, with the first reason of them; "" for none."""
+    """How many writes cannot be undone on a server, and the first reason; "" if none."""
     if not reasons:
         return ""
     count = len(reasons)
@@ -108,7 +108,7 @@ def hindered(reasons: Sequence[str]) -> str:
 
 
 def reason(refusal: str) -> str:
-    """The sentence of a refusal without the clause that nothing was written, for whoever has written before."""
+    """A refusal without the clause that nothing was written, for callers that have written before."""
     return f"{refusal.partition(';')[0].rstrip('.')}."
 
 
@@ -118,7 +118,7 @@ def _beside(record: Record) -> list[Seen]:
 
 
 def _step(ground: RepairContext, record: Record, ns: str, after: bytes | None) -> Step:
-    """The inverse of an entry, which has left the document as it is now, but for another program's lock."""
+    """The inverse of an entry whose document is still as the entry left it, except for another program's lock."""
     before, label = record.before, record.extra["label"]
     if before is not None and after is not None:
         return ground.swapped(ns, label, after, before, "what was there before the repair")
@@ -130,7 +130,7 @@ def _step(ground: RepairContext, record: Record, ns: str, after: bytes | None) -
     assert after is not None
     step = ground.removed(ns, label, after, "what the repair added is taken out")
     made_here = record.extra["repair"] in ("restore-document", "archive-current", "move-to-archive", "import")
-    return replace(step, keep=None) if made_here else step  # the journal keeps a document that a repair made
+    return replace(step, keep=None) if made_here else step  # the journal keeps a document that a repair created
 
 
 def _token_in(record: Record) -> dict[str, str]:
@@ -138,9 +138,9 @@ def _token_in(record: Record) -> dict[str, str]:
 
 
 def token_landed(server: Port, record: Record) -> bool | None:
-    """Whether a step of a two-step counter has arrived, which its token tells even beside other writers.
+    """Whether a step of a two-step counter has arrived, which its token shows even with concurrent writers.
 
-    None for other writes, and where nobody can tell.
+    None for other writes, and if nobody can tell.
     """
     kept = _token_in(record)
     if not kept or record.undoes is not None:
@@ -151,7 +151,7 @@ def token_landed(server: Port, record: Record) -> bool | None:
 
 
 def _tokens_back(ground: RepairContext, record: Record, now: bytes | None) -> Prepared | None:
-    """The inverse of step two in a document that has been counted up since; None for other repairs."""
+    """The inverse of step two in a document that has counted further since; None for other repairs."""
     kept = _token_in(record)
     if not kept or now is None or record.document is None or record.extra.get("back"):
         return None

@@ -1,4 +1,6 @@
-"""Repairs of versions that are documents of their own: duplicates, the flag on the newest, numbers of a wrong type."""
+"""Repairs of versions that are documents of their own: duplicates, the newest version's flag, numbers of a wrong
+type.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from model.values.canonical import Value
 
 
 def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
-    """Delete all but one of several stored versions with one number and one content."""
+    """Delete all but one of several stored versions with equal numbers and contents."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     ns = item.seen[0].ns if item.seen else layout.ns
     name = layout.profile.archive_id if ns != layout.ns else layout.profile.id
@@ -39,7 +41,7 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
     known = named(item, ns, same)
     if len(known) < len(same):
         return Prepared("changed", f"{v} of {id_name(id)} was stored once more since")
-    # Whoever repairs, and however often, this order keeps one and the same.
+    # With this order every repair keeps the same one.
     keeper, *others = sorted(same, key=lambda raw: (not _is_current(layout, raw), _order(physical(raw))))
 
     def step(raw: bytes) -> Step:
@@ -58,7 +60,7 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
 
 
 def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
-    """Bring one of the deleted duplicates back, where the one that was to stay is gone; None where all is well."""
+    """Bring one of the deleted duplicates back if the one to keep is gone; None if it is there."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     if id is None or not item.seen or not item.finding.versions:
         return None
@@ -66,7 +68,7 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
     name = layout.profile.archive_id if ns != layout.ns else layout.profile.id
     found = [c.get(raw, (layout.profile.version,)) for raw in ground.having(ns, name, id)]
     if not found or any(place_of(v) == place for v in found):
-        return None  # somebody deleted the document, or a copy is there
+        return None  # somebody deleted the document, or a copy exists
     for each in item.seen:
         if (kept := quarantine.find(ground.server, ns, each.id, each.sha256)) is not None:
             _, doc = kept
@@ -88,7 +90,7 @@ def _order(id: Value) -> tuple[int, bytes]:
 
 
 def _left(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: int | None) -> str:
-    """The trouble where the version that was to stay is gone or changed; "" where it is there."""
+    """What is wrong if the version to keep is gone or changed; "" if it is there."""
     now = ground.at(ns, physical(keeper))
     if now is not None and place_of(c.get(now, (layout.profile.version,))) == place:
         if layout.comparable(ns, now) == layout.comparable(ns, keeper):
@@ -101,7 +103,7 @@ def _left(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: 
 
 
 def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
-    """Flag the highest version, then take the flag from all below it."""
+    """Flag the highest version, then remove the flag from all lower ones."""
     layout, id = ground.layouts(item.finding.ns), item.finding.id
     p = layout.profile
     if id is None or not layout.flags_newest:
@@ -125,7 +127,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
     flags = [flag for raw in versions if (flag := c.get(raw, (p.current,))) is not None]
     if not is_flagged(c.get(newest, (p.current,))):
         v = version_name(c.get(newest, (p.version,)))
-        yes = next(filter(is_flagged, flags), Value.of(True))  # the value that this collection uses
+        yes = next(filter(is_flagged, flags), Value.of(True))  # the value that this collection uses for the flag
         after = c.put(newest, (p.current,), yes)
         steps.append(ground.swapped(layout.ns, v, newest, after, f"{v} gets {p.current}"))
     no = next((flag for flag in flags if not is_flagged(flag)), None)
@@ -152,7 +154,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
 
 
 def convert_version(ground: RepairContext, item: Item) -> Prepared:
-    """Give a version the whole number that a person says it is."""
+    """Give a version the whole number that a person says."""
     layout, name = ground.layouts(item.finding.ns), ground.layouts(item.finding.ns).profile.version
 
     def right(ns: str, raw: bytes) -> Iterator[tuple[c.Path, Value, str]]:

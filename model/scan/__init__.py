@@ -1,9 +1,9 @@
-"""The scan of a source for states that should not be: one document, collections, a database or all of it.
+"""Scans a source for broken states: one document, collections, a database or everything.
 
-A scan is streaming and holds little of what it reads; the findings of a collection whose layout was recognised wait, on
-disk where they are many, until it is known whether they speak against that layout. It can be stopped between documents,
-and gone on with from its mark. A gentle one, for production, reads in small batches with rests between them, and from a
-secondary where there is one; a finding is always read again from the primary before it is told.
+A scan streams and keeps little of what it reads. If a layout was recognised rather than stated, the findings of its
+collection wait (on disk if there are many) until it is known whether they contradict the layout. A scan can be
+stopped between documents and resumed from its mark. A gentle one, for production, reads in small batches with rests
+between them, from a secondary if there is one; a finding is always read again from the primary before it is reported.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ from model.values.canonical import Value
 __all__ = ["Finding", "Mark", "Pace", "Scan", "ScanEstimate", "Summary", "Unchecked"]
 
 Pace: TypeAlias = Literal["gentle", "fast"]
-DIVIDED = 1000  # documents from which on a collection is read in parts
-PROBED, PROBE_MS = 60, 2000  # documents that tell of a collection where only some of it are asked for
-TIMED = 500  # documents that are read to know how long one takes
-EXAMINED = 0.0001  # seconds that the checks of one document take here
+DIVIDED = 1000  # a collection with so many documents is read in parts
+PROBED, PROBE_MS = 60, 2000  # documents that represent a collection if only some of it is scanned
+TIMED = 500  # documents read to measure the time for one
+EXAMINED = 0.0001  # seconds to check one document here
 QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
 
 class Mark(Struct, frozen=True):
-    """The place that a scan has come to: the collections done, and where in the next one it may go on."""
+    """How far a scan has come: the finished collections, and where to resume in the next."""
 
     done: tuple[str, ...] = ()  # collections that are done
     ns: str = ""
-    after: Value | None = None  # the id up to which that collection is done; None: it is begun anew
+    after: Value | None = None  # the last finished id of that collection; None: start it from the beginning
 
     def to_text(self) -> str:
-        """The mark as JSON, to be kept."""
+        """The mark as JSON."""
         after = None if self.after is None else text.value_text(self.after)
         return json.dumps({"done": list(self.done), "ns": self.ns, "after": after})
 
@@ -78,36 +78,36 @@ class Mark(Struct, frozen=True):
 class Summary(Struct, frozen=True):
     """The work of a scan so far, in numbers."""
 
-    documents: int  # stored documents looked at, archives included
+    documents: int  # stored documents read, including archives
     seconds: float
     findings: int
     unchecked: tuple[Unchecked, ...]
-    whole: bool  # it came to its end
+    whole: bool  # it reached its end
     counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
-    read_in_vain: int = 0  # stored documents of collections of which no history was judged
+    read_in_vain: int = 0  # stored documents in collections without any judged history
 
     @property
     def in_vain(self) -> bool:
-        """Whether something was to be looked at and nothing could be, so that nothing is known of it."""
+        """Whether nothing that was requested could be checked, so that nothing is known about it."""
         unchecked = sum(1 if each.id is not None else (each.left_out or (0, ""))[0] for each in self.unchecked)
         return bool(self.unchecked) and not self.findings and self.documents - self.read_in_vain <= unchecked
 
 
 class ScanEstimate(Struct, frozen=True):
-    """How much a scan would have to read, counted and timed on a few documents beforehand."""
+    """How much a scan would read, estimated from counts and a few timed documents."""
 
     collections: int
-    documents: int  # stored ones, archives included, as far as they were counted
-    uncounted: int  # collections that were not counted in the time allowed
+    documents: int  # stored ones, including archives, as far as counted
+    uncounted: int  # collections not counted within the time limit
     each: float  # seconds that one document takes
 
     def seconds(self, pace: Pace) -> float:
-        """About how long it takes; a gentle scan rests as long as it works."""
+        """Roughly how long it takes; a gentle scan rests as long as it works."""
         return self.documents * self.each * (2 if pace == "gentle" else 1)
 
 
 class Scan:
-    """A scan at work: iterate over it once, for findings and unchecked documents as they become known."""
+    """A running scan: iterate over it once, for findings and unchecked documents as they become known."""
 
     def __init__(
         self,
@@ -121,14 +121,14 @@ class Scan:
         mark: Mark | None = None,
         primary: Port | None = None,
     ) -> None:
-        """``places`` are collections and databases, all databases where there are none; ``ids`` needs one collection.
+        """``places`` are collections and databases (default: all databases); ``ids`` needs a single collection.
 
-        ``checkpoint`` is called with documents looked at and how many there are; it may wait, and raises to stop.
+        ``checkpoint`` receives the documents read and their total; it may wait, and raises to stop.
         """
         if ids is not None and len(places) != 1:
             raise Refused("Documents are scanned in one collection at a time; name just that one.")
         self._catalogue, self._server, self._places, self._ids = catalogue, server, places, ids
-        self._primary = primary  # where what is read may lag behind it
+        self._primary = primary  # set if other reads may lag behind it
         self._now = now or dt.datetime.now(dt.UTC)
         self._reading = OrderedReading(server, checkpoint, pace == "gentle")
         self._mark = mark or Mark()
@@ -141,7 +141,7 @@ class Scan:
 
     @property
     def mark(self) -> Mark:
-        """The place from which a new scan may go on if this one is stopped now."""
+        """Where a new scan can resume if this one is stopped now."""
         return self._mark if self._reading.last is None else replace(self._mark, after=self._reading.last)
 
     @property
@@ -153,7 +153,7 @@ class Scan:
         return Summary(documents, seconds, findings, tuple(self._unchecked), self._whole, counts, self._read_in_vain)
 
     def __iter__(self) -> Iterator[Finding | Unchecked]:
-        """Scan; raises ``NotFound`` for a place that is not there, ``Unreachable`` and the checkpoint's errors."""
+        """Scan; raises ``NotFound`` for a missing place, ``Unreachable``, and the checkpoint's errors."""
         self._begun = time.monotonic()
         try:
             for found in self._all():
@@ -163,7 +163,7 @@ class Scan:
             self._seconds = time.monotonic() - self._begun
 
     def _noted(self, found: Finding | Unchecked) -> Finding | Unchecked:
-        """What is told, once it is counted."""
+        """A result, after counting it."""
         if isinstance(found, Finding):
             self._counts[found.code] += 1
         else:
@@ -171,7 +171,7 @@ class Scan:
         return found
 
     def estimate(self) -> ScanEstimate:
-        """How much there is to read; nothing is looked at but a few documents of the largest collection."""
+        """How much there is to read; reads only a few documents of the largest collection."""
         infos = [info for info in self._listed() if not _cannot(info)]
         counted = [info for info in infos if info.documents is not None]
         documents = _total(counted, self._catalogue) or 0
@@ -197,10 +197,10 @@ class Scan:
             self._mark = Mark((*self._mark.done, info.ns))
 
     def in_part(self, number: int, of: int) -> Iterator[CollectionBegun | Finding | Unchecked | CollectionDone]:
-        """The ``number``-th of some parts of a scan: findings as they are read, between the bounds of each collection.
+        """The part ``number`` of a divided scan: findings as they are read, between the bounds of each collection.
 
-        A collection that cannot be read in parts belongs to one of them as a whole. Where no collection at all can be
-        looked at, the summary of every part has that, though one of them tells it.
+        A collection that cannot be divided belongs to one part completely. If no collection at all can be checked,
+        every part's summary says so, though only one part reports it.
         """
         infos, left = self._listed(), [*self._left_out()]
         barred = all(map(_cannot, infos))
@@ -232,7 +232,7 @@ class Scan:
             self._reading.part = None
 
     def _bounds(self, info: CollectionInfo, of: int) -> list[Value | None]:
-        """The ids between which the parts of a collection are, without an end at both ends; none where it has none."""
+        """The ids that divide a collection into parts, with None at both ends; [] if it cannot be divided."""
         check = None if _cannot(info) else self._check(info.ns)
         name = check.ordered_by if isinstance(check, Chains | SingleDocuments) else ""
         if not name or (info.documents or 0) < DIVIDED:
@@ -241,7 +241,7 @@ class Scan:
         return [None, *found, None] if found is not None else []
 
     def _said_before(self, info: CollectionInfo) -> list[Unchecked]:
-        """What is said of a collection before it is looked through."""
+        """Reports about a collection before it is read."""
         if why := _cannot(info):
             return [Unchecked(info.ns, why)]
         return [Unchecked(info.ns, info.doubt)] if info.doubt and info.unversioned else []
@@ -257,7 +257,7 @@ class Scan:
     def _judged(
         self, info: CollectionInfo, doubted: bool, found: Iterator[Finding | Unchecked]
     ) -> Iterator[Finding | Unchecked]:
-        """What is found in a collection, of which it is noted how much was read without judging any history."""
+        """The results from a collection; also notes how much was read without judging any history."""
         self._reading.histories, before, broken_off = 0, self._reading.documents, False
         for each in found:
             broken_off = broken_off or (isinstance(each, Unchecked) and each.id is None and each.left_out is None)
@@ -277,10 +277,10 @@ class Scan:
             yield Unchecked(info.ns, f"It could not be looked through to its end: {error}")
 
     def _confirmed(self, ns: str, found: Iterator[Finding | Unchecked], primary: Port) -> Iterator[Finding | Unchecked]:
-        """The findings as the primary has them: what only the lag of a secondary explains is none.
+        """The findings confirmed by the primary, without those caused by a secondary's lag.
 
-        A document with a finding is read again from the primary, once, and what is found there is told. Damaged bytes
-        come from no lag, and counters are read from the primary in the first place.
+        A document with a finding is read again from the primary, once, and these results are reported. Damaged bytes
+        are never caused by a lag, and counters are always read from the primary.
         """
         looked: set[Value] = set()
         for each in found:
@@ -292,9 +292,9 @@ class Scan:
                 yield from check.findings([each.id], self._now, OrderedReading(primary))
 
     def _weighed(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
-        """The findings of a collection whose layout was recognised, once it is known whether they speak against it.
+        """The findings of a collection with a recognised layout, once it is known whether they contradict it.
 
-        An error that ends the reading is raised behind the findings until then.
+        An error that ends the reading is raised after the findings so far.
         """
         begun, trouble = self._reading.last, None
         tally = DamageTally(info.ns)
@@ -310,7 +310,7 @@ class Scan:
                 why = tally.speaks_against(info.layout, self._reading.histories)
             else:
                 why = self._doubt_of_others(info) if tally else ""
-            done, self._reading.last = self._reading.last, begun  # nothing is done that was not told
+            done, self._reading.last = self._reading.last, begun  # findings not yet reported do not count as done
             for each in waiting:
                 yield replace(each, repair=None, doubt=why) if why and isinstance(each, Finding) else each
             self._reading.last = done
@@ -318,7 +318,7 @@ class Scan:
             raise trouble
 
     def _doubt_of_others(self, info: CollectionInfo) -> str:
-        """The doubt that a scan of all would most likely have, where only some documents are asked for."""
+        """The doubt that a complete scan would probably have, if only some documents are scanned."""
         tally, id = DamageTally(info.ns), self._catalogue.known(info.ns)[1].id
         try:
             rows = self._some(info.ns, id)
@@ -329,11 +329,11 @@ class Scan:
         except (Unreachable, Cancelled):
             raise
         except Refused:
-            return ""  # not in so short a time
+            return ""  # it takes too long to tell
         return tally.speaks_against(info.layout, len(some))
 
     def _some(self, ns: str, field: str) -> list[bytes]:
-        """A field of some documents: drawn by the server, or where it draws none, those that it has first."""
+        """A field of some documents: a random sample, or the first ones if the server cannot sample."""
         stages = [{"$sample": {"size": PROBED}}, {"$project": {field: 1}}]
         try:
             return list(self._server.aggregate(ns, stages, max_ms=PROBE_MS))
@@ -354,7 +354,7 @@ class Scan:
         return self._catalogue.layout(ns).check
 
     def _beside(self, profile: CollectionProfile) -> Mapping[str, CollectionProfile]:
-        """The collections that counters may count: those of their database, and those that the profile names."""
+        """The collections that counters may count: those of their database, or those in the profile."""
         names = [ns for ns, _ in profile.targets.values()]
         if not names:
             names = [i.ns for i in self._catalogue.collections(profile.ns.partition(".")[0]) if i.belongs_to is None]
@@ -369,7 +369,7 @@ class Scan:
     # --- where
 
     def _listed(self) -> list[CollectionInfo]:
-        """The collections to look through, each once: an archive is scanned with the collection it belongs to."""
+        """The collections to scan, each once: an archive is scanned with the collection it belongs to."""
         found: dict[str, CollectionInfo] = {}
         places: Sequence[str | None] = self._places or [None]
         for place in places:
@@ -385,32 +385,32 @@ class Scan:
         return list(found.values())
 
     def _left_out(self) -> Iterator[Unchecked]:
-        """The databases that the user may not list, and those of which it sees some collections only."""
+        """The databases whose collections the user may not list, or only in part."""
         databases = [each for each in self._places if "." not in each]
         for place, why in self._catalogue.unseen.items():
             if "." not in place and (place in databases or not self._places):
                 yield Unchecked(place or "*", why)
 
     def _keeps_copies(self, info: CollectionInfo) -> bool:
-        """Whether a collection is the quarantine of repairs, and not somebody's own of that name."""
+        """Whether a collection is the quarantine of repairs rather than another collection of that name."""
         if info.ns.partition(".")[2] != QUARANTINE or _cannot(info):
             return False
         try:
             first = next(iter(self._server.find(info.ns, limit=1)), None)
             return first is None or {name for name, _ in canonical.fields(first)} >= COPY
         except Refused:
-            return False  # then the scan tells why it is not looked through
+            return False  # then the scan reports why it cannot be read
 
 
 def _cannot(info: CollectionInfo) -> str:
-    """Why a collection is not scanned, one sentence; "" where it is."""
+    """Why a collection is not scanned, one sentence; "" if it is."""
     no_collection = info.why in recognise.WHY_NOT.values() or info.why.startswith("Of the kind")
     unread = info.documents is None and info.unversioned
     return info.why if unread and (no_collection or info.confidence == 0.0) else ""
 
 
 def _total(infos: Sequence[CollectionInfo], catalogue: Catalogue) -> int | None:
-    """How many stored documents there are to look at; None where some were not counted."""
+    """The number of stored documents to read; None if some were not counted."""
     total = 0
     for info in infos:
         if info.documents is None:

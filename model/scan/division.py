@@ -1,9 +1,9 @@
-"""Where the parts of a scan meet: ids that processes find alike which know nothing of one another.
+"""Divides a scan into parts at ids that independent processes find alike.
 
-Each process divides a collection by itself, perhaps hours after another, while applications write. So a bound is no
-position: of the ids near one it is that with the lowest digest, which stays the same while documents come and go around
-it. On a cluster whose shard key begins with the id, bounds are the edges of chunks where these are near, so that a part
-is read from few shards.
+Each process divides a collection alone, perhaps hours later, while applications write. So a bound cannot be a
+position: it is the id with the lowest digest among those near a position, which stays the same while documents around
+it are added and removed. On a cluster whose shard key starts with the id, nearby chunk boundaries are used, so that a
+part is read from few shards.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 NEAR = 0.05
-"""The share of a part by which it may be longer or shorter than the others."""
+"""The share by which a part may be longer or shorter than the others."""
 
 LOOKED_AT = 10_000
-"""Ids among which a bound is chosen, at most."""
+"""The most ids among which a bound is chosen."""
 
 COUNTED = 20
-"""Stretches for each part whose documents are counted, at most: chunks that lie side by side are one stretch."""
+"""The most stretches per part whose documents are counted: adjacent chunks form one stretch."""
 
 
 class Division(Struct, frozen=True):
-    """A collection to be divided, and the field in whose order it is read, of which there is an index."""
+    """A collection to divide, and the indexed field in whose order it is read."""
 
     server: Port
     ns: str
     name: str
-    documents: int  # as they were counted, about
+    documents: int  # approximate count
 
     def bounds(self, of: int) -> list[Value] | None:
-        """The ids that begin each part but the first, in order; None where it cannot be read in parts.
+        """The ids that start each part but the first, in order; None if it cannot be read in parts.
 
         Raises the errors of :meth:`.Port.find`.
         """
@@ -71,8 +71,8 @@ class Division(Struct, frozen=True):
         return found
 
     def _chosen(self, within: Terms | None, at: int, some: int) -> Value | None:
-        """Of some ids near a position the one with the lowest digest: it stays while others come and go."""
-        shown = {self.name: 1} if self.name == "_id" else {self.name: 1, "_id": 0}  # what the index holds
+        """The id with the lowest digest near a position: it stays while others are added and removed."""
+        shown = {self.name: 1} if self.name == "_id" else {self.name: 1, "_id": 0}  # fields of the index
         skip = max(0, at - some // 2)
         rows = self.server.find(self.ns, within, sort={self.name: 1}, projection=shown, skip=skip, limit=some)
         ids = [id for raw in rows if (id := legible_field(raw, self.name)) is not None and leapable(id)]
@@ -81,10 +81,10 @@ class Division(Struct, frozen=True):
     # --- on a sharded cluster
 
     def _edges(self) -> list[Value]:
-        """The ids where chunks meet, in order; [] where they say nothing of the order of ids, or cannot be seen.
+        """The chunk boundaries, in order; [] if they do not follow the order of ids, or may not be read.
 
-        Source: "Config Database" in the MongoDB manual. From 5.0 on chunks name their collection by its UUID, before
-        that by its namespace.
+        Source: "Config Database" in the MongoDB manual. From 5.0 on chunks name their collection by UUID, before that
+        by namespace.
         """
         if self.server.facts().topology != "sharded":
             return []
@@ -99,18 +99,18 @@ class Division(Struct, frozen=True):
             rows = rows or self._chunks({"ns": self.ns})
         except Unreachable:
             raise
-        except Refused:  # as a user may who can read the documents
+        except Refused:  # a user may be allowed to read documents but not this
             return []
         found = [v for raw in rows if (v := c.get(raw, ("min", self.name))) is not None and v.type != c.MIN_KEY]
         if not all(map(leapable, found)) or len({value_key(id)[0] for id in found}) > 1:
-            return []  # no filter tells the documents between ids of two types
+            return []  # no filter selects the documents between ids of two types
         return [id for before, id in pairwise([None, *found]) if id is not None and id != before]
 
     def _chunks(self, whose: Terms) -> list[bytes]:
         return list(self.server.find("config.chunks", whose, sort={"min": 1}, projection={"min": 1}))
 
     def _counts(self, edges: Sequence[Value]) -> list[int]:
-        """About how many documents there are from the beginning to the first edge, and from each to the next."""
+        """The approximate number of documents before the first boundary, and between each boundary and the next."""
         ends = pairwise([*edges, None])
         counts = [self.server.count(self.ns, _between(self.name, since, before), None) or 0 for since, before in ends]
         return [max(0, self.documents - sum(counts)), *counts]

@@ -1,8 +1,8 @@
-"""The doubt in a layout, where a scan's findings speak against that rather than against the data.
+"""The doubt in a layout if a scan's findings contradict it rather than the data.
 
-Damage is rare. Where one class of it is found in more than a fifth of a collection's documents, and in at least five,
-the collection is most likely written by other rules than those it is read by: a repair would take genuine rows away.
-Then nothing is offered there until a person states the layout in a profile.
+Damage is rare. If one class of damage occurs in more than a fifth of a collection's documents, and in at least five,
+the collection is probably written by other rules than those it is read by, and a repair would remove valid rows. Then
+no repair is offered there until a person states the layout in a profile.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from model.foundation.findings import Finding, Unchecked
 from model.text.names import id_name
 from model.values.canonical import Value
 
-FEWEST = 5  # documents with the same class
-SHARE = 5  # more than one in so many of all
+FEWEST = 5  # documents with one class of damage
+SHARE = 5  # more than one in so many of all documents
 LAYOUTLESS = ("B1", "E2", "H2")
-"""Classes that say the same under every layout: broken bytes, large documents, equal contents."""
+"""Classes that mean the same in every layout: broken bytes, large documents, equal contents."""
 
-_IN_MEMORY = 4 << 20  # bytes of findings that wait for a collection's end; more of them wait on disk
+_IN_MEMORY = 4 << 20  # bytes of waiting findings; more of them wait on disk
 
 
 class DamageTally(Struct):
-    """Counts the documents of one collection that have each class of damage; it holds little of them."""
+    """Counts the documents of one collection with each class of damage, in little memory."""
 
     ns: str
     _found: dict[str, _Class] = field(default_factory=dict)
 
     def note(self, each: Finding) -> None:
-        """Count a finding, where it says something about the layout."""
+        """Count a finding, if it says something about the layout."""
         if each.ns != self.ns or each.id is None or each.code in LAYOUTLESS:
             return
         if each.code != "H1" or "hash differs" in each.detail.replace(ORDER_ONLY, ""):  # servers reorder fields
@@ -44,7 +44,7 @@ class DamageTally(Struct):
         return bool(self._found)
 
     def speaks_against(self, layout: str, documents: int) -> str:
-        """Why the layout is in doubt, one sentence; "" where it is not. ``documents``: how many were looked at."""
+        """Why the layout is in doubt, one sentence; "" if it is not. ``documents``: how many were checked."""
         code, worst = max(self._found.items(), key=lambda pair: len(pair[1].ids), default=("", None))
         if worst is None or len(worst.ids) < FEWEST or len(worst.ids) * SHARE <= documents:
             return ""
@@ -56,7 +56,7 @@ class DamageTally(Struct):
 
 
 class _Class(Struct):
-    """The documents with one class of damage: the first with its finding, and all by the hashes of their ids."""
+    """The documents with one class of damage: the first with its finding, all others by hashes of their ids."""
 
     first: Value
     detail: str
@@ -64,7 +64,7 @@ class _Class(Struct):
 
 
 class Waiting:
-    """Findings that wait for the end of their collection, in order; in memory while they are few."""
+    """Findings that wait for the end of their collection, in order; on disk if there are many."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by :meth:`close`
@@ -81,5 +81,5 @@ class Waiting:
             yield pickle.load(self._file)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()

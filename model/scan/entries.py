@@ -1,4 +1,4 @@
-"""``processed``: several documents for one key (P1), entries that a list holds more than once (P2)."""
+"""Checks ``processed``: several documents with one key (P1), entries that a list contains repeatedly (P2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Entries(Struct):
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some keys, or of all of them."""
+        """The damage of some or all keys."""
         p = self.profile
         documents = PatternDocuments(self.server, p.ns, p.id, reading)
         with ExternalSort() as spool:
@@ -55,7 +55,7 @@ class Entries(Struct):
 
 
 def repeats(id: Value, raw: bytes, name: str) -> list[DamageDraft]:
-    """The finding of entries that the list of one document holds more than once."""
+    """The finding for entries that one document's list contains repeatedly."""
     entries = c.get(raw, tuple(name.split(".")))
     if entries is None or entries.type != c.ARRAY:
         return []

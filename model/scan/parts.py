@@ -1,7 +1,7 @@
-"""A scan in parts, each by a process of its own, and what they found joined to the result of the whole.
+"""A scan in parts, each by its own process, and how their results are joined.
 
-The rows of a part are JSON, one a line: first what it is a part of, then each collection with its bounds, its findings
-and how much of it there was, and an end. A part that broke off has none, and is not joined.
+The rows of a part are lines of JSON: first which part it is, then each collection with its bounds, findings and
+amounts, and an end. A part that was aborted has no end and is not joined.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from model.values.canonical import Value
 
 
 class CollectionBegun(Struct, frozen=True):
-    """A collection, or the part of it from one id on and before another, that the findings up to its end belong to."""
+    """A collection, or its part from one id to before another, to which the following findings belong."""
 
-    at: int  # its place among all
+    at: int  # its position among all
     ns: str
     layout: str
-    stated: bool  # by a profile, so that no finding speaks against its layout
+    stated: bool  # by a profile, so that no finding contradicts its layout
     whole: bool
     since: Value | None
     before: Value | None
 
 
 class CollectionDone(Struct, frozen=True):
-    """The end of a collection, with how many documents it had, and stored ones."""
+    """The end of a collection, with the number of documents and of stored documents."""
 
     histories: int
     documents: int
-    read_in_vain: int = 0  # of the stored ones, where no history was judged
+    read_in_vain: int = 0  # stored ones without a judged history
 
 
 def part_of(written: str) -> tuple[int, int]:
-    """The number of a part, and of how many; raises ``Refused`` for anything but "2/4"."""
+    """The number of a part and of all parts; raises ``Refused`` for anything unlike "2/4"."""
     number, slash, of = written.partition("/")
     if slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
         return int(number), int(of)
@@ -61,7 +61,7 @@ def rows(
     """The rows of a part, as lines of JSON."""
     yield json.dumps({"part": number, "of": of, "places": list(places)})
     for each in found:
-        yield json.dumps(_row(each))  # no character that a terminal would act on
+        yield json.dumps(_row(each))  # ASCII, so that a terminal acts on no character
     yield json.dumps({"end": number})
 
 
@@ -116,15 +116,15 @@ class _Part(Struct, frozen=True):
     number: int
     of: int
     places: tuple[str, ...]
-    before: list[Unchecked]  # what is said of no collection
+    before: list[Unchecked]  # reported outside any collection
     collections: list[_CollectionPart]
 
 
 class JoinedScan:
-    """The result of a whole scan out of its parts: iterate over it, and then ask how much there was."""
+    """The result of a whole scan, joined from its parts: iterate over it, then ask for the amounts."""
 
     def __init__(self, parts: Iterable[tuple[str, Iterable[str]]]) -> None:
-        """``parts`` are names for people with lines. Raises ``Refused`` where they are not all parts of one scan."""
+        """``parts`` are names for people with lines. Raises ``Refused`` unless they are all parts of one scan."""
         self._parts = sorted((_part(name, lines) for name, lines in parts), key=lambda part: part.number)
         first = self._parts[0]
         if any((part.of, part.places) != (first.of, first.places) for part in self._parts):
@@ -199,7 +199,7 @@ def _part(name: str, lines: Iterable[str]) -> _Part:
 
 
 def _check(several: Sequence[_CollectionPart], of: int) -> None:
-    """Raise ``Refused`` unless these are all parts of one collection, each beginning where the one before it ends."""
+    """Raise ``Refused`` unless these are all parts of one collection, each starting where the previous one ends."""
     ends = [(each.begun.since, each.begun.before) for each in several]
     whole = len(several) == 1 and several[0].begun.whole
     joined = len(several) == of and ends[0][0] is None and ends[-1][1] is None

@@ -1,4 +1,4 @@
-"""The reading that checks of patterns share: each document once, damaged ones told, readable ones handed on."""
+"""Reads documents for the checks of patterns: each once; damaged ones are reported."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from model.values.canonical import Value
 
 
 class PatternDocuments:
-    """The documents of one collection, or some of them; unreadable ones are told at the end."""
+    """Some or all documents of one collection; unreadable ones are reported at the end."""
 
     def __init__(self, server: Port, ns: str, id: str, reading: OrderedReading) -> None:
-        """``id`` names the field by which documents are found."""
+        """``id`` is the field by which documents are found."""
         self._server, self._ns, self._id, self._reading = server, ns, id, reading
         self.spotted: list[Finding] = []
         self.unchecked: list[Unchecked] = []
 
     def read(self, ids: Sequence[Value] | None) -> Iterator[tuple[Value, bytes]]:
-        """Each document that decodes, with its id; one that does not is added to :attr:`spotted`."""
+        """Each document that decodes, with its id; others are added to :attr:`spotted`."""
         broken = 0
         try:
             for raw in self._found(ids):
@@ -49,6 +49,6 @@ class PatternDocuments:
             yield raw
 
     def drained(self) -> Iterator[Finding]:
-        """The findings spotted since the last call."""
+        """The findings since the last call."""
         spotted, self.spotted = self.spotted, []
         yield from spotted

@@ -1,7 +1,7 @@
-"""``sequence``: counters behind the highest number in use (S1), numbers used twice or no numbers (S2).
+"""Checks ``sequence``: counters below the highest number in use (S1), duplicate or invalid numbers (S2).
 
-A profile's ``targets`` state the field that a counter counts. Without them, a counter that is named like a collection
-beside it, where a field of whole numbers is named like a number, is taken to count that field; others are not checked.
+A profile's ``targets`` state which field a counter counts. Otherwise a counter named like a neighbouring collection
+is assumed to count its field of whole numbers that is named like a number; other counters are not checked.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from model.values.kinds import NUMBERS
 
 NAMED = ("number", "no", "nr", "num", "seq", "sequence", "serial", "id", "_id")
 SAMPLED = 50
-NEAR = 100  # a counter that has begun may be behind by so much at least
+NEAR = 100  # an active counter may always be behind by this much
 
 
 class Target(Struct, frozen=True):
-    """The field that a counter hands out the numbers for."""
+    """The field whose numbers a counter hands out."""
 
     ns: str
     path: tuple[str, ...]
-    id: str  # the field that tells documents apart: versions of one share their number
-    guessed: bool = False  # by names alone, so that the numbers have to bear it out
+    id: str  # the field that identifies documents: versions of one share their number
+    guessed: bool = False  # by names only, so the numbers must confirm it
 
 
 class Sequences(Struct):
@@ -56,11 +56,11 @@ class Sequences(Struct):
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some counters and the numbers they count, or of all of them."""
+        """The damage of some or all counters and of the numbers they count."""
         p = self.profile
         documents = PatternDocuments(self.server, p.ns, p.id, reading)
         seen: set[str] = set()
-        for id, raw in list(documents.read(ids)):  # few: a recognised sequence has at most some thousand names
+        for id, raw in list(documents.read(ids)):  # a recognised sequence has at most a few thousand names
             yield from documents.drained()
             name = str(id.python()) if id.type == c.STRING else ""
             seen.add(name)
@@ -82,7 +82,7 @@ class Sequences(Struct):
     # --- targets
 
     def target(self, name: str) -> Target | None:
-        """The field that a counter hands out the numbers for; None where that is not known."""
+        """The field whose numbers a counter hands out; None if unknown."""
         stated = self.profile.targets.get(name)
         if stated is not None:
             ns, counted = stated
@@ -101,7 +101,7 @@ class Sequences(Struct):
         return None
 
     def _guessed(self, of: CollectionProfile, stem: str) -> Target | None:
-        """The field of whole numbers whose name says that it is the number of its document."""
+        """The field of whole numbers that is named like its document's number."""
         counts: dict[str, int] = {}
         total, part = 0, within(of)
         for raw in self.server.find(of.ns, limit=SAMPLED):
@@ -187,7 +187,7 @@ class Sequences(Struct):
 
 
 def number_of(value: Value) -> Any:
-    """The number in a value, None where it is none; 5, 5.0 and Int64(5) are one."""
+    """The number in a value, None if it is not a number; 5, 5.0 and Int64(5) are equal."""
     if value.type not in NUMBERS:
         return None
     number: Any
@@ -195,7 +195,7 @@ def number_of(value: Value) -> Any:
         number = value.python()
     else:
         number = decimal_of(value.data)
-        if number.is_nan():  # a signalling one cannot even be asked whether it is finite
+        if number.is_nan():  # even asking a signalling NaN whether it is finite raises an error
             return None
     return number if math.isfinite(number) and number != int(number) else int(number) if math.isfinite(number) else None
 

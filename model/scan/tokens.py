@@ -1,4 +1,4 @@
-"""``pending``: old tokens (T1), tokens pending and applied (T2), counters that are no numbers (T3)."""
+"""Checks ``pending``: old tokens (T1), tokens both pending and applied (T2), counters that are not numbers (T3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tokens(Struct):
     def findings(
         self, ids: Sequence[Value] | None, now: dt.datetime, reading: OrderedReading
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some counters, or of all of them."""
+        """The damage of some or all counters."""
         ns, of = self.profile.ns, named(self.profile)
         documents = PatternDocuments(self.server, ns, self.profile.id, reading)
         for id, raw in documents.read(ids):
@@ -50,8 +50,8 @@ def judged(id: Value, raw: bytes, of: TwoStepCounters, now: dt.datetime) -> list
     counter = c.get(raw, tuple(of.counter.split(".")))
     nothing = counter is None or counter.type == c.NULL
     kept = any(c.get(raw, tuple(name.split("."))) is not None for name in (of.pending, of.applied))
-    # A sum over nothing stores null and takes the lists away, so null alone tells a counter; a document without the
-    # field may be none.
+    # A sum over nothing stores null and removes the lists, so only null identifies a counter; a document without the
+    # field need not be one.
     wrong = kept if counter is None else counter.type not in NUMBERS
     drafts: list[DamageDraft] = []
     counts_from_zero = nothing and bool(old)  # finishing an old token sets such a counter

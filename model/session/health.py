@@ -178,7 +178,7 @@ class Health:
         return homes.folder(self._home) / "health.sqlite3"
 
     def keep(self, scan: Counted) -> None:
-        """Add a scan, and forget the oldest where there are too many; raises ``Refused`` where it cannot be written."""
+        """Add a scan, and forget the oldest where there are too many; raises ``Refused`` if it cannot be written."""
         if not self.kept:
             self._here = [*self._here, scan][-MOST:]
             return

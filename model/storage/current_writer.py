@@ -452,7 +452,7 @@ class CurrentWriter:
     ) -> bool | None:
         """Whether the stored state says that ``content`` became the version ``v``, the one that followed ``base``.
 
-        ``v`` is None where its number is not known. An equal version that somebody else made comes to the same.
+        ``v`` is None if its number is not known. An equal version that somebody else made comes to the same.
         """
         try:
             now = self.current.made(self.current.raw(id))
@@ -491,7 +491,7 @@ class CurrentWriter:
             return
 
     def _follower(self, versions: Sequence[Version], base: Version | None) -> Version | None:
-        """The version that followed the base; None where it is missing, or may be."""
+        """The version that followed the base; None if it is missing, or may be."""
         at = place_of(base.v) if base is not None else None
         if base is None or at is None:
             return None

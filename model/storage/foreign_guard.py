@@ -121,7 +121,7 @@ class ForeignGuard:
             )
 
     def refuse_over(self, paths: Iterable[str]) -> None:
-        """Raise ``Refused`` where an edit of these dotted paths would itself set the field in a sub-document."""
+        """Raise ``Refused`` if an edit of these dotted paths would itself set the field in a sub-document."""
         for path in paths if len(self._path) > 1 else ():
             if f"{path}.".startswith(f"{self._name}.") or f"{self._name}.".startswith(f"{path}."):
                 raise Refused(
@@ -187,7 +187,7 @@ def raised(value: Value) -> Value | None:
 
 
 def _later(value: Value) -> Value | None:
-    """A time that is now, and later than the one that was read; None where the field holds no date."""
+    """A time that is now, and later than the one that was read; None if the field holds no date."""
     if value.type != c.DATE:
         return None
     was = int.from_bytes(value.data, "little", signed=True)

@@ -29,7 +29,7 @@ _SPREAD = re.compile(r"[A-Za-z_][\w-]*")
 
 
 class Column(Struct, frozen=True):
-    """One column: the path of its fields, and the type of all of them, "" where they differ."""
+    """One column: the path of its fields, and the type of all of them, "" if they differ."""
 
     path: tuple[str, ...]
     kind: str

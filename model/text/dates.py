@@ -25,7 +25,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?", re.ASCII)
 
 @functools.cache
 def zone_named(name: str) -> dt.tzinfo:
-    """The time zone; raises ``Refused`` where there is none of that name."""
+    """The time zone; raises ``Refused`` if there is none of that name."""
     if name == "UTC":
         return dt.UTC
     try:
@@ -88,7 +88,7 @@ def date_text(milliseconds: int, zone: str = "UTC") -> str:
 def milliseconds_from(text: str, zone: str = "UTC") -> int:
     """Milliseconds since 1970; without an offset or abbreviation the time is meant in ``zone``.
 
-    Raises ``Unreadable`` where it is no date, or a time that the zone skips.
+    Raises ``Unreadable`` if it is no date, or a time that the zone skips.
     """
     found = _DATE.fullmatch(text.strip())
     if found is None:

@@ -30,7 +30,7 @@ def cut(text: str, limit: int) -> str:
 def shown(value: Value, zone: str = "UTC", limit: int = 200) -> str:
     """One line of at most about ``limit`` characters; a string above 1 KB ends in its size, above 1 MB is only that.
 
-    Raises ``Unreadable`` where a container's bytes are no BSON.
+    Raises ``Unreadable`` if a container's bytes are no BSON.
     """
     if value.is_container:
         return _container(value, zone, limit)

@@ -141,7 +141,7 @@ def written(raw: bytes, form: Form) -> bytes:
 
 
 def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:
-    """The text of the file's earlier document with the changes put in; None where it cannot be written that way."""
+    """The text of the file's earlier document with the changes put in; None if it cannot be written that way."""
     kept = kept_form.rewritten(before, was, raw, form.style, partial(_laid_out, form=form))
     return kept if _says(kept, raw) else None
 

@@ -13,7 +13,7 @@ from model.values.canonical import Value
 def to_text(raw: bytes, indent: int | None = None) -> str:
     """Canonical Extended JSON of a document, on one line or indented by so many blanks.
 
-    Raises ``Unreadable`` where the bytes are no BSON.
+    Raises ``Unreadable`` if the bytes are no BSON.
     """
     return value_text(Value(c.OBJECT, raw), indent)
 

@@ -66,7 +66,7 @@ def documents_in(written: str) -> list[bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """A file as a stream of bytes, unpacked where it is gzipped. Raises ``Unreadable`` where that fails on the way."""
+    """A file as a stream of bytes, unpacked where it is gzipped. Raises ``Unreadable`` if that fails on the way."""
     with path.open("rb") as plain:
         packed = plain.peek(2).startswith(_GZIP)
         stream: io.BufferedReader = plain

@@ -299,7 +299,7 @@ class _Reader:
 
 
 def integer(text: str) -> Value | None:
-    """The Int32 that the digits stand for, else the Int64, else the Double; None where none of them says just that.
+    """The Int32 that the digits stand for, else the Int64, else the Double; None if none of them says just that.
 
     JavaScript writes a large Double without an exponent, its shortest digits and then zeros: 1e20 is
     100000000000000000000 in relaxed Extended JSON. Other digits are nobody's Double, and a person's whole number.

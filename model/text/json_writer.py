@@ -161,7 +161,7 @@ class _Writer:
         self.out.append(self.scalar(kind, data) + tail)
 
     def at_once(self, kind: int, raw: bytes, start: int, end: int, level: int) -> str | None:
-        """The text of a document or an array as the walker writes it; None where it does not, and at last never."""
+        """The text of a document or an array as the walker writes it; None if it does not, and at last never."""
         made = None if kind == c.SCOPED_CODE else self.walked(kind, raw, start, end, level)
         if made is not None:
             return made.decode()
@@ -202,7 +202,7 @@ class _Writer:
 
 
 def write(value: Value, style: Style = PLAIN) -> str:
-    """The value as text in the given style; raises ``Unreadable`` where its bytes are no BSON."""
+    """The value as text in the given style; raises ``Unreadable`` if its bytes are no BSON."""
     return _Writer(style).write(value)
 
 

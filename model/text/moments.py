@@ -16,7 +16,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 class Moment(Struct, frozen=True):
-    """A time in UTC, and what was supplied to what was written, a sentence; "" where nothing was.
+    """A time in UTC, and what was supplied to what was written, a sentence; "" if nothing was.
 
     ``doubt`` is the part of the note that the time by itself does not show.
     """

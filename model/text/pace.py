@@ -33,7 +33,7 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """What is done in a second; None where too little was seen of it."""
+        """What is done in a second; None if too little was seen of it."""
         if not self._seen or self._seen[-1][0] - self._seen[0][0] < SOON:
             return None
         (began, first), (now, last) = self._seen[0], self._seen[-1]
@@ -41,7 +41,7 @@ class Pace:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left at this pace; None where that is not known."""
+        """The seconds that are left at this pace; None if that is not known."""
         rate = self.rate
         if not rate or self._total is None:
             return None

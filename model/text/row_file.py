@@ -37,7 +37,7 @@ def write_rows(
 ) -> Written:
     """Write documents to a file, one after the other, in the form of its ending: ``.bson``, ``.csv``, else JSON lines.
 
-    Raises ``Refused`` where the file cannot be written; an older file of that name is kept then, and where the
+    Raises ``Refused`` if the file cannot be written; an older file of that name is kept then, and where the
     checkpoint raises ``Cancelled``.
     """
     if path.suffix.lower() == ".csv":

@@ -60,7 +60,7 @@ def quoted(text: str, ascii_only: bool = False) -> str:
 
 
 def string_of(data: bytes, start: int = 0) -> tuple[str, int] | None:
-    """The length-prefixed string at ``start`` and the offset behind it; None where it is malformed."""
+    """The length-prefixed string at ``start`` and the offset behind it; None if it is malformed."""
     if start + 5 > len(data):
         return None
     length: int = int32.unpack_from(data, start)[0]
@@ -71,7 +71,7 @@ def string_of(data: bytes, start: int = 0) -> tuple[str, int] | None:
 
 
 def string_data(text: str) -> bytes:
-    """A string's payload; raises ``Unreadable`` where it holds half a character that stands for no byte."""
+    """A string's payload; raises ``Unreadable`` if it holds half a character that stands for no byte."""
     try:
         body = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -92,7 +92,7 @@ def iso_text(milliseconds: int) -> str:
 
 
 def iso_milliseconds(text: str) -> int | None:
-    """Milliseconds since 1970 of an ISO 8601 date, UTC where it names no offset; None where it is none.
+    """Milliseconds since 1970 of an ISO 8601 date, UTC where it names no offset; None if it is none.
 
     Years beyond 0 to 9999 have a sign and six digits, as JavaScript writes them. Digits beyond the milliseconds are
     dropped: BSON cannot store them.
@@ -116,7 +116,7 @@ def iso_milliseconds(text: str) -> int | None:
 
 
 def parse_double(text: str) -> bytes | None:
-    """A double's payload out of ``1.5``, ``-0.0``, ``NaN``, ``Infinity``; None where it is none or too large."""
+    """A double's payload out of ``1.5``, ``-0.0``, ``NaN``, ``Infinity``; None if it is none or too large."""
     if text == "NaN":
         return NAN
     if text in ("Infinity", "-Infinity"):
@@ -128,7 +128,7 @@ def parse_double(text: str) -> bytes | None:
 
 
 def parse_decimal(text: str) -> bytes | None:
-    """A decimal's payload; None where it is none or has more than 34 digits that count."""
+    """A decimal's payload; None if it is none or has more than 34 digits that count."""
     if _DECIMAL.fullmatch(text) is None:
         return None
     try:
@@ -138,7 +138,7 @@ def parse_decimal(text: str) -> bytes | None:
 
 
 def decimal_text(data: bytes) -> str | None:
-    """A decimal as text; None where reading that text would give other bytes."""
+    """A decimal as text; None if reading that text would give other bytes."""
     text = digits(data)
     return text if parse_decimal(text) == data else None
 
@@ -149,7 +149,7 @@ def old_binary(data: bytes) -> bool:
 
 
 def binary_parts(data: bytes) -> tuple[int, bytes] | None:
-    """Subtype and bytes of a binary's payload; None where an old one contradicts itself."""
+    """Subtype and bytes of a binary's payload; None if an old one contradicts itself."""
     subtype = data[4]
     if subtype != 2:
         return subtype, data[5:]
@@ -170,7 +170,7 @@ def regex_parts(data: bytes) -> tuple[str, str]:
 
 
 def scope_parts(data: bytes) -> tuple[str, bytes] | None:
-    """Code and scope of a code with scope; None where its lengths contradict each other."""
+    """Code and scope of a code with scope; None if its lengths contradict each other."""
     code = string_of(data, 4)
     if code is None or int32.unpack_from(data, 0)[0] != len(data) or len(data) - code[1] < 5:
         return None
@@ -186,7 +186,7 @@ def raw_text(kind: int, data: bytes) -> str:
 
 
 def timestamp_data(seconds: int, increment: int) -> bytes | None:
-    """A timestamp's payload; None where a part does not fit 32 unsigned bits."""
+    """A timestamp's payload; None if a part does not fit 32 unsigned bits."""
     if not (0 <= seconds < 2**32 and 0 <= increment < 2**32):
         return None
     return _timestamp.pack(increment, seconds)
@@ -199,7 +199,7 @@ def timestamp_parts(data: bytes) -> tuple[int, int]:
 
 
 def base64_bytes(text: str) -> bytes | None:
-    """The bytes of padded base64, standard or URL alphabet; None where it is none."""
+    """The bytes of padded base64, standard or URL alphabet; None if it is none."""
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError):
@@ -207,7 +207,7 @@ def base64_bytes(text: str) -> bytes | None:
 
 
 def hex_bytes(text: str) -> bytes | None:
-    """The bytes of hexadecimal digits, without blanks; None where it is none."""
+    """The bytes of hexadecimal digits, without blanks; None if it is none."""
     if len(text) % 2 or re.fullmatch(r"[0-9a-fA-F]*", text) is None:
         return None
     return bytes.fromhex(text)
@@ -234,7 +234,7 @@ def date_relaxed(data: bytes) -> str | None:
 
 
 def string_text(data: bytes, ascii_only: bool) -> str | None:
-    """A string, None where it is malformed."""
+    """A string, None if it is malformed."""
     text = string_of(data)
     return None if text is None else quoted(text[0], ascii_only)
 
@@ -260,7 +260,7 @@ def date_notation(data: bytes, ascii_only: bool) -> str:
 
 
 def boolean_text(data: bytes, ascii_only: bool) -> str | None:
-    """A boolean, None where it is neither 0 nor 1."""
+    """A boolean, None if it is neither 0 nor 1."""
     return {b"\x00": "false", b"\x01": "true"}.get(data)
 
 
@@ -275,7 +275,7 @@ def double_text(data: bytes, ascii_only: bool) -> str | None:
 
 
 def decimal_notation(data: bytes, ascii_only: bool) -> str | None:
-    """A decimal, None where it is not in its normal form."""
+    """A decimal, None if it is not in its normal form."""
     text = decimal_text(data)
     return None if text is None else f'{{"$numberDecimal": "{text}"}}'
 
@@ -296,7 +296,7 @@ def timestamp_text(data: bytes, ascii_only: bool) -> str:
 
 
 def regex_text(data: bytes, ascii_only: bool) -> str | None:
-    """A regular expression, None where its flags are out of order."""
+    """A regular expression, None if its flags are out of order."""
     pattern, flags = regex_parts(data)
     if list(flags) != sorted(flags):
         return None
@@ -307,19 +307,19 @@ def regex_text(data: bytes, ascii_only: bool) -> str | None:
 
 
 def code_text(data: bytes, ascii_only: bool) -> str | None:
-    """Code without a scope, None where its text is malformed."""
+    """Code without a scope, None if its text is malformed."""
     body = string_text(data, ascii_only)
     return None if body is None else f'{{"$code": {body}}}'
 
 
 def symbol_text(data: bytes, ascii_only: bool) -> str | None:
-    """A symbol, None where its text is malformed."""
+    """A symbol, None if its text is malformed."""
     body = string_text(data, ascii_only)
     return None if body is None else f'{{"$symbol": {body}}}'
 
 
 def pointer_text(data: bytes, ascii_only: bool) -> str | None:
-    """A DBPointer, None where its text is malformed."""
+    """A DBPointer, None if its text is malformed."""
     string = string_of(data)
     if string is None:
         return None
@@ -333,7 +333,7 @@ _NOTATIONS = {kind.code: kind.notation for kind in kinds.KINDS if kind.notation}
 
 
 def relaxed_text(kind: int, data: bytes) -> str | None:
-    """A number or date in relaxed notation; None where it does not differ from the canonical one."""
+    """A number or date in relaxed notation; None if it does not differ from the canonical one."""
     made = _RELAXED.get(kind)
     return None if made is None else made(data)
 

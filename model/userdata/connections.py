@@ -81,7 +81,7 @@ def with_password(uri: str, password: str) -> str:
 
 
 def database_of(source: str) -> str:
-    """The database that an address names behind its hosts; "" where it names none."""
+    """The database that an address names behind its hosts; "" if it names none."""
     address = Address.parse(source)
     return "" if address is None else address.database
 
@@ -105,7 +105,7 @@ class Connections:
         return homes.folder(self._home) / "connections.json"
 
     def all(self) -> list[SavedConnection]:
-        """Every connection, the last used one first; raises ``Refused`` where the file cannot be understood."""
+        """Every connection, the last used one first; raises ``Refused`` if the file cannot be understood."""
         found = list(self._read().values())
         never = dt.datetime.min.replace(tzinfo=dt.UTC)
         return sorted(found, key=lambda c: c.last_used or never, reverse=True)
@@ -122,7 +122,7 @@ class Connections:
     ) -> SavedConnection:
         """Keep a connection under its name and its secrets in the keyring; returns it as it was kept.
 
-        Without ``with_secrets`` the keyring forgets those that it has. Raises ``Refused`` where the keyring does not
+        Without ``with_secrets`` the keyring forgets those that it has. Raises ``Refused`` if the keyring does not
         keep them: then the connection is kept all the same, without password.
         """
         uri = connection.uri if password is None else with_password(connection.uri, password)
@@ -157,7 +157,7 @@ class Connections:
     def complete(self, source: str) -> str:
         """The source with the secrets that the keyring holds for it; unchanged where it holds none.
 
-        What the source has already goes first. Raises ``Refused`` where the keyring fails.
+        What the source has already goes first. Raises ``Refused`` if the keyring fails.
         """
         given = Address.parse(source)
         if given is None or not given.may_lack_secrets:
@@ -204,7 +204,7 @@ class _Silence(Exception):
 
 
 def _answer(ask: Callable[[], T]) -> T:
-    """The answer of the keyring, or its error; raises ``_Silence`` where none comes.
+    """The answer of the keyring, or its error; raises ``_Silence`` if none comes.
 
     It is asked in a thread of its own: a backend that waits for ever, as on a bus that nobody serves, keeps only that.
     """

@@ -28,7 +28,7 @@ def place(home: Path | None = None) -> Path:
 
 
 def folder(home: Path | None = None, *parts: str) -> Path:
-    """The data folder, or one inside it, made where missing; raises ``Refused`` where it cannot be made."""
+    """The data folder, or one inside it, made where missing; raises ``Refused`` if it cannot be made."""
     named, root = chosen(home), place(home)
     where = root.joinpath(*parts)
     try:

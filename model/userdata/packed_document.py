@@ -38,7 +38,7 @@ def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
 
 
 def unpack(kept: bytes | str | None, other: bytes | None = None) -> bytes | None:
-    """The document again, whatever version of the program kept it; raises ``Unreadable`` where it is damaged."""
+    """The document again, whatever version of the program kept it; raises ``Unreadable`` if it is damaged."""
     if kept is None:
         return None
     if isinstance(kept, str):

@@ -410,7 +410,7 @@ class RowWriter(ReadOnlyWriter):
     def landed(
         self, id: Value, token: ObjectId, base: Version | None = None, content: bytes | None = None
     ) -> bool | None:
-        """True where a row carries the token, False where the document still has the version that was replaced."""
+        """True if a row carries the token, False if the document still has the version that was replaced."""
         if self._has_row(token):
             return True
         if base is not None and self._row_first:

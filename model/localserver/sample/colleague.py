@@ -112,7 +112,7 @@ def _later(content: bytes) -> bytes:
 
 
 def _more(value: Value, amount: int) -> Value | None:
-    """A decimal raised by whole units, with its decimals kept; None where it has no room for that."""
+    """A decimal raised by whole units, with its decimals kept; None if it has no room for that."""
     number = decimal_of(value.data)
     if not number.is_finite() or abs(number) > 10**12 or int(number.as_tuple().exponent) < -12:
         return None
