@@ -359,41 +359,37 @@ class CollectionPage(Page):
             self.sight_asked.emit(self.diff)
 
     def facts(self) -> set[str]:
-        facts = {"page", "list", "collection", "find"}
-        row = self._chosen_row
-        if row is not None:
-            facts.add("document")
-            if row.readable:
-                facts.add("readable")
-        picked = self.browser.picked
-        if len(picked) > 1:
-            facts.add("several")
-        if len(picked) == 2 and all(each.readable for each in picked):
-            facts.add("two-picked")
-        info = self.browser.info
-        if info is not None and info.keeps_history:
-            facts.add("versions")
-        if not self.browser.ran.is_of_now:
-            facts |= {"past", *(["deleted"] if self.browser.ran.deleted else [])}
-        elif not self.session.trust.read_only and self.answers and (info is None or info.belongs_to is None):
-            facts.add("writable")
+        row, picked, info = self._chosen_row, self.browser.picked, self.browser.info
+        ran, of_now = self.browser.ran, self.browser.ran.is_of_now
+        writes = not self.session.trust.read_only and self.answers and (info is None or info.belongs_to is None)
+        true = {
+            "document": row is not None,
+            "readable": row is not None and row.readable,
+            "several": len(picked) > 1,
+            "two-picked": len(picked) == 2 and all(each.readable for each in picked),
+            "versions": info is not None and info.keeps_history,
+            "past": not of_now,
+            "deleted": not of_now and bool(ran.deleted),
+            "writable": of_now and writes,
+            "sample": self.session.is_sample,
+            "json": self.browser.is_json,
+            "index-missing": bool(self._missing_index),
+        }
+        facts = {"page", "list", "collection", "find", *(name for name, holds in true.items() if holds)}
         if info is not None and info.counts:
             facts.add(info.counts)
-        if self.session.is_sample:
-            facts.add("sample")
-        if self.diff.comparison is not None:
-            facts.add("diff")
-            if self.diff.swap.isEnabled():
-                facts.add("pair")
-            if not self.diff.why_not_restore():
-                facts.add("restorable")
-            if self.diff.inline.isChecked():
-                facts.add("inline")
-        if self.browser.is_json:
-            facts.add("json")
-        if self._missing_index:
-            facts.add("index-missing")
-        return facts
+        return facts | self._facts_of_diff()
+
+    def _facts_of_diff(self) -> set[str]:
+        if self.diff.comparison is None:
+            return set()
+        true = {
+            "diff": True,
+            "pair": self.diff.swap.isEnabled(),
+            "restorable": not self.diff.why_not_restore(),
+            "inline": self.diff.inline.isChecked(),
+        }
+        return {name for name, holds in true.items() if holds}
 
     def reasons(self) -> dict[str, str]:
         info = self.browser.info

@@ -6,7 +6,7 @@ end and a row's number never changes while its document is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -290,10 +290,8 @@ class VersionsModel(CellModel):
     def cell(self, index: Index) -> Cell:
         row, column = index.row(), index.column()
         mark = self.marks[row]
-        one = mark.newest
         if column == MARK:
-            tip = "\n".join((mark.tip, *map(turn_words, self.turns_at(row))))
-            return Cell(accessible=self.words(row), tip=tip)
+            return Cell(accessible=self.words(row), tip="\n".join((mark.tip, *map(turn_words, self.turns_at(row)))))
         if column == VERSION:
             badges = tuple(
                 Badge(letter, "accText", "acc") for letter, chosen in (("A", self.a), ("B", self.b)) if chosen == row
@@ -301,47 +299,72 @@ class VersionsModel(CellModel):
             return value(mark.name, "text2" if mark.missing else "text", badges=badges, weight=500 if badges else 400)
         if mark.missing:
             return plain(mark.under, "text3", size=12) if column == AT else Cell()
-        if column == AT:
-            words = wording.moment(one.at)
-            return Cell(spans=(Span(words or tr("no date"), "text" if words else "text3"),), size=12)
-        if column == AUTHOR:
-            return plain(one.author or "", "text2", size=12)
-        if column == REASON:
-            return plain(one.reason or "", "text2", size=12)
-        if column == OPERATION:
-            return plain(one.operation or "", "text2", size=12)
         if column == WATCHED:
             turns = "; ".join(map(turn_words, self.turns_at(row)))
             return Cell(spans=(Span(turns, "text2"),), size=12, tip=turns)
-        if column == STORED:
-            notes = [Badge(tr("current"), "acc", "accTint")] if one.current else []
-            if one.state == "damaged":
-                notes.append(Badge(mark.under, "err", "errT"))
-            elif one.state == "unproven":
-                notes.append(Badge(tr("unproven"), "warn", "warnT"))
-            elif one.detail and not one.current:
-                notes.append(Badge(translated(one.detail)))
-            return plain(PLACES[one.stored], "text2", size=12, badges=tuple(notes))
-        if column == CHANGED:
-            words = "" if one.changed is None else wording.many(one.changed, "field")
-            return plain(words, "text2", size=12, right=True)
-        if column == SIZE:
-            stored, own = (None if each is None else wording.size(each) for each in (one.stored_bytes, one.bytes))
-            tip = "" if own is None else tr("as stored; the content alone is {own}", own=own)
-            return replace(value(stored or own or "", "text2", right=True), tip=tip)
-        if not one.hash:
-            return Cell(accessible=tr("hash unknown"))
-        short = one.hash[:8]
-        badge = Badge(short, "err", "errT") if one.state == "damaged" else Badge(short)
-        return Cell(
-            badges=(badge,), tip=tr("SHA-1 {hash}", hash=one.hash), accessible=tr("SHA-1 {hash}", hash=one.hash)
-        )
+        return CELLS[column](mark)
 
     def words(self, row: int) -> str:
         """A row in words, with the conditions that turned and whether it is A or B."""
         role = tr(" and ").join(name for name, at in (("A", self.a), ("B", self.b)) if at == row)
         words = ", ".join((self.marks[row].words, *map(turn_words, self.turns_at(row))))
         return words + (tr(", chosen as {role}", role=role) if role else "")
+
+
+def _when(mark: VersionMark) -> Cell:
+    words = wording.moment(mark.newest.at)
+    return Cell(spans=(Span(words or tr("no date"), "text" if words else "text3"),), size=12)
+
+
+def _word(word: str | None) -> Cell:
+    return plain(word or "", "text2", size=12)
+
+
+def _stored(mark: VersionMark) -> Cell:
+    one = mark.newest
+    notes = [Badge(tr("current"), "acc", "accTint")] if one.current else []
+    if one.state == "damaged":
+        notes.append(Badge(mark.under, "err", "errT"))
+    elif one.state == "unproven":
+        notes.append(Badge(tr("unproven"), "warn", "warnT"))
+    elif one.detail and not one.current:
+        notes.append(Badge(translated(one.detail)))
+    return plain(PLACES[one.stored], "text2", size=12, badges=tuple(notes))
+
+
+def _changed(mark: VersionMark) -> Cell:
+    count = mark.newest.changed
+    return plain("" if count is None else wording.many(count, "field"), "text2", size=12, right=True)
+
+
+def _size(mark: VersionMark) -> Cell:
+    one = mark.newest
+    stored, own = (None if each is None else wording.size(each) for each in (one.stored_bytes, one.bytes))
+    tip = "" if own is None else tr("as stored; the content alone is {own}", own=own)
+    return replace(value(stored or own or "", "text2", right=True), tip=tip)
+
+
+def _hash(mark: VersionMark) -> Cell:
+    one = mark.newest
+    if not one.hash:
+        return Cell(accessible=tr("hash unknown"))
+    short = one.hash[:8]
+    badge = Badge(short, "err", "errT") if one.state == "damaged" else Badge(short)
+    said = tr("SHA-1 {hash}", hash=one.hash)
+    return Cell(badges=(badge,), tip=said, accessible=said)
+
+
+CELLS: dict[int, Callable[[VersionMark], Cell]] = {
+    AT: _when,
+    AUTHOR: lambda mark: _word(mark.newest.author),
+    REASON: lambda mark: _word(mark.newest.reason),
+    OPERATION: lambda mark: _word(mark.newest.operation),
+    STORED: _stored,
+    CHANGED: _changed,
+    SIZE: _size,
+    HASH: _hash,
+}
+"""The cells of a version that is there, by column."""
 
 
 def _marks(versions: Sequence[Version], before: Sequence[VersionMark]) -> list[VersionMark]:

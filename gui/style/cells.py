@@ -683,14 +683,7 @@ class CellTree(QTreeView, StandsStill):
         """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""
         if not self._dispensable or not self.model().rowCount():
             return
-        heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
-        claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
-        claims = [
-            min(claim, theme.px(BRIEF if at in self._dispensable else SHORT)) if self._takes_rest(at) else claim
-            for at, claim in enumerate(claims)
-        ]
-        if self._narrow:
-            claims[-1] = theme.px(SHORT)  # its words may come later: no column comes or goes then
+        claims = self._claims(given, words)
         stretched = QHeaderView.ResizeMode.Stretch  # its words come later, and nothing else moves for them
         filled = {at for at in self._dispensable if words[at] or self.header().sectionResizeMode(at) == stretched}
         others = {at for at in range(len(claims)) if at not in self._dispensable and not self.isColumnHidden(at)}
@@ -699,6 +692,18 @@ class CellTree(QTreeView, StandsStill):
             goes = at in filled and taken > room
             taken -= claims[at] if goes else 0
             self.setColumnHidden(at, goes or at not in filled)
+
+    def _claims(self, given: Sequence[int], words: Sequence[int]) -> list[int]:
+        """The width that each column needs beside others."""
+        heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
+        claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
+        claims = [
+            min(claim, theme.px(BRIEF if at in self._dispensable else SHORT)) if self._takes_rest(at) else claim
+            for at, claim in enumerate(claims)
+        ]
+        if self._narrow:
+            claims[-1] = theme.px(SHORT)  # its words may come later: no column comes or goes then
+        return claims
 
     def _takes_rest(self, at: int) -> bool:
         """Whether a column is as wide as the others leave it."""

@@ -197,31 +197,40 @@ class Window(QMainWindow):
         elif session is not None:
             self.status.put([wording.source(session.source, first=True)], [preferences.zone()])
         else:
-            running = any(task.title for task in tasks.tasks.running)
-            open_here = [wording.source(session.name, first=not at) for at, session in enumerate(self._sessions.all)]
-            said = tr(
-                "{open_here} {how} open; Esc leads back",
-                open_here=", ".join(open_here),
-                how=tr("is") if len(open_here) == 1 else tr("are"),
-            )
-            self.status.put(
-                [said if open_here else tr("Not connected")],
-                [tr("Nothing is written until you save or apply")],
-                running,
-            )
-        facts = {str(preferences.get("theme"))} | ({"desktop"} if desktop_entry.is_possible() else set())
-        if session is not None:
-            facts |= {"session", "settable"} | (set() if session.trust.read_only else {"writes"})
-        if workspace.is_made and len(workspace.tab_area.pages) > 1:
-            facts.add("tabs")
-        if workspace.is_made and workspace.tab_area.closed:
-            facts.add("closed-tab")
-        if not workspace.folded:
-            facts.add("sidebar")
+            self._show_welcome_status()
+        facts = self._facts(session)
         reasons = {"closed-tab": tr("No tab was closed so far")} | (page.reasons() if page is not None else {})
         self.actions_.update(facts | (page.facts() | page.side_facts() if page is not None else set()), reasons)
         what = page.tip if page is not None else session.name if session is not None else ""
         self.setWindowTitle(wording.title(tr("{what} – Palimpsest", what=what)) if what else "Palimpsest")
+
+    def _show_welcome_status(self) -> None:
+        running = any(task.title for task in tasks.tasks.running)
+        open_here = [wording.source(session.name, first=not at) for at, session in enumerate(self._sessions.all)]
+        said = tr(
+            "{open_here} {how} open; Esc leads back",
+            open_here=", ".join(open_here),
+            how=tr("is") if len(open_here) == 1 else tr("are"),
+        )
+        self.status.put(
+            [said if open_here else tr("Not connected")],
+            [tr("Nothing is written until you save or apply")],
+            running,
+        )
+
+    def _facts(self, session: Session | None) -> set[str]:
+        """What is true of the window, whatever page is in front, for the actions."""
+        workspace = self.workspace
+        true = {
+            "desktop": desktop_entry.is_possible(),
+            "session": session is not None,
+            "settable": session is not None,
+            "writes": session is not None and not session.trust.read_only,
+            "tabs": workspace.is_made and len(workspace.tab_area.pages) > 1,
+            "closed-tab": workspace.is_made and bool(workspace.tab_area.closed),
+            "sidebar": not workspace.folded,
+        }
+        return {str(preferences.get("theme")), *(name for name, holds in true.items() if holds)}
 
     def _act(self, item: Item) -> None:
         call = self.commands.call_for(item)

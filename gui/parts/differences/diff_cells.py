@@ -20,6 +20,7 @@ from model.values import canonical
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
+    from gui.parts.differences.diff_grouping import Place
     from gui.parts.differences.diff_node import DiffNode
 
 SHOWN = 200  # characters of a long value
@@ -64,13 +65,10 @@ def inline(node: DiffNode, zone: str, room: int) -> Cell:
     place = node.place
     a, b = node.value("a"), node.value("b")
     if place is not None and place.inside and place.reorder is None:
-        old, new = (wording.by_size(n, place.is_array) for n in (place.size_a, place.size_b))
-        return value(old if old == new else f"{old}  →  {new}", "text2")
+        return _sizes(place)
     tint = "reorder" if place is not None and place.reorder is not None else node.tint
     if not tint or node.kind == "same":
-        if a is not None and b is not None and a != b:
-            return value(f"{shown(a, zone)}  →  {shown(b, zone)}", "text2")
-        return value(shown(b if b is not None else a, zone), "text2")
+        return _unmarked(a, b, zone)
     ground = symbols.CHANGES[tint][1]
     if tint != "reorder" and (a is None or b is None):
         gone = b is None
@@ -83,6 +81,19 @@ def inline(node: DiffNode, zone: str, room: int) -> Cell:
         "{text} became {text2}", text="".join(span.text for span in left), text2="".join(span.text for span in right)
     )
     return replace(value_spans(made, ground), accessible=words)
+
+
+def _sizes(place: Place) -> Cell:
+    """The sizes of a container in which something changed."""
+    old, new = (wording.by_size(n, place.is_array) for n in (place.size_a, place.size_b))
+    return value(old if old == new else f"{old}  →  {new}", "text2")
+
+
+def _unmarked(a: Value | None, b: Value | None, zone: str) -> Cell:
+    """The value of a row without a change of its own, both where only their types or digits differ."""
+    if a is not None and b is not None and a != b:
+        return value(f"{shown(a, zone)}  →  {shown(b, zone)}", "text2")
+    return value(shown(b if b is not None else a, zone), "text2")
 
 
 def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:

@@ -7,8 +7,8 @@ no more than what is scrolled through. Values stay slices of the two documents u
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from itertools import islice, zip_longest
+from collections.abc import Iterator
+from itertools import chain, islice, zip_longest
 from typing import TypeAlias
 
 from gui.language import translated
@@ -281,6 +281,7 @@ def _same(above: DiffNode, owner: DiffNode, cursor: _Cursor, count: int) -> Iter
 
 
 _Row: TypeAlias = tuple[Path | None, Path | None, Slot | None, Slot | None, Place | None]
+_Pair: TypeAlias = tuple[str | int, Slot | None, Slot | None]  # a step with what is there in the old and new document
 
 
 def _pairs(place: Place) -> Iterator[_Row]:
@@ -333,35 +334,46 @@ def _steps(slot: Slot) -> Iterator[tuple[str | int, Slot]]:
 def _inner_rows(node: DiffNode) -> Iterator[DiffNode]:
     """The fields of a value that was added, removed or replaced as a whole, or is equal in both documents."""
     kind = "same" if node.kind == "same" else "inside"
-    containers = [slot is not None and slot[1] in (OBJECT, ARRAY) for slot in (node.a, node.b)]
-    label: Callable[[str | int], str] = lambda step: text.path_text((step,))  # noqa: E731
-    alike = node.a is not None and node.b is not None and node.a[1] == node.b[1]
-    if all(containers) and node.kind != "same" and not isinstance(node.op, Move) and alike:
-        assert node.a is not None
-        assert node.b is not None
-        if node.a[1] == ARRAY:
-            for x, y in zip_longest(_steps(node.a), _steps(node.b)):
-                step = (x or y)[0]
-                yield _inner(node, kind, label(step), step, x and x[1], y and y[1])
-            return
-        right: dict[str | int, list[Slot]] = {}  # a name can occur more than once
-        for step, slot in _steps(node.b):
-            right.setdefault(step, []).append(slot)
-        for step, slot in _steps(node.a):
-            there = right.get(step)
-            yield _inner(node, kind, label(step), step, slot, there.pop(0) if there else None)
-        for step, rest in right.items():
-            for new in rest:
-                yield _inner(node, kind, label(step), step, None, new)
-        return
-    if all(containers) and node.a is not None and node.b is not None and alike:
-        for (step, x), (_, y) in zip(_steps(node.a), _steps(node.b), strict=False):
-            yield _inner(node, kind, label(step), step, x, y)
-        return
-    for is_container, whole, side in zip(containers, (node.a, node.b), "ab", strict=True):
-        if is_container and whole is not None:
-            for step, inner in _steps(whole):
-                yield _inner(node, kind, label(step), step, *((inner, None) if side == "a" else (None, inner)))
+    for step, a, b in _inner_pairs(node):
+        yield _inner(node, kind, text.path_text((step,)), step, a, b)
+
+
+def _inner_pairs(node: DiffNode) -> Iterator[_Pair]:
+    a, b = (_container(slot) for slot in (node.a, node.b))
+    if a is None or b is None or a[1] != b[1]:
+        return chain(_alone(a), ((step, new, old) for step, old, new in _alone(b)))
+    if node.kind == "same" or isinstance(node.op, Move):
+        return ((step, x, y) for (step, x), (_, y) in zip(_steps(a), _steps(b), strict=False))
+    return _by_position(a, b) if a[1] == ARRAY else _by_name(a, b)
+
+
+def _container(slot: Slot | None) -> Slot | None:
+    return slot if slot is not None and slot[1] in (OBJECT, ARRAY) else None
+
+
+def _alone(slot: Slot | None) -> Iterator[_Pair]:
+    """The fields of a container beside nothing."""
+    if slot is not None:
+        for step, inner in _steps(slot):
+            yield step, inner, None
+
+
+def _by_position(a: Slot, b: Slot) -> Iterator[_Pair]:
+    for x, y in zip_longest(_steps(a), _steps(b)):
+        yield (x or y)[0], x and x[1], y and y[1]
+
+
+def _by_name(a: Slot, b: Slot) -> Iterator[_Pair]:
+    """The fields of the old document, each beside the new one of its name; new ones follow."""
+    right: dict[str | int, list[Slot]] = {}  # a name can occur more than once
+    for step, slot in _steps(b):
+        right.setdefault(step, []).append(slot)
+    for step, slot in _steps(a):
+        there = right.get(step)
+        yield step, slot, there.pop(0) if there else None
+    for step, rest in right.items():
+        for new in rest:
+            yield step, None, new
 
 
 def _inner(node: DiffNode, kind: str, label: str, step: str | int, a: Slot | None, b: Slot | None) -> DiffNode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import Any
@@ -172,39 +172,23 @@ class DocumentsModel(RowsModel[Row]):
     def _cell(self, row: Row, column: str) -> Cell:
         if column == "id":
             return value(wording.plain(row.id), middle=True, indent=8 if self.columns[0] == "id" else 0)
-        if column == "of":
-            if row.of is None:
-                return Cell()
-            return value(wording.plain(row.of), middle=True, indent=8, tip=text.value_text(row.of)[:2000])
-        if column == "version":
-            if row.version is None:
-                return plain("")
-            said = wording.version(row.version)
-            return value(said, right=True, tip=text.shown(row.version), accessible=tr("version {said}", said=said))
-        if column == "matches":
-            return self._matches(row)
-        if column == "at":
-            return self._at(row)
         if column in ("since", "gone"):
             return plain(wording.moment(row.at), "text2") if row.at else _unknown()
-        if column in ("author", "reason"):
-            who = row.author if column == "author" else row.reason
-            return plain(who, "text2") if who else _unknown() if column == "author" else plain("")
-        if column == "proof":
-            return self._proof(row)
-        if column == "size":
-            if not row.bytes:
-                return Cell()  # the document is not there, or its content is not known
-            return value(
-                wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes))
-            )
-        if column == "history":
-            return self._history(row)
-        if column == "health":
-            return self._health(row)
-        if column == "preview":
-            return self._preview(row)
-        return self._field(row, column)
+        drawn: dict[str, Callable[[Row], Cell]] = {
+            "of": _of,
+            "version": _version,
+            "matches": self._matches,
+            "at": self._at,
+            "author": lambda row: plain(row.author, "text2") if row.author else _unknown(),
+            "reason": lambda row: plain(row.reason, "text2") if row.reason else plain(""),
+            "proof": self._proof,
+            "size": _size,
+            "history": self._history,
+            "health": self._health,
+            "preview": self._preview,
+        }
+        draw = drawn.get(column)
+        return draw(row) if draw is not None else self._field(row, column)
 
     def _at(self, row: Row) -> Cell:
         """When a document was changed last: by itself, or by the rows of its history."""
@@ -341,3 +325,22 @@ def as_json(rows: Sequence[Row]) -> tuple[str, list[int]]:
 def health_said(health: str) -> str:
     """A document's health in the window's language; it may name several things, each with words of its own."""
     return ", ".join(map(translated, health.split(", ")))
+
+
+def _of(row: Row) -> Cell:
+    if row.of is None:
+        return Cell()
+    return value(wording.plain(row.of), middle=True, indent=8, tip=text.value_text(row.of)[:2000])
+
+
+def _version(row: Row) -> Cell:
+    if row.version is None:
+        return plain("")
+    said = wording.version(row.version)
+    return value(said, right=True, tip=text.shown(row.version), accessible=tr("version {said}", said=said))
+
+
+def _size(row: Row) -> Cell:
+    if not row.bytes:
+        return Cell()  # the document is not there, or its content is not known
+    return value(wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes)))

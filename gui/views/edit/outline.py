@@ -53,6 +53,16 @@ class _Open(Struct):
     name: str | None = None
     wraps: bool = False  # the value of one type, spelt out
 
+    @property
+    def awaits_name(self) -> bool:
+        """Whether a name comes next."""
+        return not self.is_array and self.name is None
+
+    def name_next(self, said: str) -> None:
+        """Take a name; one with a dollar sign in front makes this a value spelt out."""
+        self.name = _decoded(said)
+        self.wraps = self.wraps or (self.name.startswith("$") and not self.count)
+
 
 def outline(text: str) -> Outline:
     """The outline of a text."""
@@ -73,10 +83,9 @@ def outline(text: str) -> Outline:
             if above is not None:
                 above.count, above.name = above.count + 1, None
         elif said != ":":
-            is_name = above is not None and not above.is_array and above.name is None
+            is_name = above is not None and above.awaits_name
             if above is not None and is_name and said.startswith('"'):
-                above.name = _decoded(said)
-                above.wraps = above.wraps or (above.name.startswith("$") and not above.count)
+                above.name_next(said)
             path = _path(above)
             if above is not None and not above.wraps and (is_name or (above.is_array and said not in "}]")):
                 starts.append(at)

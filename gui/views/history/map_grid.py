@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -136,26 +137,10 @@ class MapGrid(QTableView):
         if not here.isValid() or not self.map.rows:
             event.ignore()
             return
-        row, column = here.row(), here.column()
-        marks = self.map.rows[row].marks
-        page = max(1, self.viewport().height() // self.sizes.row - 1)
         control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if control and key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            newer = key == Qt.Key.Key_Right
-            there = [m.column for m in marks if (m.column > column if newer else m.column < column)]
-            self.go(row, (min(there) if newer else max(there)) if there else column)
-        elif control and key in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            self.go(0 if key == Qt.Key.Key_Home else len(self.map.rows) - 1, column)
-        elif key == Qt.Key.Key_Home:
-            self.go(row, marks[0].column if marks else 0)
-        elif key == Qt.Key.Key_End:
-            self.go(row, marks[-1].column if marks else self.map.newest)
-        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            self.go(row, column + (1 if key == Qt.Key.Key_Right else -1))
-        elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            self.go(row + (1 if key == Qt.Key.Key_Down else -1), column)
-        elif key in (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
-            self.go(row + (page if key == Qt.Key.Key_PageDown else -page), column)
+        move = (CONTROL_MOVES if control else MOVES).get(key) or MOVES.get(key)
+        if move is not None:
+            self.go(*move(self, here.row(), here.column()))
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not control:
             self.opened.emit()
         elif key == Qt.Key.Key_Space:
@@ -164,6 +149,29 @@ class MapGrid(QTableView):
             self.zoom_asked.emit(-1 if key == Qt.Key.Key_Minus else 1)
         else:
             event.ignore()
+
+    def first_mark(self, row: int) -> int:
+        """The column of the oldest change of a field."""
+        marks = self.map.rows[row].marks
+        return marks[0].column if marks else 0
+
+    def last_mark(self, row: int) -> int:
+        """The column of the newest change of a field."""
+        marks = self.map.rows[row].marks
+        return marks[-1].column if marks else self.map.newest
+
+    def mark_before(self, row: int, column: int) -> int:
+        """The column of the change before another, else that column."""
+        return max((m.column for m in self.map.rows[row].marks if m.column < column), default=column)
+
+    def mark_after(self, row: int, column: int) -> int:
+        """The column of the change after another, else that column."""
+        return min((m.column for m in self.map.rows[row].marks if m.column > column), default=column)
+
+    @property
+    def page(self) -> int:
+        """The rows that a key for a page goes on by."""
+        return max(1, self.viewport().height() // self.sizes.row - 1)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self.indexAt(event.position().toPoint()).isValid():
@@ -247,6 +255,28 @@ class MapGrid(QTableView):
         painter.setPen(QPen(theme.colour("acc" if self.hasFocus() else "ctl"), 2))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(box, theme.px(4), theme.px(4))
+
+
+_Move: TypeAlias = Callable[[MapGrid, int, int], tuple[int, int]]
+
+MOVES: dict[int, _Move] = {
+    Qt.Key.Key_Home: lambda grid, row, column: (row, grid.first_mark(row)),
+    Qt.Key.Key_End: lambda grid, row, column: (row, grid.last_mark(row)),
+    Qt.Key.Key_Left: lambda grid, row, column: (row, column - 1),
+    Qt.Key.Key_Right: lambda grid, row, column: (row, column + 1),
+    Qt.Key.Key_Up: lambda grid, row, column: (row - 1, column),
+    Qt.Key.Key_Down: lambda grid, row, column: (row + 1, column),
+    Qt.Key.Key_PageUp: lambda grid, row, column: (row - grid.page, column),
+    Qt.Key.Key_PageDown: lambda grid, row, column: (row + grid.page, column),
+}
+"""Where a key leads from a row and a column."""
+CONTROL_MOVES: dict[int, _Move] = {
+    Qt.Key.Key_Left: lambda grid, row, column: (row, grid.mark_before(row, column)),
+    Qt.Key.Key_Right: lambda grid, row, column: (row, grid.mark_after(row, column)),
+    Qt.Key.Key_Home: lambda grid, row, column: (0, column),
+    Qt.Key.Key_End: lambda grid, row, column: (len(grid.map.rows) - 1, column),
+}
+"""Where a key leads with Ctrl held."""
 
 
 class _GridSide(QWidget):

@@ -198,22 +198,31 @@ class DecisionModel(CellModel):
             return plain(tr("not there"), "text2", size=12)
         if decision.kind == "order":
             return self._order(decision, side, value)
-        shown = text.shown(value, self.zone, 200)
         kinds = {v.type for v in (decision.base, decision.mine, decision.theirs) if v is not None}
         behind = (Span(f"  {value.kind}", "text2", sans=True),) if len(kinds) > 1 else ()
-        same = side != "base" and value == decision.base and not decision.conflict
-        spans: Spans = (Span(shown, "text2" if same else "text"),)
-        merged = taken and not decision.conflict and side != "base" and not value.is_container
+        in_lines = self._short and bool(behind)  # a type that is cut off would leave values that look alike
+        spans = self._spans(decision, side, value, taken)
+        return Cell(spans=(*spans, *behind), mono=True, size=12, wrap=in_lines)
+
+    def _spans(self, decision: Decision, side: str, value: Value, taken: bool) -> Spans:
+        """A value with its difference from another side marked, where it is merged or too long to be seen whole."""
+        aside = side != "base" and not decision.conflict
+        same = aside and value == decision.base
+        merged = aside and taken and not value.is_container
+        other = self._beside(decision, side, value)
+        if other is not None and self._is_cut(value, other):
+            spans = self._around(value, other, decision.conflict or merged)
+            return tuple(replace(span, token="text2") for span in spans) if same else spans
+        if other is not None and merged:
+            return marked(value, other, self.zone, "chgS")
+        return (Span(text.shown(value, self.zone, 200), "text2" if same else "text"),)
+
+    @staticmethod
+    def _beside(decision: Decision, side: str, value: Value) -> Value | None:
+        """The value of another side that this one can be compared with; None where their types differ."""
         other = decision.base if side != "base" else decision.mine if decision.mine != value else decision.theirs
         alike = other is not None and value.type == other.type and not value.is_container
-        if alike and other is not None and self._is_cut(value, other):
-            spans = self._around(value, other, decision.conflict or merged)
-            if same:
-                spans = tuple(replace(span, token="text2") for span in spans)
-        elif merged and alike and other is not None:
-            spans = marked(value, other, self.zone, "chgS")
-        in_lines = self._short and bool(behind)  # a type that is cut off would leave values that look alike
-        return Cell(spans=(*spans, *behind), mono=True, size=12, wrap=in_lines)
+        return other if alike else None
 
     def _is_cut(self, value: Value, other: Value) -> bool:
         """Whether the difference would stand beyond the column's edge."""

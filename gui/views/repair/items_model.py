@@ -122,32 +122,28 @@ class ItemsModel(RowsModel[Item]):
     def counts(self) -> str:
         """How the items shown would end, or did, in a line."""
         numbers = {row.no for row in self.rows}
-        ends = Counter("unsent" if end.unsent else end.kind for no, end in self.ends.items() if no in numbers)
+        ends: Counter[str] = Counter(
+            "unsent" if end.unsent else end.kind for no, end in self.ends.items() if no in numbers
+        )
         repairs = [str(row.repair) for row in self.rows if row.repair]
         done = done_word(repairs) if repairs else tr("repaired")
-        if ends:
-            named: dict[Kind | Literal["unsent"], str] = {
-                "applied": done,
-                "skipped": tr("skipped"),
-                "conflict": tr("changed meanwhile"),
-                "refused": tr("refused"),
-                "unsent": tr("not sent"),
-                "unknown": tr("not known"),
-            }
-            return "     ".join(f"{wording.count(ends[k])} {said}" for k, said in named.items() if ends[k])
+        return "     ".join(_ended(ends, done) if ends else filter(None, self._foreseen(done, bool(repairs))))
+
+    def _foreseen(self, done: str, repairs: bool) -> tuple[str, ...]:
+        """How many items would end in each way, "" for a way that is not worth a word."""
         left_out = {row.no for row in self.rows if self.left_out(row)}
-        verdicts = Counter(dry.verdict for no, dry in self.dry.items() if no in numbers - left_out)
+        numbers = {row.no for row in self.rows} - left_out
+        verdicts = Counter(dry.verdict for no, dry in self.dry.items() if no in numbers)
         young = len(left_out)
         person = sum(1 for row in self.rows if row.repair is None and not waits(row.finding))
-        parts = [
+        return (
             tr("{verdicts} would be {done}", verdicts=wording.count(verdicts["would"]), done=done) if repairs else "",
             tr("{young} left out, too young", young=wording.count(young)) if young else "",
             tr("{verdicts} wait for an answer", verdicts=wording.count(verdicts["asks"])) if verdicts["asks"] else "",
             tr("{verdicts} changed since the scan", verdicts=wording.count(verdicts["changed"])) if repairs else "",
             tr("{verdicts} would be refused", verdicts=wording.count(verdicts["refused"])) if repairs else "",
             tr("{person} for a person to see to", person=wording.count(person)) if person else "",
-        ]
-        return "     ".join(part for part in parts if part)
+        )
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
@@ -177,3 +173,16 @@ class ItemsModel(RowsModel[Item]):
             else words
         )
         return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, tip=tip)
+
+
+def _ended(ends: Counter[str], done: str) -> list[str]:
+    """How many items ended in each way that occurred."""
+    named: dict[Kind | Literal["unsent"], str] = {
+        "applied": done,
+        "skipped": tr("skipped"),
+        "conflict": tr("changed meanwhile"),
+        "refused": tr("refused"),
+        "unsent": tr("not sent"),
+        "unknown": tr("not known"),
+    }
+    return [f"{wording.count(ends[kind])} {said}" for kind, said in named.items() if ends[kind]]

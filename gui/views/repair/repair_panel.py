@@ -470,6 +470,17 @@ class RepairPanel(QWidget):
 
     # --- ticks and report
 
+    def _name_go(self, repairs: Sequence[str]) -> None:
+        """Call the button after the repairs that it does; red where documents go."""
+        removing = removes(repairs)
+        self.go.setText(verb(repairs) if repairs else tr("Repair"))
+        if self.go.property("danger") != removing:
+            self.go.setProperty("danger", removing)
+            self.go.setProperty("main", not removing)
+            self.go.style().unpolish(self.go)
+            self.go.style().polish(self.go)
+        self.go.setIcon(icons.icon("trash", "accText") if removing else QIcon())
+
     def _tick_all(self) -> None:
         able = [row for row in self.model.rows if self.model.can_tick(row)]
         self.model.tick(able, on=any(row.do == "no" for row in able))
@@ -489,14 +500,7 @@ class RepairPanel(QWidget):
         self._all.setEnabled(bool(able))
         self._all.setToolTip(tr("Tick all that can be repaired") if len(ticked) < len(able) else tr("Untick all"))
         repairs = [str(row.repair) for row in ticked]
-        removing = removes(repairs)
-        self._guard.setText(
-            tr("Each is copied to quarantine, then removed only if it is still exactly what the scan saw.")
-            if removing
-            else tr("Each is one guarded write: only if everything is still exactly what the scan saw.")
-            if repairs
-            else ""
-        )
+        self._guard.setText(_guard(repairs))
         self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
         at = self.dry_at if rows and (self.model.dry or self.model.ends) else None
         self._report_time.setText(wording.moment(at)[-5:])
@@ -504,13 +508,7 @@ class RepairPanel(QWidget):
         self.save.setEnabled(bool(rows))
         self.difference.put(self._differing())
         why = self._why_not(ticked)
-        self.go.setText(verb(repairs) if repairs else tr("Repair"))
-        if self.go.property("danger") != removing:
-            self.go.setProperty("danger", removing)
-            self.go.setProperty("main", not removing)
-            self.go.style().unpolish(self.go)
-            self.go.style().polish(self.go)
-        self.go.setIcon(icons.icon("trash", "accText") if removing else QIcon())
+        self._name_go(repairs)
         plan = self.model.plan
         self.reason.setVisible(plan is not None and any("reason" in each for each in plan.layouts.values()))
         self.go.setEnabled(not why and not self.busy)
@@ -692,3 +690,10 @@ class RepairPanel(QWidget):
 def _key(finding: Finding) -> Hashable:
     """What tells a finding of two scans from others."""
     return finding.code, finding.ns, finding.id, finding.versions
+
+
+def _guard(repairs: Sequence[str]) -> str:
+    """How the repairs are guarded, a sentence; "" where there are none."""
+    if removes(repairs):
+        return tr("Each is copied to quarantine, then removed only if it is still exactly what the scan saw.")
+    return tr("Each is one guarded write: only if everything is still exactly what the scan saw.") if repairs else ""

@@ -285,12 +285,9 @@ class TimelinePanel(QWidget):
 
     def _replace(self, versions: Sequence[Version]) -> None:
         """Show the document as it is now, from the place scrolled to."""
-        a, b = self.chosen()
-        told, newest = self._told, self.model.b is None or (b is not None and b.current)
-        before = self.model.before(self.model.b) if self.model.b is not None else None
-        if self._keep and self._wanted is None and b is not None and not (newest and self.model.a == before):
-            now = next((one.v for one in versions if one.current), b.v) if newest else b.v
-            self._wanted = (a.v if a is not None else None, now)
+        told = self._told
+        if self._keep and self._wanted is None:
+            self._want_chosen(versions)
         bar, rows = self.strip.horizontalScrollBar(), self.list.verticalScrollBar()
         place = bar.maximum() - bar.value()
         marked = [(form, form.currentIndex().column(), self._again_at(form)) for form in (self.strip, self.list)]
@@ -302,6 +299,15 @@ class TimelinePanel(QWidget):
                 form.setCurrentIndex(self.model.index(row, column))
         if self._keep and top is not None and (row := self.model.row_of(top.v)) is not None:
             self.list.scrollTo(self.model.index(row, 0), QTreeView.ScrollHint.PositionAtTop)
+
+    def _want_chosen(self, versions: Sequence[Version]) -> None:
+        """Ask for the versions chosen now, where they are others than a document is opened with."""
+        a, b = self.chosen()
+        newest = self.model.b is None or (b is not None and b.current)
+        before = self.model.before(self.model.b) if self.model.b is not None else None
+        if b is not None and not (newest and self.model.a == before):
+            now = next((one.v for one in versions if one.current), b.v) if newest else b.v
+            self._wanted = (a.v if a is not None else None, now)
 
     def _again_at(self, form: Strip | VersionList) -> Callable[[], int | None]:
         """Finds the row of a form's mark once versions are others: it stays with its flag, else with its version."""
@@ -315,28 +321,30 @@ class TimelinePanel(QWidget):
     def _choose(self) -> None:
         """Choose the versions asked for, else the newest and the one before it."""
         model = self.model
-        if self._wanted is not None:
-            a, b = (model.row_of(v) for v in self._wanted)
-            current = model.current()
-            if self._wanted[1] is None and a is not None and current is not None:
-                b = model.row_of(current.v)
-            done = self._task is None
-            if done and a is not None and b is None and self._wanted[1] is None:
-                b = model.before(-1)
-            if a is not None and a == b:
-                a = model.before(a)
-            if b is not None and (a is not None or done or self._alone):
-                self._wanted = None if a is not None else self._wanted
-                model.choose(model.before(b) if a is None and not self._alone else a, b)
-                return
-            if not done:
-                return
+        if self._wanted is not None and (self._choose_wanted(*self._wanted) or self._task is not None):
+            return
         if model.b is None:
             current = model.current()
             b = model.row_of(current.v) if current else model.before(-1)
             model.choose(model.a, b)
         if model.a is None and model.b is not None and not self._alone:
             model.choose(model.before(model.b), model.b)
+
+    def _choose_wanted(self, wanted_a: Value | None, wanted_b: Value | None) -> bool:
+        """Choose the versions asked for as far as they are there; whether that could be done."""
+        model, done = self.model, self._task is None
+        a, b = model.row_of(wanted_a), model.row_of(wanted_b)
+        if wanted_b is None and a is not None:
+            current = model.current()
+            b = model.row_of(current.v) if current is not None else b
+            b = model.before(-1) if done and b is None else b
+        if a is not None and a == b:
+            a = model.before(a)
+        if b is None or not (a is not None or done or self._alone):
+            return False
+        self._wanted = None if a is not None else self._wanted
+        model.choose(model.before(b) if a is None and not self._alone else a, b)
+        return True
 
     def _done(self, total: int) -> None:
         self._task = None
