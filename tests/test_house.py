@@ -409,6 +409,8 @@ def test_docstrings_and_comments_name_what_there_is_and_stand_alone() -> None:
     assert not [f"{path.relative_to(ROOT)}:{fault}" for path in PROSE for fault in faults(path.read_text("utf-8"))]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize(
     "prose",
     [
@@ -423,6 +425,8 @@ def test_a_rule_of_prose_finds_what_breaks_it(prose: str) -> None:
     assert faults(f'def f():\n    """{prose}"""') == [fault.replace("1:", "2:") for fault in faults(f"# {prose}")]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize(
     "prose",
     [

@@ -117,6 +117,8 @@ def test_a_dump_is_not_fed(tmp_path: Path, profile: str, capsys: pytest.CaptureF
     assert "read-only" in capsys.readouterr().err
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_tidily_with_its_place_kept(here: Ground, profile: str, number: signal.Signals) -> None:
     with started(here, profile, NS, "--json") as feeder:

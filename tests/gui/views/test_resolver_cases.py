@@ -52,7 +52,7 @@ def cell(panel: ResolverPanel, row: int, column: int) -> Cell:
     return found
 
 
-@pytest.mark.parametrize("case", support.every(10, CASES), ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("case", support.every(20, CASES), ids=lambda case: str(case["name"]))
 def test_each_decision_has_its_row_and_the_result_is_the_models(case: dict[str, Any], qtbot: QtBot, home: Path) -> None:
     _, conflict = met(home, case)
     if conflict.merge is None or not conflict.merge.decisions:

@@ -207,6 +207,8 @@ def test_everything_that_a_profile_can_say_comes_back_equal() -> None:
     assert repr(kept_recognition._made(json.loads(told))) == repr((info, profile))
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_sample_is_shown_as_it_would_be_recognised_now() -> None:
     with Session.open("sample:") as first:
         [*first.catalogue.collections()]
