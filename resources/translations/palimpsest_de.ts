@@ -9425,6 +9425,10 @@ Zum Verbinden öffnen</translation>
       <translation> und bleiben in {0}, sobald sie gezählt sind</translation>
     </message>
     <message>
+      <source> and the content is as it was read</source>
+      <translation> und der Inhalt ist wie gelesen</translation>
+    </message>
+    <message>
       <source> and writes {0}</source>
       <translation> und schreibt {0}</translation>
     </message>
@@ -9863,6 +9867,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>An entry is a text, a number, a date, an ObjectId or a UUID; {0} is a {1}.</source>
       <translation>Ein Eintrag ist ein Text, eine Zahl, ein Datum, eine ObjectId oder eine UUID; {0} ist vom Typ {1}.</translation>
+    </message>
+    <message>
+      <source>An equal document is there as {0}, and nobody can tell whose it is.</source>
+      <translation>Ein gleiches Dokument ist als {0} vorhanden, und niemand kann sagen, wessen es ist.</translation>
     </message>
     <message>
       <source>An id here has the parts {0}; write it as a document of these.</source>
@@ -12345,6 +12353,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version danach hat eine frühere Zeit.</translation>
     </message>
     <message>
+      <source>The version is too large to be compared whole in one write.</source>
+      <translation>Die Version ist zu groß, um in einem Schreibvorgang ganz verglichen zu werden.</translation>
+    </message>
+    <message>
       <source>The version of this document is a date beyond the year 9999; mend that first.</source>
       <translation>Die Version dieses Dokuments ist ein Datum nach dem Jahr 9999; beheben Sie das zuerst.</translation>
     </message>
@@ -14169,8 +14181,8 @@ Zum Verbinden öffnen</translation>
       <translation>muss eine Sammlung als datenbank.sammlung nennen</translation>
     </message>
     <message>
-      <source>must name a field at the top, without dots or dollars, not {0}</source>
-      <translation>muss ein Feld auf der obersten Ebene nennen, ohne Punkte und Dollarzeichen, nicht {0}</translation>
+      <source>must name a field by its path, without dollars, not {0}</source>
+      <translation>muss ein Feld mit seinem Pfad nennen, ohne Dollarzeichen, nicht {0}</translation>
     </message>
     <message>
       <source>must not be empty</source>
@@ -16245,6 +16257,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält {1}, über dem aktuellen {2}: ein Phantom, das keine Bearbeitung überschreiben darf. Klären Sie es zuerst im Reparaturzentrum.</translation>
     </message>
     <message>
+      <source>{0} holds {1}, the lock of another program, which moves with every edit by itself; edit the fields beside it one by one.</source>
+      <translation>{0} enthält {1}, die Sperre eines anderen Programms, die bei jeder Bearbeitung von selbst weiterläuft; bearbeiten Sie die Felder daneben einzeln.</translation>
+    </message>
+    <message>
       <source>{0} holds {1}, which a repair took out; undo that repair to put it back.</source>
       <translation>{0} enthält {1}, das eine Reparatur herausnahm; machen Sie diese Reparatur rückgängig, um es zurückzulegen.</translation>
     </message>
@@ -16261,8 +16277,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} in {1} ist keine Nummernfolge: In der Liste {2} warten Token, also zählt {3} Ereignisse. Zählen Sie eines mit `palimpsest count`.</translation>
     </message>
     <message>
-      <source>{0} in {1} looks like the lock of another program, and nothing states how it moves; state guard = { field = "{2}", how = "inc" } in a profile, or how = "uuid" where each write makes a new one, or how = "none" where it is an ordinary field.</source>
-      <translation>{0} in {1} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft; geben Sie guard = { field = "{2}", how = "inc" } in einem Profil an, oder how = "uuid", wo jeder Schreibvorgang eine neue bildet, oder how = "none", wo es ein gewöhnliches Feld ist.</translation>
+      <source>{0} in {1} looks like the lock of another program, and nothing states how it moves; state guard = { field = "{2}", how = "inc" } in a profile, or how = "uuid" where each write makes a new one, "time" where it is the time of the write, or "none" where it is an ordinary field.</source>
+      <translation>{0} in {1} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft; geben Sie guard = { field = "{2}", how = "inc" } in einem Profil an, oder how = "uuid", wo jeder Schreibvorgang eine neue bildet, "time", wo sie die Zeit des Schreibvorgangs ist, oder "none", wo es ein gewöhnliches Feld ist.</translation>
     </message>
     <message>
       <source>{0} in {1}, above the current {2}</source>
@@ -17595,6 +17611,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}, stored twice</source>
       <translation>{0}, doppelt gespeichert</translation>
+    </message>
+    <message>
+      <source>{0}, the lock of another program in {1}, stands in a sub-document, which this write cannot move with it; make this change through that program.</source>
+      <translation>{0}, die Sperre eines anderen Programms in {1}, steht in einem Unterdokument, das dieser Schreibvorgang nicht mitführen kann; nehmen Sie die Änderung in jenem Programm vor.</translation>
     </message>
     <message>
       <source>{0}, the lock of another program, must still be {1}, and becomes {2}.</source>

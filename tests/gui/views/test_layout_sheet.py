@@ -252,9 +252,10 @@ def test_what_cannot_be_is_said_at_its_key_and_cannot_be_used(
     settled(qtbot, found)
     assert found.use.isEnabled()
     assert row.about.text() == row.key.about
-    found.form.rows["version"].put("_w")  # two roles in one field: no single key is wrong
+    found.form.rows["token"].put("rev")
+    found.form.rows["version"].put("rev")  # two roles in one field: no single key is wrong
     settled(qtbot, found)
-    assert found.trial.states.state.help == "token and version cannot both be '_w'."
+    assert found.trial.states.state.help == "token and version cannot both be 'rev'."
     assert not found.use.isEnabled()
 
 
