@@ -152,33 +152,15 @@ def runs(
     ``take`` returns None to leave a document out. A lost cursor is reopened after the last complete group. Raises
     ``BrokenOff`` and ``OtherOrder``.
     """
-    tries, before = 0, None
+    tries = 0
+    before: Key | None = None
     if behind is not None and not leapable(behind):
         behind = None  # nothing can be asked for after a mark, so start over
     while True:
-        key: Key | None = None
-        items: list[tuple[Value, T]] = []
         try:
-            where = _wanted(reading, ns, name, behind)
-            for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
-                reading.looked()
-                taken = take(raw)
-                if taken is None:
-                    continue
-                id = taken[0]
-                if items and (id is (latest := items[-1][0]) or (id.data == latest.data and id.type == latest.type)):
-                    items.append((latest, taken[1]))
-                    continue
-                now = value_key(id)
-                if key is not None and now != key:
-                    yield EqualIds(key, items)
-                    before, behind, items, tries = key, items[-1][0], [], 0
-                if before is not None and _above(before, now):
-                    raise OtherOrder
-                key = now
-                items.append(taken)
-            if key is not None:
-                yield EqualIds(key, items)
+            for run in _runs_behind(reading, ns, name, take, behind, before):
+                yield run
+                tries, before, behind = 0, run.key, run.items[-1][0]
             return
         except NotAllowed:
             raise
@@ -189,6 +171,39 @@ def runs(
             if tries == TRIES or (behind is not None and not leapable(behind)):
                 done = "at its beginning" if behind is None else f"behind {id_name(behind)}"
                 raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
+
+
+def _runs_behind(
+    reading: OrderedReading,
+    ns: str,
+    name: str,
+    take: Callable[[bytes], tuple[Value, T] | None],
+    behind: Value | None,
+    before: Key | None,
+) -> Iterator[EqualIds[T]]:
+    """As :func:`runs`, by one cursor behind a value; ``before`` is the key of the run that was read last."""
+    key: Key | None = None
+    items: list[tuple[Value, T]] = []
+    where = _wanted(reading, ns, name, behind)
+    for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
+        reading.looked()
+        taken = take(raw)
+        if taken is None:
+            continue
+        id = taken[0]
+        if items and (id is (latest := items[-1][0]) or (id.data == latest.data and id.type == latest.type)):
+            items.append((latest, taken[1]))
+            continue
+        now = value_key(id)
+        if key is not None and now != key:
+            yield EqualIds(key, items)
+            before, items = key, []
+        if before is not None and _above(before, now):
+            raise OtherOrder
+        key = now
+        items.append(taken)
+    if key is not None:
+        yield EqualIds(key, items)
 
 
 def _above(a: Key, b: Key) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.checks.facts import SomeFact, are_whole, right_type
+from model.checks.facts import Fact, SomeFact, are_whole, right_type
 from model.checks.rules import (
     CheckContext,
     DamageDraft,
@@ -52,16 +52,19 @@ def flagged(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]
     beside = [fact for fact in raised if fact not in top]
     if raised and not beside:
         return drafts
-    name = ground.profile.current
-    if not raised:
-        said = f"no version carries {name}; {version_name(top[0].v)} is the highest"
-    elif len(raised) > 1:
-        said = f"{listed([version_name(fact.v) for fact in raised], 6)} carry {name}"
-    else:
-        said = f"{version_name(raised[0].v)} carries {name}; {version_name(top[0].v)} is the highest"
+    said = _misplaced(raised, top[0], ground.profile.current)
     concerned = [fact for _, fact in numbered([*beside, *top], ground)]
     versions = tuple(dict.fromkeys(fact.v for fact in concerned if fact.v is not None))
     sure = all(right_type(fact.v, ground.dated) or fact.number is not None for fact in concerned)
     repair = "set-current-flag" if sure else None
     drafts.append(DamageDraft("C1", top[0].id, versions, said, repair, tuple(concerned), newest(concerned)))
     return drafts
+
+
+def _misplaced(raised: Sequence[Fact], highest: Fact, name: str) -> str:
+    """What is wrong with the flag: the versions that carry it, and which one should."""
+    if not raised:
+        return f"no version carries {name}; {version_name(highest.v)} is the highest"
+    if len(raised) > 1:
+        return f"{listed([version_name(fact.v) for fact in raised], 6)} carry {name}"
+    return f"{version_name(raised[0].v)} carries {name}; {version_name(highest.v)} is the highest"

@@ -20,6 +20,9 @@ from model.values.canonical import Value
 Rest: TypeAlias = tuple[Iterator[bytes], bool]
 """The remaining rows of a history, and whether any version came before them."""
 
+NumberIn: TypeAlias = Callable[[bytes, int], tuple[int]]
+"""Reads a number at a place of a row."""
+
 KEPT = 16 << 20
 """Bytes of stored versions that one history may keep unread, if contents are not requested."""
 
@@ -158,6 +161,18 @@ class Judge:
         return known
 
 
+def _places(found: Spans, kind: int) -> tuple[tuple[int, int, bool], tuple[NumberIn | None, int]]:
+    """Where the id stands in rows that are built alike and whether it is of a type, then how the number is read."""
+    of, at = found
+    id = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
+    return id, (None, 0) if at is None else (NUMBER_AT.get(at[0]), at[1])
+
+
+def _rest(last: bytes) -> list[bytes]:
+    """The row that waits for the next one, if any does."""
+    return [last] if last else []
+
+
 class LazyVersions:
     """Lists versions without reading them, as long as their numbers alone prove the order.
 
@@ -186,7 +201,7 @@ class LazyVersions:
         expected, last, came, room = None if below is None else below - 1, b"", False, KEPT
         known: Spans | None = None  # the places of both fields in the last row; similar rows share the object
         start = end = number_at = 0
-        number_in: Callable[[bytes, int], tuple[int]] | None = None
+        number_in: NumberIn | None = None
         of_kind = True
         for raw in rows:
             try:
@@ -194,19 +209,17 @@ class LazyVersions:
             except Unreadable:
                 found = (None, None)
             if found is not known:
-                of, at = known = found
-                number_in = None if at is None else NUMBER_AT.get(at[0])
-                number_at = 0 if at is None else at[1]
-                start, end, of_kind = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
+                known = found
+                (start, end, of_kind), (number_in, number_at) = _places(found, kind)
             if end and (not of_kind or raw[start:end] != data):
                 continue
             room -= len(raw)
             full = room < 0 and not contents
             if number_in is None or full or len(raw) > SMALL or (mark and raw.find(mark) >= 0):
-                return chain([last] if last else [], [raw], rows), came
+                return chain(_rest(last), [raw], rows), came
             (number,) = number_in(raw, number_at)
             if number != expected and expected is not None:
-                return chain([last] if last else [], [raw], rows), came
+                return chain(_rest(last), [raw], rows), came
             if last:
                 yield self._lazy(last, contents, below is None, room < 0)
                 came, below = True, number
@@ -214,7 +227,7 @@ class LazyVersions:
         if expected == 0 and last:
             yield self._lazy(last, contents, below is None, room < 0)
             last, came = b"", True
-        return iter([last] if last else []), came
+        return iter(_rest(last)), came
 
     def current(self, raw: bytes, part: bytes) -> LazyVersion | None:
         """The current version in ``part`` of a document; None unless it is sound and small."""

@@ -199,15 +199,15 @@ class NewestQuery:
                 last = id
                 if run.heads and not _are_equal(id, before_it):
                     pace.ended(run.passed)
-                    yield from (self._right(key, of) for of, key in run.untold())
+                    yield from self._untold(run)
                     run, before = _Run(), run
                 run.passed += 1
                 run.take(id, raw, down)
                 if down:
-                    yield from (self._right(key, of) for of, key in run.untold())
+                    yield from self._untold(run)
             further = run.take(last, further, down)
             if rows < pace.limit:
-                yield from (self._right(key, of) for of, key in run.untold())
+                yield from self._untold(run)
                 return
             pace.cut(run.passed)
             self._seen = pace
@@ -220,6 +220,10 @@ class NewestQuery:
                 before = _Run()
             else:
                 skip += rows
+
+    def _untold(self, run: _Run) -> Iterator[bytes]:
+        """The keys of the documents of a run that were not listed yet."""
+        return (self._right(key, of) for of, key in run.untold())
 
     def _highest(self, filter: Terms | None, id: Value) -> bytes | None:
         """The key of the highest matching version of one document."""

@@ -317,31 +317,38 @@ class VersionWriter:
                 # It is gone, but perhaps by somebody else's delete, or by the second of two tries.
                 on_its_way = on_its_way or end.retried or end.reply is None or end.reply.applied != "yes"
                 continue
-            if gone and end.kind == "conflict" and self._all_gone(id):  # versions that are put back now would be alone
-                said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
-                return Outcome("applied", self._ns, id, said)
-            back = self._restored(gone)
-            if back is not None and back.kind != "applied":
-                return Outcome("unknown", self._ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
-            if gone and end.kind == "conflict" and self._alone(id, gone):
-                said = f"Somebody deleted {id_name(id)} meanwhile, and only a part of it is there; delete it once more."
-                return Outcome("unknown", self._ns, id, said)
-            if on_its_way:
-                return Outcome("unknown", self._ns, id, f"The versions of {id_name(id)} were put back. {ON_ITS_WAY}")
-            return (
-                self.outcomes.conflict(id, base)
-                if end.kind == "conflict"
-                else Outcome(end.kind, self._ns, id, end.sentence)
-            )
+            return self._halted(id, base, end, gone, on_its_way)
         if self._still_there(id):
-            back = self._restored(gone)
-            said = f"Somebody wrote {id_name(id)} meanwhile; its versions were put back."
-            if back is not None and back.kind != "applied":
-                said = f"Somebody wrote {id_name(id)} meanwhile; {len(gone)} versions of it are deleted. {back.detail}"
-            elif not on_its_way:
-                return Outcome("conflict", self._ns, id, said)
-            return Outcome("unknown", self._ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
+            return self._followed(id, gone, on_its_way)
         return Outcome("applied", self._ns, id, f"{id_name(id)} is purged, all {len(doomed)} versions of it.")
+
+    def _halted(self, id: Value, base: Version, end: End, gone: list[tuple[str, bytes]], on_its_way: bool) -> Outcome:
+        """The end of a purge that could not remove a version: what is ``gone`` by then is put back, where it can be."""
+        lost = bool(gone) and end.kind == "conflict"
+        if lost and self._all_gone(id):  # versions that are put back now would be alone
+            said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
+            return Outcome("applied", self._ns, id, said)
+        back = self._restored(gone)
+        if back is not None and back.kind != "applied":
+            return Outcome("unknown", self._ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
+        if lost and self._alone(id, gone):
+            said = f"Somebody deleted {id_name(id)} meanwhile, and only a part of it is there; delete it once more."
+            return Outcome("unknown", self._ns, id, said)
+        if on_its_way:
+            return Outcome("unknown", self._ns, id, f"The versions of {id_name(id)} were put back. {ON_ITS_WAY}")
+        if end.kind == "conflict":
+            return self.outcomes.conflict(id, base)
+        return Outcome(end.kind, self._ns, id, end.sentence)
+
+    def _followed(self, id: Value, gone: list[tuple[str, bytes]], on_its_way: bool) -> Outcome:
+        """The end of a purge behind which another version stands: what is gone is put back below it."""
+        back = self._restored(gone)
+        said = f"Somebody wrote {id_name(id)} meanwhile; its versions were put back."
+        if back is not None and back.kind != "applied":
+            said = f"Somebody wrote {id_name(id)} meanwhile; {len(gone)} versions of it are deleted. {back.detail}"
+        elif not on_its_way:
+            return Outcome("conflict", self._ns, id, said)
+        return Outcome("unknown", self._ns, id, f"{said} {ON_ITS_WAY}" if on_its_way else said)
 
     def written_since(self, removed: Sequence[tuple[str, bytes]]) -> Outcome | None:
         """The conflict if a purged document has a version that it did not have then; None if it has none.
