@@ -259,21 +259,27 @@ class ArchiveReader:
     def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
         rows.sort(key=lambda row: -(place_of(row.v) or 0))
         current = currents[0] if currents else None
-        both = [row for row in rows if current is not None and place_of(row.v) == place_of(current.v)]
-        versions = list(with_gaps(self._joined(current, iter(rows)), loss(self.profile)))
-        versions = [each.but(detail="") if each.current and each.state == "present" else each for each in versions]
-        if both and current is not None and not self.holds_current:
-            versions = [self._compared(id, each) if each.current else each for each in versions]
+        versions = self._told(id, current, rows)
         phantoms = [number_of(each.v) or 0 for each in versions if each.detail == PHANTOM]
         made = outlined(id, versions, phantoms)
         newest = next(iter(rows), None)
         if current is None or current.state != "present" or not self._behind(current, newest):
             return made
+        return replace(outlined(id, self._arrived(current, rows, newest)), marks=made.marks)
+
+    def _told(self, id: Value, current: Version | None, rows: list[Version]) -> list[Version]:
+        """The versions of a document with its gaps; a current one that the archive holds too is compared with that."""
+        versions = list(with_gaps(self._joined(current, iter(rows)), loss(self.profile)))
+        versions = [each.but(detail="") if each.current and each.state == "present" else each for each in versions]
+        if current is None or self.holds_current or all(place_of(row.v) != place_of(current.v) for row in rows):
+            return versions
+        return [self._compared(id, each) if each.current else each for each in versions]
+
+    def _arrived(self, current: Version, rows: list[Version], newest: Version | None) -> list[Version]:
+        """The versions without those between the archive and the current one, which the feed has not delivered yet."""
         top = (place_of(newest.v) if newest is not None else None) or 0
         joined = with_gaps(self._joined(current, iter(rows)))
-        # Versions between the archive and the current one are not missing: the feed has not delivered them yet.
-        kept = [one for one in joined if one.state != "missing" or (number_of(one.v) or 0) < top]
-        return replace(outlined(id, kept), marks=made.marks)
+        return [one for one in joined if one.state != "missing" or (number_of(one.v) or 0) < top]
 
     def _behind(self, current: Version, newest: Version | None) -> str:
         """How far a fed archive is behind, in a few words; "" if it holds the current version, or more."""

@@ -165,15 +165,20 @@ class WriteCommands:
                 made = _upsert(collection, matcher, update)
                 identity = order.field(made, b"_id\x00")
                 shown = made if new else None
-        fields: list[tuple[str, Value]] = [("n", Value.of(1 if old is not None or identity is not None else 0))]
-        if not remove:
-            fields.append(("updatedExisting", Value.of(old is not None)))
-        if identity is not None:
-            fields.append(("upserted", Value(*identity)))
         if shown is not None and projection is not None:
             shown = projection(shown)
-        value = Value(c.NULL, b"") if shown is None else Value.document(shown)
-        return wire.pack(lastErrorObject=Value.document(c.document(fields)), value=value, ok=1.0)
+        return _modified(shown, old is not None, identity, remove)
+
+
+def _modified(shown: bytes | None, found: bool, upserted: Element | None, remove: bool) -> bytes:
+    """The reply to a ``findAndModify``."""
+    fields: list[tuple[str, Value]] = [("n", Value.of(int(found or upserted is not None)))]
+    if not remove:
+        fields.append(("updatedExisting", Value.of(found)))
+    if upserted is not None:
+        fields.append(("upserted", Value(*upserted)))
+    value = Value(c.NULL, b"") if shown is None else Value.document(shown)
+    return wire.pack(lastErrorObject=Value.document(c.document(fields)), value=value, ok=1.0)
 
 
 def prepared(raw: bytes) -> bytes:

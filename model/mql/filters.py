@@ -114,24 +114,29 @@ def _clause(name: str, operand: Element, top: Matcher | None) -> list[Predicate]
     if name == "$expr":
         return [expressions.condition(operand)]
     if name in ("$and", "$or", "$nor"):
-        if operand[0] != c.ARRAY:
-            raise CommandError(2, f"{name} must be an array")
-        parts = order.items(operand[1])
-        if not parts or any(kind != c.OBJECT for kind, _ in parts):
-            raise CommandError(2, f"{name} must be a nonempty array of documents")
-        if name == "$and":
-            return [p for _, data in parts for p in _document(data, top)]
-        within = [Matcher(lambda _: True) for _ in parts]
-        branches = [_document(data, each) for (_, data), each in zip(parts, within, strict=True)]
-        if name == "$or" and top is not None:
-            _note_lowest(within, top)
-        if name == "$nor" and all(len(branch) == 1 and isinstance(branch[0], FieldTest) for branch in branches):
-            return [FieldTest(p.path, [_none(p.operators)]) for (p,) in branches if isinstance(p, FieldTest)]
-        wanted = name == "$or"
-        return [lambda raw: any(all(p(raw) for p in branch) for branch in branches) == wanted]
+        return _joined(name, operand, top)
     if name in ("$where", "$text", "$jsonSchema"):
         raise CommandError(2, f"{name} is not supported here")
     raise CommandError(2, f"unknown top level operator: {name}")
+
+
+def _joined(name: str, operand: Element, top: Matcher | None) -> list[Predicate]:
+    """Several filters joined by ``$and``, ``$or`` or ``$nor``."""
+    if operand[0] != c.ARRAY:
+        raise CommandError(2, f"{name} must be an array")
+    parts = order.items(operand[1])
+    if not parts or any(kind != c.OBJECT for kind, _ in parts):
+        raise CommandError(2, f"{name} must be a nonempty array of documents")
+    if name == "$and":
+        return [p for _, data in parts for p in _document(data, top)]
+    within = [Matcher(lambda _: True) for _ in parts]
+    branches = [_document(data, each) for (_, data), each in zip(parts, within, strict=True)]
+    if name == "$or" and top is not None:
+        _note_lowest(within, top)
+    if name == "$nor" and all(len(branch) == 1 and isinstance(branch[0], FieldTest) for branch in branches):
+        return [FieldTest(p.path, [_none(p.operators)]) for (p,) in branches if isinstance(p, FieldTest)]
+    wanted = name == "$or"
+    return [lambda raw: any(all(p(raw) for p in branch) for branch in branches) == wanted]
 
 
 def _note_lowest(branches: Sequence[Matcher], top: Matcher) -> None:

@@ -11,6 +11,8 @@ Source: https://github.com/ottypes/json0
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from model.patches import text_patch
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text, whole
 from model.values import canonical as c
@@ -100,51 +102,77 @@ def _inverse(component: dict[str, Node]) -> dict[str, Node]:
 
 def _done(top: dict[str, Node], component: dict[str, Node]) -> None:
     path = [Value.of(_ROOT), *_path(component)]
-    if "si" in component or "sd" in component:
-        _in_text(top, path[:-1], _place(path[-1]), text(component.get("sd")) or "", text(component.get("si")) or "")
-    elif "t" in component:
-        inner = component.get("o")
-        if text(component["t"]) != "text0" or not isinstance(inner, list):
-            raise DoesNotApply(f"an operation of the type {shown(component['t'])} is not known")
-        for each in inner:
-            if not isinstance(each, dict):
-                raise DoesNotApply("the operation inside of a text is no object")
-            out, into = text(each.get("d")) or "", text(each.get("i")) or ""
-            _in_text(top, path, _place(each.get("p")), out, into)
-    elif "na" in component:
-        parent, step = _parent(top, path)
-        now = _value(parent, step)
-        _put(parent, step, Value.of(_number(now) + _number(component["na"])))
-    elif "lm" in component:
-        array, place, to = *_element(top, path), _place(component["lm"])
-        if place >= len(array) or to >= len(array):
-            raise DoesNotApply(f"there is no element to move from {place} to {to}")
-        array.insert(to, array.pop(place))
-    elif "li" in component or "ld" in component:
-        array, place = _element(top, path)
-        if "ld" in component:
-            if place >= len(array):
-                raise DoesNotApply(f"there is no element {place}")
-            _expect(array.pop(place), component["ld"], path)
-        if "li" in component:
-            if place > len(array):
-                raise DoesNotApply(f"there is no place {place}")
-            array.insert(place, copied(component["li"]))
-    elif "oi" in component or "od" in component:
-        parent, step = _parent(top, path)
-        if not isinstance(parent, dict):
-            raise DoesNotApply(f"{_said(path[:-1])} is no object")
-        name = text(step) or ""
-        if "od" in component:
-            if name not in parent:
-                raise DoesNotApply(f"there is no {_said(path)}")
-            _expect(parent[name], component["od"], path)
-        if "oi" in component:
-            parent[name] = copied(component["oi"])
-        else:
-            del parent[name]
+    for keys, do in _KINDS:
+        if not keys.isdisjoint(component):
+            do(top, path, component)
+            return
+    raise DoesNotApply(f"an operation at {_said(path)} is not known")
+
+
+def _text_changed(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
+    _in_text(top, path[:-1], _place(path[-1]), text(component.get("sd")) or "", text(component.get("si")) or "")
+
+
+def _text_changed_by_type(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
+    inner = component.get("o")
+    if text(component["t"]) != "text0" or not isinstance(inner, list):
+        raise DoesNotApply(f"an operation of the type {shown(component['t'])} is not known")
+    for each in inner:
+        if not isinstance(each, dict):
+            raise DoesNotApply("the operation inside of a text is no object")
+        out, into = text(each.get("d")) or "", text(each.get("i")) or ""
+        _in_text(top, path, _place(each.get("p")), out, into)
+
+
+def _number_raised(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
+    parent, step = _parent(top, path)
+    now = _value(parent, step)
+    _put(parent, step, Value.of(_number(now) + _number(component["na"])))
+
+
+def _element_moved(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
+    array, place, to = *_element(top, path), _place(component["lm"])
+    if place >= len(array) or to >= len(array):
+        raise DoesNotApply(f"there is no element to move from {place} to {to}")
+    array.insert(to, array.pop(place))
+
+
+def _element_set(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
+    array, place = _element(top, path)
+    if "ld" in component:
+        if place >= len(array):
+            raise DoesNotApply(f"there is no element {place}")
+        _expect(array.pop(place), component["ld"], path)
+    if "li" in component:
+        if place > len(array):
+            raise DoesNotApply(f"there is no place {place}")
+        array.insert(place, copied(component["li"]))
+
+
+def _field_set(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
+    parent, step = _parent(top, path)
+    if not isinstance(parent, dict):
+        raise DoesNotApply(f"{_said(path[:-1])} is no object")
+    name = text(step) or ""
+    if "od" in component:
+        if name not in parent:
+            raise DoesNotApply(f"there is no {_said(path)}")
+        _expect(parent[name], component["od"], path)
+    if "oi" in component:
+        parent[name] = copied(component["oi"])
     else:
-        raise DoesNotApply(f"an operation at {_said(path)} is not known")
+        del parent[name]
+
+
+_KINDS: tuple[tuple[frozenset[str], Callable[[dict[str, Node], list[Node], dict[str, Node]], None]], ...] = (
+    (frozenset({"si", "sd"}), _text_changed),
+    (frozenset({"t"}), _text_changed_by_type),
+    (frozenset({"na"}), _number_raised),
+    (frozenset({"lm"}), _element_moved),
+    (frozenset({"li", "ld"}), _element_set),
+    (frozenset({"oi", "od"}), _field_set),
+)
+"""The kinds of components by the keys that tell them, in the order in which these are looked for."""
 
 
 def _in_text(top: dict[str, Node], path: list[Node], at: int, out: str, into: str) -> None:

@@ -227,27 +227,9 @@ def _connecting(error: Exception, uri: str) -> Refused:
     if told := next((said for words, said in _LOGINS if re.search(words, text)), ""):
         return Unreachable(told)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
-        # The driver may quote part of a badly written password that it mistook for a port.
-        user = uri.partition("://")[2].rpartition("@")[0]
-        if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@")):
-            return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
-        if "Port" in text:
-            return Unreachable("The port in the address is no number from 1 to 65535; write it as host:27017.")
-        if option := re.search(r"\b([a-z]{3,}) must be", text, re.IGNORECASE):
-            name = option.group(1)
-            return Unreachable(f"The address has an option with a wrong value: {name}; correct or remove it.")
-        return Unreachable(
-            "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
-        )
+        return _written_wrongly(text, uri)
     if isinstance(error, e.OperationFailure):
-        if error.code in (18, ATLAS) or ("auth" in text.lower() and error.code != UNAUTHORIZED):
-            return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
-        if error.code == UNAUTHORIZED and "@" in uri.partition("://")[2].partition("/")[0]:
-            # This step needs no privileges, so "not authorized" means a failed login on some servers.
-            return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
-        if error.code == UNAUTHORIZED:
-            return NotAllowed(f"{host} wants a user name and password for this, or another user.")
-        return Unreachable(f"{host} answers with an error: {said(error)}.")
+        return _turned_away(error, host, uri)
     if isinstance(error, e.ProtocolError | bson.errors.BSONError):
         return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
     if isinstance(error, e.ServerSelectionTimeoutError | e.AutoReconnect):
@@ -260,28 +242,68 @@ def _connecting(error: Exception, uri: str) -> Refused:
     return Unreachable(f"There is no connection to {host}: {_plain(text)}.")
 
 
+def _written_wrongly(text: str, uri: str) -> Unreachable:
+    """Why the driver cannot read an address."""
+    # The driver may quote part of a badly written password that it mistook for a port.
+    user = uri.partition("://")[2].rpartition("@")[0]
+    if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@")):
+        return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
+    if "Port" in text:
+        return Unreachable("The port in the address is no number from 1 to 65535; write it as host:27017.")
+    if option := re.search(r"\b([a-z]{3,}) must be", text, re.IGNORECASE):
+        name = option.group(1)
+        return Unreachable(f"The address has an option with a wrong value: {name}; correct or remove it.")
+    return Unreachable(
+        "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
+    )
+
+
+def _turned_away(error: e.OperationFailure, host: str, uri: str) -> Refused:
+    """Why a server that was reached lets nobody in."""
+    if error.code in (18, ATLAS) or ("auth" in str(error).lower() and error.code != UNAUTHORIZED):
+        return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
+    if error.code == UNAUTHORIZED and "@" in uri.partition("://")[2].partition("/")[0]:
+        # This step needs no privileges, so "not authorized" means a failed login on some servers.
+        return Unreachable(f"{host} does not accept this user name and password; check both, and authSource.")
+    if error.code == UNAUTHORIZED:
+        return NotAllowed(f"{host} wants a user name and password for this, or another user.")
+    return Unreachable(f"{host} answers with an error: {said(error)}.")
+
+
 def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
+    """Why no server answers, by the first of these words that the driver says."""
     low = re.sub(r"\(configured timeouts:[^)]*\)", "", text.partition(", Timeout:")[0]).lower()
     if "no such file" in low or "errno 2]" in low:
         return Unreachable(f"There is no socket {host}; check the path, and that a server runs there.")
-    silent = "timed out" in low or "no servers found yet" in low
-    if secured and "certificate" not in low and (silent or "closed" in low):
+    if secured and "certificate" not in low and re.search(f"{_SILENT}|closed", low):
         return Unreachable(f"{host} does not answer over TLS; check the address, and whether it wants tls=true.")
-    if "certificate" in low or "ssl" in low or "tls" in low:
+    if re.search("certificate|ssl|tls", low):
         return Unreachable(tls_trouble(low, host))
-    if "name or service not known" in low or "getaddrinfo" in low or "nodename nor" in low or "name resolution" in low:
-        return Unreachable(f"There is no host {host}: the name is not known; check its spelling and the network.")
-    if "refused" in low:
-        return Unreachable(f"{host} refuses the connection; check the port, and that a server runs there.")
-    if "replica set" in low and "timed out" not in low:
-        return Unreachable(f"{host} does not belong to the replica set that the address names; check replicaSet.")
-    if silent:
-        return Unreachable(f"{host} does not answer in time; check the address, the network and firewalls.")
-    if "got response id" in low or "message length" in low or "opcode" in low:
-        return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
-    if "connection closed" in low or "reset" in low:
-        return Unreachable(f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.")
-    return Unreachable(f"No server answers at {host}; check the address, and that a server runs there.")
+    by_words = (
+        (
+            "name or service not known|getaddrinfo|nodename nor|name resolution",
+            f"There is no host {host}: the name is not known; check its spelling and the network.",
+        ),
+        ("refused", f"{host} refuses the connection; check the port, and that a server runs there."),
+        (
+            r"(?s)\A(?!.*timed out).*replica set",
+            f"{host} does not belong to the replica set that the address names; check replicaSet.",
+        ),
+        (_SILENT, f"{host} does not answer in time; check the address, the network and firewalls."),
+        (
+            "got response id|message length|opcode",
+            f"What answers at {host} is no MongoDB server; check host and port.",
+        ),
+        (
+            "connection closed|reset",
+            f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.",
+        ),
+        ("", f"No server answers at {host}; check the address, and that a server runs there."),
+    )
+    return Unreachable(next(said for words, said in by_words if re.search(words, low)))
+
+
+_SILENT = "timed out|no servers found yet"
 
 
 _PACKAGE = "This way of logging in needs another package; install it by pip install 'palimpsest-inspector[{}]'."
@@ -423,6 +445,18 @@ def _in_memory(place: str, index: str) -> str:
 
 def index_for(command: Mapping[str, Any]) -> str:
     """The index that would help a find or an aggregation, in shell notation; "" if ``_id`` is enough."""
+    filter, sort = _picked_and_sorted(command)
+    equal = [name for name, term in filter.items() if not isinstance(term, Mapping) or {"$eq", "$in"} & term.keys()]
+    names = dict.fromkeys([*(name for name in equal if name not in sort), *sort, *filter])
+    ways = {name: -1 if _is_down(sort.get(name)) else 1 for name in names if not name.startswith("$")}
+    if list(ways)[:1] in ([], ["_id"]):
+        return ""
+    shown = (name if re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name, ensure_ascii=False) for name in ways)
+    return "{" + ", ".join(f"{name}: {way}" for name, way in zip(shown, ways.values(), strict=True)) + "}"
+
+
+def _picked_and_sorted(command: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The filter and the order of a find or an aggregation; a group reads its documents in the order of its key."""
     filter, sort = dict(command.get("filter") or {}), dict(command.get("sort") or {})
     for stage in command.get("pipeline") or ():
         if "$match" in stage:
@@ -432,13 +466,7 @@ def index_for(command: Mapping[str, Any]) -> str:
         by = grouped.values() if isinstance(grouped, Mapping) else [grouped]
         sort = dict(stage.get("$sort") or {each[1:]: 1 for each in by if isinstance(each, str) and each[:1] == "$"})
         break
-    equal = [name for name, term in filter.items() if not isinstance(term, Mapping) or {"$eq", "$in"} & term.keys()]
-    names = dict.fromkeys([*(name for name in equal if name not in sort), *sort, *filter])
-    ways = {name: -1 if _is_down(sort.get(name)) else 1 for name in names if not name.startswith("$")}
-    if list(ways)[:1] in ([], ["_id"]):
-        return ""
-    shown = (name if re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name, ensure_ascii=False) for name in ways)
-    return "{" + ", ".join(f"{name}: {way}" for name, way in zip(shown, ways.values(), strict=True)) + "}"
+    return filter, sort
 
 
 def _is_down(way: Any) -> bool:

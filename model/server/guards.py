@@ -253,12 +253,7 @@ def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, be
     command.
     """
     pairs = c.fields(raw)
-    odd = [name for name, _ in pairs if not addressable(name)]
-    rooted = bool(odd) and not able().fields
-    if rooted and not (able().root and (able().arrays or not has_arrays(raw))):
-        raise Refused(
-            f"This server cannot compare the field {odd[0]!r}, so the edit cannot be guarded; nothing was written."
-        )
+    rooted = _only_as_one(raw, pairs, able)
     if additions and not (rooted or able().counts):
         raise Refused("This server cannot count fields, so no replacement or removal can be guarded.")
     made = _Whole(able)
@@ -269,16 +264,8 @@ def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, be
     for name, value in pairs:
         if name == "_id":
             made.clauses |= by_id(value)
-            continue
-        plain = addressable(name)
-        if plain:
-            made.clauses[name] = _exactly(value)
-        elif not rooted:
-            made.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
-        if value.is_container:
-            made.inside(name, value)
-        elif value.type in NUMBERS and (not plain or needs_text(value)):
-            made.scalar(Leaf((name,), value, plain, (name,)), typed=plain)
+        else:
+            made.field(name, value, rooted)
     clauses = made.clauses
     if made.never:
         clauses["$nor"] = made.never
@@ -287,6 +274,18 @@ def whole(raw: bytes, able: Callable[[], Abilities], additions: bool = False, be
     if len(raw) + beside > SMALL and len(bson_of(clauses)) + beside > LARGEST:
         raise Refused("The document is too large to be compared whole in one write, so this edit cannot be guarded.")
     return Guard(clauses, tuple(made.notes))
+
+
+def _only_as_one(raw: bytes, pairs: Sequence[tuple[str, Value]], able: Callable[[], Abilities]) -> bool:
+    """Whether a document has a field that this server cannot name, so that it compares the document as one value."""
+    odd = next((name for name, _ in pairs if not addressable(name)), None)
+    if odd is None or able().fields:
+        return False
+    if not (able().root and (able().arrays or not has_arrays(raw))):
+        raise Refused(
+            f"This server cannot compare the field {odd!r}, so the edit cannot be guarded; nothing was written."
+        )
+    return True
 
 
 class _Whole:
@@ -298,6 +297,18 @@ class _Whole:
         self.never: list[dict[str, Any]] = []
         self.expressions: list[Any] = []
         self.notes: list[str] = []
+
+    def field(self, name: str, value: Value, rooted: bool) -> None:
+        """Guard a field at the top; ``rooted`` where an expression compares the whole document already."""
+        plain = addressable(name)
+        if plain:
+            self.clauses[name] = _exactly(value)
+        elif not rooted:
+            self.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
+        if value.is_container:
+            self.inside(name, value)
+        elif value.type in NUMBERS and (not plain or needs_text(value)):
+            self.scalar(Leaf((name,), value, plain, (name,)), typed=plain)
 
     def inside(self, name: str, value: Value) -> None:
         """Guard what equality ignores in a top-level container: the types and digits of its numbers."""

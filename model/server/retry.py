@@ -46,17 +46,22 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
             return end
         if landed is None:
             return End("unknown", first.sentence, first)
-        there = _asked(landed)
-        if there is True:
-            return End("applied", first.lasting or ("" if repeatable else FOUND), first)
-        if there is False and not first.retry:  # the server answered, so nothing is on its way any more
-            return End("refused", first.sentence, first)
-        if not repeatable:
-            return End("unknown", first.sentence, first)
-        second = server.send(write)
-        if second.applied == "yes":
-            return replace(_clear(second, write), retried=True)
-        there = _asked(landed)
+        return _after_doubt(server, write, landed, repeatable, first)
+
+
+def _after_doubt(server: Port, write: Write, landed: Callable[[], bool | None], repeatable: bool, first: Reply) -> End:
+    """The end of a write whose first try may have been applied: it is looked for, and tried once more."""
+    there = _asked(landed)
+    if there is True:
+        return End("applied", first.lasting or ("" if repeatable else FOUND), first)
+    if there is False and not first.retry:  # the server answered, so nothing is on its way any more
+        return End("refused", first.sentence, first)
+    if not repeatable:
+        return End("unknown", first.sentence, first)
+    second = server.send(write)
+    if second.applied == "yes":
+        return replace(_clear(second, write), retried=True)
+    there = _asked(landed)
     if there is True:
         return End("applied", second.lasting, second, retried=True)
     # A clean "no match", or a duplicate of this very write, after doubt: the base is gone for good, so the first try

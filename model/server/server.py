@@ -533,18 +533,10 @@ class Server:
         if most:
             first = min(first, most)
         first = at_once or first
-        name = next(iter(command))
         body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
-        if name == "find":
-            body["batchSize"] = first
-        else:
-            body["cursor"] = {"batchSize": first}
+        body |= {"batchSize": first} if "find" in command else {"cursor": {"batchSize": first}}
         try:
-            reads: Any = ReadPreference.PRIMARY
-            if self._aside is not None and (self.reads_aside or not self._is_set()):
-                reads = self._aside
-            else:
-                self._reach()
+            reads = self._reads_from()
             database = self._database(ns)
             limit = command.get("limit")
             if limit == 1 or (not at_once and first == limit):  # all fits into one answer, so that no cursor is needed
@@ -579,6 +571,13 @@ class Server:
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+
+    def _reads_from(self) -> Any:
+        """Whom a read asks: the server that takes writes, which is looked for, or another one aside of it."""
+        if self._aside is not None and (self.reads_aside or not self._is_set()):
+            return self._aside
+        self._reach()
+        return ReadPreference.PRIMARY
 
     def _forget(self, database: Database[RawBSONDocument], ns: str, cursor: int, reads: Any) -> None:
         """Tell the server that a cursor is not needed any more; if it does not hear that, the cursor times out."""

@@ -272,21 +272,25 @@ class WrittenRows:
         p = self.profile
         if p.parts or PLACE.search(self.ns):
             return {id: self.of(id) for id in ids}
-        told = (p.version, p.at, p.order, p.operation.field if p.operation else "", *p.current_where)
-        inside = f"{p.elements}." if p.elements else ""
-        wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
-        if p.elements:
-            wanted.add(f"{p.elements}._id")
-        fields = {path: 1 for path in sorted(wanted) if not any(path.startswith(f"{other}.") for other in wanted)}
         found: dict[Value, list[bytes]] = {id: [] for id in ids}
         where = self.where() | {p.archive_id: {"$in": list(ids)}}
-        for raw in self.server.find(self.ns, where, projection=fields) if ids else ():
+        for raw in self.server.find(self.ns, where, projection=self._outline_fields()) if ids else ():
             if (id := value_at(raw, p.archive_id)) is not None and id in found:
                 found[id] += self._elements(raw) if p.elements else [raw]
         return {
             id: [WrittenRow(raw, p) for raw in (raws if p.elements else sorted(raws, key=self._place))]
             for id, raws in found.items()
         }
+
+    def _outline_fields(self) -> dict[str, int]:
+        """The fields that tell versions apart, without those inside of others among them."""
+        p = self.profile
+        told = (p.version, p.at, p.order, p.operation.field if p.operation else "", *p.current_where)
+        inside = f"{p.elements}." if p.elements else ""
+        wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
+        if p.elements:
+            wanted.add(f"{p.elements}._id")
+        return {path: 1 for path in sorted(wanted) if not any(path.startswith(f"{other}.") for other in wanted)}
 
     def _stored(self, id: Value) -> Iterator[bytes]:
         """The stored documents about exactly this document, in the server's order."""
