@@ -125,7 +125,7 @@ def recognise_one(
 
 def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, CollectionProfile] | None:
     """One collection, judged from those named as its history and those related by a glimpse."""
-    open_to_look = {each.partition(".")[2] for each, kind in ground.kinds.items() if ground.is_open(each)}
+    open_to_look = ground.open_names()
     named = near_collections.named_near(ns.partition(".")[2], open_to_look)
     if named is None:
         return None
@@ -142,6 +142,13 @@ def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, Collection
             return ground.judged(ns)
         if (seen := near_collections.glimpses(ground.server, (), others, ground.share)) is None:
             return None
+    return _by_those_referred(ground, ns, seen, first, begun)
+
+
+def _by_those_referred(
+    ground: _Ground, ns: str, seen: near_collections.Glimpses, first: Sequence[bytes], begun: Sequence[str]
+) -> tuple[CollectionInfo, CollectionProfile] | None:
+    """One collection, by those that name its documents or are called after them; ``first`` are its first rows."""
     sample = ground.found[ns].sample
     assert sample is not None
     if any(signed(sample, known) for known in presets().values()):
@@ -150,7 +157,7 @@ def _by_those_near(ground: _Ground, ns: str) -> tuple[CollectionInfo, Collection
         return None
     elsewhere, here = told
     near = {*near_collections.related(sample, seen, elsewhere, here)}
-    near |= {*map(ground.ns_of, near_collections.named_after_documents(sample, open_to_look))} - {*begun}
+    near |= {*map(ground.ns_of, near_collections.named_after_documents(sample, ground.open_names()))} - {*begun}
     if near and (more := near_collections.glimpses(ground.server, sorted(near), (), ground.share)) is not None:
         ground.look_at(more)
     for each in sorted(near):
@@ -198,6 +205,10 @@ class _Ground:
     def is_open(self, ns: str) -> bool:
         """Whether a collection must be recognised: the profile does not state it, and it holds documents."""
         return ns not in self.stated and ns not in self._stated_rows and self.kinds[ns] == "collection"
+
+    def open_names(self) -> set[str]:
+        """The collections that are to be recognised, without the name of the database."""
+        return {ns.partition(".")[2] for ns in self.kinds if self.is_open(ns)}
 
     def look(self, ns: str, begun: Beginning | None = None, further: Sequence[bytes] | None = None) -> None:
         """Take a sample of a collection, unless the profile states what it is."""

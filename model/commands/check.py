@@ -7,6 +7,7 @@ import argparse
 from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
 from model.foundation.guarantee import Guarantee
+from model.guarantees.server_verdicts import Measured
 from model.session import Session
 
 _MARKS = {"safe": "ok", "unsafe": "UNSAFE", "limited": "limited", "unknown": "unknown"}
@@ -24,22 +25,33 @@ def check(args: argparse.Namespace) -> int:
         for each in session.trust.check(args.quick, progress):
             found.append(each)
             progress.make_way()
-            if args.json:
-                say(json_row(check=each.check, verdict=each.verdict, detail=each.detail, advice=each.advice))
-            else:
-                say(f"{_MARKS[each.verdict]:8} {each.title}: {each.detail}")
-                if each.advice:
-                    say(f"         {each.advice}")
+            _print(each, args.json)
         unsafe = [each for each in found if each.verdict == "unsafe"]
         if not args.json:
             say()
             say(_summary(unsafe, [each for each in found if each.verdict == "unknown"]))
-        measured = session.trust.measured
-        left = [] if measured is None else [said for said in measured.unsafe if said not in {e.detail for e in unsafe}]
-        if left and measured is not None and not args.json:
-            say(f"A check of {measured.at:%Y-%m-%d} found more that is unsafe, and this one did not look at it again:")
-            say("\n".join(f"  {said}" for said in left))
+        left = _left_from_before(session.trust.measured, unsafe, args.json)
         return 1 if unsafe or left else 0
+
+
+def _print(each: Guarantee, as_json: bool) -> None:
+    if as_json:
+        say(json_row(check=each.check, verdict=each.verdict, detail=each.detail, advice=each.advice))
+        return
+    say(f"{_MARKS[each.verdict]:8} {each.title}: {each.detail}")
+    if each.advice:
+        say(f"         {each.advice}")
+
+
+def _left_from_before(measured: Measured | None, unsafe: list[Guarantee], as_json: bool) -> bool:
+    """Whether an earlier check found more that is unsafe, at which this one did not look; says so in a table."""
+    if measured is None:
+        return False
+    left = [said for said in measured.unsafe if said not in {each.detail for each in unsafe}]
+    if left and not as_json:
+        say(f"A check of {measured.at:%Y-%m-%d} found more that is unsafe, and this one did not look at it again:")
+        say("\n".join(f"  {said}" for said in left))
+    return bool(left)
 
 
 def _summary(unsafe: list[Guarantee], unknown: list[Guarantee]) -> str:

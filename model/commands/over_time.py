@@ -15,7 +15,7 @@ from model.commands.standard_streams import say
 from model.commands.stop_signals import until_stopped
 from model.errors import Refused, Unreachable
 from model.foundation.records import Row
-from model.over_time.activity import Activity
+from model.over_time.activity import Activity, ActivityList
 from model.over_time.as_of import DOUBTS, AsOf, Compared, StateAt
 from model.over_time.span import Span
 from model.session import Session
@@ -35,11 +35,7 @@ TRIES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between tries to reach a server t
 
 def activity(args: argparse.Namespace) -> int:
     """Print who changed what, newest first; 0 where there is something, 1 where there is not."""
-    if (args.layout or args.id) and (len(args.places) != 1 or "." not in args.places[0]):
-        option = "--layout" if args.layout else "--id"
-        raise Refused(f"Name the collection that {option} is for, as in `palimpsest activity SOURCE shop.contracts`.")
-    if args.deleted and (args.follow or args.path):
-        raise Refused("--deleted goes with neither --follow nor --path; leave these out.")
+    _refuse_at_odds(args)
     since, until = moment_given(args.since), moment_given(args.until)
     with open_session(args) as session, Progress("Reading document") as progress:
         if args.layout:
@@ -60,18 +56,32 @@ def activity(args: argparse.Namespace) -> int:
                 count += 1
         else:
             count = _activity_table(rows, progress)
-        for note in found.notes:
-            say(note, file=sys.stderr)
-        if not all("." in place for place in args.places) or not args.places:
-            tell_unseen(session)
-        if found.undated:
-            says = "change has no time and is" if found.undated == 1 else "changes have no time and are"
-            say(f"{found.undated:,} {says} left out.", file=sys.stderr)
-        if not count and args.author:
-            say(f"Nothing was changed by {args.author} there; an author's name matches as a whole.", file=sys.stderr)
+        _say_beside(session, args, found, count)
         if args.follow:
             _follow(session, args, asked, shown)
     return 0 if count else 1
+
+
+def _refuse_at_odds(args: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    if (args.layout or args.id) and (len(args.places) != 1 or "." not in args.places[0]):
+        option = "--layout" if args.layout else "--id"
+        raise Refused(f"Name the collection that {option} is for, as in `palimpsest activity SOURCE shop.contracts`.")
+    if args.deleted and (args.follow or args.path):
+        raise Refused("--deleted goes with neither --follow nor --path; leave these out.")
+
+
+def _say_beside(session: Session, args: argparse.Namespace, found: ActivityList, count: int) -> None:
+    """Say what a list of changes leaves out."""
+    for note in found.notes:
+        say(note, file=sys.stderr)
+    if not all("." in place for place in args.places) or not args.places:
+        tell_unseen(session)
+    if found.undated:
+        says = "change has no time and is" if found.undated == 1 else "changes have no time and are"
+        say(f"{found.undated:,} {says} left out.", file=sys.stderr)
+    if not count and args.author:
+        say(f"Nothing was changed by {args.author} there; an author's name matches as a whole.", file=sys.stderr)
 
 
 def _deleted(session: Session, args: argparse.Namespace, span: Span, progress: Progress) -> int:

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
@@ -55,41 +55,57 @@ def repair(args: argparse.Namespace) -> int:
         plan = session.repairs.load(args.plan)
         for ns in plan.layouts if args.layout else ():
             session.catalogue.set_layout(ns, args.layout)
-        lines: list[Line] = []
-        run, offers, differ = "", [], 0
-        if args.apply:
-            reason, differing = args.reason or "", args.differing
-            running = session.repairs.apply(plan, progress, confirmed=True, reason=reason, differing=differing)
-            run = running.id
-            done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail, ()) for no, outcome in running)
-            try:
-                _print(done, lines, args.json, progress, run)
-            except BaseException:
-                if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
-                    so_far = f"What was done so far is undone with palimpsest undo {run}."
-                    say(session.way_back.not_undoable(run) or so_far, file=sys.stderr)
-                raise
-            offers = running.offers
-        else:
-            dried: list[DryItem] = []
-            _print(_drawn(plan, session.repairs.dry_run(plan, progress), dried), lines, args.json, progress)
-            differ = sum(dry.differs and plan.item(dry.no).ticked for dry in dried)
+        ended = _applied(session, plan, args, progress) if args.apply else _dry(session, plan, args.json, progress)
+        run = "" if session.is_local else ended.run
         for path in args.report:
-            _report(session, plan, lines, args.apply, "" if session.is_local else run, path)
+            _report(session, plan, ended.lines, args.apply, run, path)
         if not args.json:
-            undo = "" if session.is_local or not run else session.way_back.not_undoable(run)
-            _sum_up(plan, lines, args.apply, "" if session.is_local else run, offers, undo)
-            if differ:
+            undo = session.way_back.not_undoable(run) if run else ""
+            _sum_up(plan, ended.lines, args.apply, run, ended.offers, undo)
+            if ended.differ:
                 say(
-                    f"{differ:,} of them {'differs' if differ == 1 else 'differ'} from what a scan of today proposes: "
-                    "scan again, or --apply --confirm-differences does the others alone."
+                    f"{ended.differ:,} of them {'differs' if ended.differ == 1 else 'differ'} from what a scan of "
+                    "today proposes: scan again, or --apply --confirm-differences does the others alone."
                 )
-    kinds = [kind for _, kind, *_ in lines]
+    kinds = [kind for _, kind, *_ in ended.lines]
     if "unknown" in kinds:
         return 3
     if args.apply:
         return 1 if any(kind != "applied" for kind in kinds) else 0
-    return 1 if any(word != "would" for _, _, word, *_ in lines) else 0
+    return 1 if any(word != "would" for _, _, word, *_ in ended.lines) else 0
+
+
+class _Ended(NamedTuple):
+    """What became of a plan's items, and what is said beside them."""
+
+    lines: list[Line]
+    run: str = ""
+    offers: Sequence[str] = ()
+    differ: int = 0  # ticked items that a scan of today would not propose
+
+
+def _applied(session: Session, plan: Plan, args: argparse.Namespace, progress: Progress) -> _Ended:
+    """Do the items of a plan and print how each ended; where that breaks off, say how what was done is undone."""
+    lines: list[Line] = []
+    reason, differing = args.reason or "", args.differing
+    running = session.repairs.apply(plan, progress, confirmed=True, reason=reason, differing=differing)
+    done = ((plan.item(no), outcome.kind, outcome.kind, outcome.detail, ()) for no, outcome in running)
+    try:
+        _print(done, lines, args.json, progress, running.id)
+    except BaseException:
+        if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
+            so_far = f"What was done so far is undone with palimpsest undo {running.id}."
+            say(session.way_back.not_undoable(running.id) or so_far, file=sys.stderr)
+        raise
+    return _Ended(lines, running.id, running.offers)
+
+
+def _dry(session: Session, plan: Plan, as_json: bool, progress: Progress) -> _Ended:
+    """Print how each item of a plan would end."""
+    lines: list[Line] = []
+    dried: list[DryItem] = []
+    _print(_drawn(plan, session.repairs.dry_run(plan, progress), dried), lines, as_json, progress)
+    return _Ended(lines, differ=sum(dry.differs and plan.item(dry.no).ticked for dry in dried))
 
 
 def undo_run(args: argparse.Namespace) -> int:

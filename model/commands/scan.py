@@ -36,14 +36,9 @@ def scan(args: argparse.Namespace) -> int:
     Raises ``Refused`` if nothing could be checked: that is not 0.
     """
     places = [place for place in args.places if place]
+    _refuse_at_odds(args, places)
     if args.range or args.merge:
-        for option, given in (("--id", args.ids), ("--plan", args.plan), ("--range", args.merge and args.range)):
-            if given:
-                raise Refused(f"{option} does not go with {'--merge' if args.merge else '--range'}.")
         return _joined(args, places) if args.merge else _in_part(args, places)
-    if (args.layout or args.ids) and (not places or not all("." in place for place in places)):
-        option = "--layout" if args.layout else "--id"
-        raise Refused(f"Name the collection that {option} is for, as in `palimpsest scan SOURCE shop.contracts`.")
     with open_session(args) as session, Progress("Looking at document") as progress:
         for ns in places if args.layout else ():
             session.catalogue.set_layout(ns, args.layout)
@@ -64,6 +59,17 @@ def scan(args: argparse.Namespace) -> int:
         plan = _plan(session, args.plan, kept) if args.plan else ""
         _sum_up(work.summary, plan, args.json)
     return 1 if count else 0
+
+
+def _refuse_at_odds(args: argparse.Namespace, places: Sequence[str]) -> None:
+    """Refuse options that do not go together, or lack the collection that they are for."""
+    if args.range or args.merge:
+        for option, given in (("--id", args.ids), ("--plan", args.plan), ("--range", args.merge and args.range)):
+            if given:
+                raise Refused(f"{option} does not go with {'--merge' if args.merge else '--range'}.")
+    elif (args.layout or args.ids) and (not places or not all("." in place for place in places)):
+        option = "--layout" if args.layout else "--id"
+        raise Refused(f"Name the collection that {option} is for, as in `palimpsest scan SOURCE shop.contracts`.")
 
 
 def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:

@@ -28,39 +28,58 @@ def compared(
             raise Cancelled
         known: list[tuple[Value, Value, bytes]] = []
         for raw in batch:
-            p, found = layout.profile, legible(raw)
-            id, v = found.get(p.id), found.get(p.version)
-            wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.unfit(id, raw)
-            if wrong or id is None or v is None:
-                shown = id or found.get("_id") or Value.of(None)
-                detail = f"The current version of {id_name(shown)} cannot be archived: {wrong}."
-                yield Fed("refused", layout.ns, detail, shown, None, lag)
-                continue
-            known.append((id, v, raw))
+            read = _read(layout, rows, raw, lag)
+            if isinstance(read, Fed):
+                yield read
+            else:
+                known.append((*read, raw))
         yield from _taken_back(layout, rows, [(id, v) for id, v, _ in known], lag)
         there = rows.rows([(id, v) for id, v, _ in known])
         for id, v, raw in known:
             row = there.get((id, place_of(v)))
-            if row is not None and rows.same(row, raw):
+            if row is not None:
+                if not rows.same(row, raw):
+                    yield _other(layout, rows, id, v, lag)
                 continue
-            gap = None if row is not None else gap_below(layout, rows, id, v)
+            gap = gap_below(layout, rows, id, v)
             # A gap is told, and so noted, first: once the current version is archived nobody sees it.
             if gap is not None and first and gap[0] == 1:
                 before += 1
             elif gap is not None:
                 yield Fed("refused", layout.ns, told(gap, id), id, gap[1], lag)
-            found_now = "other" if row is not None else rows.put(id, v, raw)
-            if found_now == "new":
-                yield Fed("applied", layout.ns, f"{version_name(v)} of {id_name(id)} is archived.", id, v, lag)
-            elif found_now == "other":
-                detail = (
-                    f"{rows.ns} holds another {version_name(v)} of {id_name(id)} than is current: it was changed "
-                    "without a new version. Nothing was overwritten."
-                )
-                yield Fed("conflict", layout.ns, detail, id, v, lag)
+            yield from _brought(layout, rows, id, v, raw, lag)
     if before:
         documents = "one document" if before == 1 else f"{before:,} documents"
         yield Fed("note", layout.ns, f"Earlier versions of {documents} were there before the archive was fed.", lag=lag)
+
+
+def _read(layout: Layout, rows: ArchiveRows, raw: bytes, lag: float | None) -> tuple[Value, Value] | Fed:
+    """The id and the version of a current document, or why it cannot be archived."""
+    found = legible(raw)
+    id, v = found.get(layout.profile.id), found.get(layout.profile.version)
+    wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.unfit(id, raw)
+    if not wrong and id is not None and v is not None:
+        return id, v
+    shown = id or found.get("_id") or Value.of(None)
+    detail = f"The current version of {id_name(shown)} cannot be archived: {wrong}."
+    return Fed("refused", layout.ns, detail, shown, None, lag)
+
+
+def _brought(layout: Layout, rows: ArchiveRows, id: Value, v: Value, raw: bytes, lag: float | None) -> Iterator[Fed]:
+    """Archive a current version; tells nothing where somebody else has archived just this meanwhile."""
+    end = rows.put(id, v, raw)
+    if end == "new":
+        yield Fed("applied", layout.ns, f"{version_name(v)} of {id_name(id)} is archived.", id, v, lag)
+    elif end == "other":
+        yield _other(layout, rows, id, v, lag)
+
+
+def _other(layout: Layout, rows: ArchiveRows, id: Value, v: Value, lag: float | None) -> Fed:
+    detail = (
+        f"{rows.ns} holds another {version_name(v)} of {id_name(id)} than is current: it was changed "
+        "without a new version. Nothing was overwritten."
+    )
+    return Fed("conflict", layout.ns, detail, id, v, lag)
 
 
 def _taken_back(

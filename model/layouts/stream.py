@@ -90,9 +90,9 @@ class Stream(Layout):
         top: Version | None = None
         for version in self.archive.history(id, contents):
             if version.current and version.detail.startswith(BEHIND):
-                place = feed_state.place(self.server, self.ns, self.archive.ns)
                 waiting = True
-                version = version.but(detail=f"{version.detail}; {place.words}" if place else version.detail)
+                if place := feed_state.place(self.server, self.ns, self.archive.ns):
+                    version = version.but(detail=f"{version.detail}; {place.words}")
             elif not version.current and known is None:
                 known = feed_state.notes(self.server, self.ns, self.archive.ns, id)
                 if top is None:  # no current version, so only the notes tell of versions lost at the end
@@ -104,11 +104,7 @@ class Stream(Layout):
                     version = version.but(detail=_OVERWRITTEN if lost else _WAITING)
             elif not version.current:
                 waiting = lost = False
-                at = place_of(version.v)
-                if version.detail == PHANTOM and (feed_state.TAKEN_BACK, at) in (known or ()):
-                    version = version.but(detail=f"{_TAKEN_BACK}; {PHANTOM}")
-                elif version.state == "present" and not version.detail:
-                    version = version.but(detail=_what_became(at, known or {}))
+                version = _as_noted(version, known or {})
             yield version
 
     @property
@@ -174,6 +170,16 @@ def _lost_above(place: int | None, known: Collection[tuple[str, int | None]]) ->
     }
     for at in sorted(above, reverse=True):
         yield missing(at, _DELETED)
+
+
+def _as_noted(version: Version, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> Version:
+    """An archived version with what the feed noted of it later."""
+    place = place_of(version.v)
+    if version.detail == PHANTOM and (feed_state.TAKEN_BACK, place) in known:
+        return version.but(detail=f"{_TAKEN_BACK}; {PHANTOM}")
+    if version.state == "present" and not version.detail:
+        return version.but(detail=_what_became(place, known))
+    return version
 
 
 def _what_became(place: int | None, known: Mapping[tuple[str, int | None], dt.datetime | None]) -> str:

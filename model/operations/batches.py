@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -151,26 +151,16 @@ class Batches(Struct, frozen=True):
                     first.append(Row(Value.of(count), None, None, len(raw), raw))
                 own |= dict.fromkeys(name for name in _names(raw) if name in layout.locked and name != "_id")
                 id, content = _parts(layout, raw)
-                name = id_name(id) if id is not None else f"document {count}"
                 if why := layout.unfit(content):
                     unfit += 1
-                elif id is not None and (id in there or id in seen):
+                elif why := _taken(id, there, seen):
                     taken += 1
-                    again = id in seen and id not in there
-                    why = (
-                        "It stands twice in what is to be inserted."
-                        if again
-                        else "A document with this id is already there."
-                    )
                 if id is not None:
                     seen.add(id)
                 if why and len(reasons) < NAMED:
-                    reasons.append((name, why))
-        begins = "Each document begins as version 1." if layout.numbered else ""
-        if not begins and layout.profile.token:
-            begins = f"Each document gets the field {layout.profile.token}, by which its write can be found again."
+                    reasons.append((id_name(id) if id is not None else f"document {count}", why))
         names = tuple(name for name in own if name != layout.profile.id)
-        return InsertionPlan(ns, count, survey(first), names, begins, taken, unfit, tuple(reasons))
+        return InsertionPlan(ns, count, survey(first), names, _beginning(layout), taken, unfit, tuple(reasons))
 
     def insert(
         self, ns: str, documents: Documents, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False,
@@ -265,3 +255,19 @@ def _batched(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
     coming = iter(documents)
     while batch := list(itertools.islice(coming, AT_ONCE)):
         yield batch
+
+
+def _taken(id: Value | None, there: Collection[Value], seen: Collection[Value]) -> str:
+    """Why a document is not the first with its id, one sentence; "" where it is."""
+    if id in there:
+        return "A document with this id is already there."
+    return "It stands twice in what is to be inserted." if id in seen else ""
+
+
+def _beginning(layout: Layout) -> str:
+    """What each inserted document begins as, a sentence; "" where it is stored as it comes."""
+    if layout.numbered:
+        return "Each document begins as version 1."
+    if layout.profile.token:
+        return f"Each document gets the field {layout.profile.token}, by which its write can be found again."
+    return ""

@@ -274,19 +274,17 @@ class HistoryImport(Struct, dict=True):
     def _found(self, id: Value, versions: Sequence[Version], there: Sequence[Version]) -> ArrivingDocument | None:
         """The result if everything, or something else, is already there; None if something must be written."""
         missing = 0
+        is_current = any(version.current for version in there)
         for each in versions:
-            if each.v is None:
-                missing += any(version.current for version in there)
-                continue
-            same = [version for version in there if version.v is not None and same_version(each.v, version.v)]
-            if not same and each.deleted and not self.target.own_documents:
-                missing += any(version.current for version in there)
+            same = [version for version in there if _is_same(each.v, version.v)]
+            if not same and (each.v is None or (each.deleted and not self.target.own_documents)):
+                missing += is_current
             elif not same:
                 missing += 1
             elif not any(self._equal(each, version) for version in same):
                 said = f"{version_name(each.v)} of {id_name(id)} is there with other contents; nothing was written."
                 return ArrivingDocument(id, len(versions), "conflict", said)
-        gone = bool(there) and not (there[-1].deleted or any(version.current for version in there))
+        gone = bool(there) and not (there[-1].deleted or is_current)
         if gone and not versions[-1].deleted:
             missing += 1
         if missing or not there:
@@ -366,3 +364,7 @@ def _writes(count: int) -> str:
 
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
+
+
+def _is_same(v: Value | None, other: Value | None) -> bool:
+    return v is not None and other is not None and same_version(v, other)

@@ -325,13 +325,22 @@ class Migration:
         if not has_end:
             return Checked(id, 0, f"{id_name(id)} has no current document in {self.target.ns}.")
         for a, b in zip(old, new, strict=True):
-            if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
-                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}.")
-            if a.content is None or a.content != b.content or a.deleted != b.deleted:
-                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another content here.")
-            if a.at is not None and b.at is not None and abs((a.at - b.at).total_seconds()) >= 1:
-                return Checked(id, 0, f"{version_name(a.v)} of {id_name(id)} has another time here.")
+            if said := self._difference(id, a, b):
+                return Checked(id, 0, said)
         return Checked(id, len(old))
+
+    def _difference(self, id: Value, a: Version, b: Version) -> str:
+        """What differs between a version of the old place and that of the new one, a sentence; "" where nothing does.
+
+        A time may be kept in seconds.
+        """
+        if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
+            return f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}."
+        if a.content is None or a.content != b.content or a.deleted != b.deleted:
+            return f"{version_name(a.v)} of {id_name(id)} has another content here."
+        if a.at is not None and b.at is not None and abs((a.at - b.at).total_seconds()) >= 1:
+            return f"{version_name(a.v)} of {id_name(id)} has another time here."
+        return ""
 
     # --- the way back, and the end of the old
 

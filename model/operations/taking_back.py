@@ -230,13 +230,11 @@ def _merged(
             return replace(found, kind="refused", detail=said)
         it, before = (_as_signed(layout, each, content) for each in (it, before))
         merged = merge(it, before, content, layout.profile.keys)
-        again = () if merged.conflicts else _set_again(layout, found.id, taken, at, (it, before, content))
-        if merged.conflicts or again:
-            paths = [path_text(path) or "the document" for path in (again or [each.path for each in merged.conflicts])]
-            more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-            fields = ", ".join(paths[:NAMED]) + more
+        later = tuple(each.path for each in merged.conflicts)
+        if later := later or _set_again(layout, found.id, taken, at, (it, before, content)):
             said = (
-                f"{id_name(found.id)} was changed later in {fields}; take {version_name(versions[at].v)} back by hand."
+                f"{id_name(found.id)} was changed later in {_some(later)}; "
+                f"take {version_name(versions[at].v)} back by hand."
             )
             odds = tuple(v for n in _run_from(taken, at) if (v := versions[n].v) is not None)
             return replace(found, kind="conflict", detail=said, at_odds=odds)
@@ -244,6 +242,13 @@ def _merged(
     if content == now:
         return replace(found, detail=f"{names} of {id_name(found.id)}: nothing of it is left to take back.")
     return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)
+
+
+def _some(paths: Sequence[Path]) -> str:
+    """The first of some fields by name, and how many more there are."""
+    names = [path_text(path) or "the document" for path in paths]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _set_again(

@@ -198,22 +198,24 @@ def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.dateti
         if first.state != "missing" and first.at is not None:
             return None
         return StateAt(ns, id, None, None, "gap" if first.state == "missing" else "undated")
-    last = past[-1]
-    found, behind = versions[last], versions[last + 1] if last + 1 < len(versions) else None
-    doubt: Doubt | None = None
-    if any(each.at is not None and each.at > moment for each in versions[:last]):
-        doubt = "clock"
-    elif behind is not None and behind.state == "missing":
-        doubt = "gap"
-    elif behind is not None and behind.at is None:
-        doubt = "undated"
-    elif behind is None and not (found.current or found.deleted):
-        doubt = "above" if any(each.current for each in versions) else "deleted"
-    elif found.state != "present":
-        doubt = "content"
+    found, doubt = versions[past[-1]], _doubt(versions, past[-1], moment)
     if found.deleted and doubt is None:
         return None
     return StateAt(ns, id, found.v, found.at, doubt)
+
+
+def _doubt(versions: Sequence[Version], last: int, moment: dt.datetime) -> Doubt | None:
+    """Why it is not sure that the last version with a time before a moment stood then; None where it is."""
+    found, behind = versions[last], versions[last + 1] if last + 1 < len(versions) else None
+    if any(each.at is not None and each.at > moment for each in versions[:last]):
+        return "clock"
+    if behind is not None and behind.state == "missing":
+        return "gap"
+    if behind is not None and behind.at is None:
+        return "undated"
+    if behind is None and not (found.current or found.deleted):
+        return "above" if any(each.current for each in versions) else "deleted"
+    return "content" if found.state != "present" else None
 
 
 def compared(

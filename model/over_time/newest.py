@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -75,7 +75,7 @@ def newest(
     for read in listed.as_read():
         several = [known(each, merges) for each in read] if merges else read
         found += len(several)
-        unknown += _sum(several, "unknown")
+        unknown += sum(each.kind == "unknown" for each in several)
         astray += sum(each.astray for each in several)
         undated += sum(each.at is None for each in several)
         days.update(_day(each, zone) for each in several if each.at is not None)
@@ -110,6 +110,10 @@ def updated(before: Newest, ns: str, id: Value, several: Sequence[Activity], mos
     days.subtract(_day(each, zone) for each in gone if each.at is not None)
     days.update(_day(each, zone) for each in came if each.at is not None)
     kept = [each for each in before.rows if (each.ns, each.id) != (ns, id)]
+
+    def change(counts: Callable[[Activity], bool]) -> int:
+        return sum(map(counts, came)) - sum(map(counts, gone))
+
     authors = {*before.authors, *(each.author for each in several if each.author is not None)}
     return replace(
         before,
@@ -117,15 +121,11 @@ def updated(before: Newest, ns: str, id: Value, several: Sequence[Activity], mos
         found=before.found + len(came) - len(gone),
         days=tuple(sorted((day, count) for day, count in days.items() if count > 0)),
         authors=tuple(sorted(authors)),
-        unknown=before.unknown + _sum(came, "unknown") - _sum(gone, "unknown"),
-        astray=before.astray + sum(each.astray for each in came) - sum(each.astray for each in gone),
-        undated=before.undated + sum(each.at is None for each in came) - sum(each.at is None for each in gone),
+        unknown=before.unknown + change(lambda each: each.kind == "unknown"),
+        astray=before.astray + change(lambda each: each.astray),
+        undated=before.undated + change(lambda each: each.at is None),
         documents=before.documents + (bool(came) and not gone and before.is_whole),
     )
-
-
-def _sum(several: Iterable[Activity], kind: str) -> int:
-    return sum(each.kind == kind for each in several)
 
 
 def _day(each: Activity, zone: dt.tzinfo) -> dt.date:

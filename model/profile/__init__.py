@@ -112,6 +112,19 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
             found[name] = getattr(profile, name)
     if not (profile.token or profile.token_unsaid) and "token" in declared(profile.layout).roles:
         found["token"] = ""
+    found |= _composed(profile, default)
+    if not _is_written(profile.layout):
+        used = {"layout", *(key.name for key in keys(profile.layout))}
+        return {name: value for name, value in found.items() if name in used}
+    kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
+    watched = {"watch": found["watch"]} if profile.watches else {}
+    watched |= {"author_is": profile.author_is} if profile.author_is != default.author_is else {}
+    return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile), **watched}
+
+
+def _composed(profile: CollectionProfile, default: CollectionProfile) -> dict[str, Any]:
+    """The keys of a table whose values are spans, lists and tables of their own."""
+    found: dict[str, Any] = {}
     for way in ("include", "exclude"):
         if names := getattr(profile, f"hash_{way}"):
             found["hash_fields"] = {way: list(names)}
@@ -127,13 +140,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
         found["watch"] = [{"name": each.name, "filter": each.filter} for each in profile.watches]
     if profile.targets:
         found["targets"] = {counter: f"{ns}:{name}" for counter, (ns, name) in profile.targets.items()}
-    if not _is_written(profile.layout):
-        used = {"layout", *(key.name for key in keys(profile.layout))}
-        return {name: value for name, value in found.items() if name in used}
-    kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
-    watched = {"watch": found["watch"]} if profile.watches else {}
-    watched |= {"author_is": profile.author_is} if profile.author_is != default.author_is else {}
-    return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile), **watched}
+    return found
 
 
 def keys(layout: str) -> tuple[ProfileKey, ...]:
@@ -314,7 +321,12 @@ def _check(profile: CollectionProfile, where: str) -> None:
     if profile.id_parts and not kind.own_documents:
         such = ", ".join(name for name, layout in LAYOUTS.items() if layout.own_documents)
         raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")
-    elsewhere = ["archive", "archive_id", *kind.inside]
+    _check_names(profile, where)
+
+
+def _check_names(profile: CollectionProfile, where: str) -> None:
+    """Refuse a field that two keys name, unless they look for it at two places."""
+    elsewhere = ["archive", "archive_id", *declared(profile.layout).inside]
     if _is_written(profile.layout):  # a program may lock by the number of the version
         elsewhere.append("guard")
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]

@@ -162,18 +162,23 @@ def _tokens(ground: RepairContext, item: Item, applied: bool) -> Prepared:
         raw = after
         if now.token.type == c.OBJECT:
             break  # each write names the whole list, so the next is prepared after this one
-    names = listed([pending.token_name(token.token) for token in wanted], 3)
-    one = len(wanted) == 1
-    who = f"token {names}" if one else f"{len(wanted)} tokens ({names})"
+    said, done = _settled(wanted, of, applied)
+    return Prepared("would", said, done, tuple(steps), pending.explain(wanted[0]))
+
+
+def _settled(tokens: list[PendingToken], of: TwoStepCounters, applied: bool) -> tuple[str, str]:
+    """What settling some tokens would do, and a sentence on it once it is done."""
+    names = listed([pending.token_name(token.token) for token in tokens], 3)
+    one = len(tokens) == 1
+    who = f"token {names}" if one else f"{len(tokens)} tokens ({names})"
     if applied:
         said, done = f"{who}, which {'was' if one else 'were'} counted already", "taken out, as it was counted already"
     else:
-        so_far = "nothing" if wanted[0].counter is None else text.shown(wanted[0].counter)
-        said = f"{who}: {of.counter} + {sum(token.amount for token in wanted)} ({so_far} now)"
+        so_far = "nothing" if tokens[0].counter is None else text.shown(tokens[0].counter)
+        said = f"{who}: {of.counter} + {sum(token.amount for token in tokens)} ({so_far} now)"
         done = "finished"
     done = done if one else done.replace("it was", "they were")
-    done = f"{who[:1].upper()}{who[1:]} {'was' if one else 'were'} {done}."
-    return Prepared("would", said, done, tuple(steps), pending.explain(wanted[0]))
+    return said, f"{who[:1].upper()}{who[1:]} {'was' if one else 'were'} {done}."
 
 
 def _after(raw: bytes, token: PendingToken, of: TwoStepCounters) -> bytes:

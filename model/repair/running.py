@@ -18,11 +18,12 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import Refused, Unreachable
+from model.foundation.findings import Finding
 from model.foundation.news import News, tell
 from model.foundation.records import Checkpoint, Kind, Outcome, Sending, no_checkpoint
 from model.repair import quarantine
 from model.repair.damage_classes import REPAIRS, no_repair, waits
-from model.repair.items import Item, digest
+from model.repair.items import Item, Seen, digest
 from model.repair.outgrown_documents import index_offer
 from model.repair.plan import Plan
 from model.repair.questions import LEAVE
@@ -66,13 +67,36 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
 
     Once it has ``begun``, others may write concurrently: its further writes are guarded by the documents as read now.
     """
-    finding = item.finding
     if item.repair is None:
-        if waits(item.finding):
-            return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
-        return Prepared("refused", item.advice or "There is no repair for it.")
+        return _without_repair(item)
+    if (unread := _unread(ground, item)) is not None:
+        return unread
+    try:
+        repair = REPAIRS[item.repair]
+        second = repair.second_look
+        if second is not None and (wanted := second(ground, item)) is not None:
+            return wanted
+        if not begun and (seen := ground.stale(item)) is not None:
+            return _changed(ground, item.finding, seen)
+        prepared = repair.prepare(ground, item)
+    except Refused as error:
+        return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
+    finding, today = item.finding, ground.today
+    if prepared.verdict == "would" and not begun and today is not None and (why := _objection(ground, today, item)):
+        return Prepared("refused", why, differs=today.now(finding) is not None or not today.why_not(finding))
+    return prepared
+
+
+def _without_repair(item: Item) -> Prepared:
+    if waits(item.finding):
+        return Prepared("young", "It is younger than the grace period, so its writer may still be at work")
+    return Prepared("refused", item.advice or "There is no repair for it.")
+
+
+def _unread(ground: RepairContext, item: Item) -> Prepared | None:
+    """Why an item is not to be done, whatever its documents are now; None where these decide."""
     today = ground.today
-    if today is not None and (why := today.doubts.get(finding.ns)):
+    if today is not None and (why := today.doubts.get(item.finding.ns)):
         return Prepared("refused", why)
     if item.asks:
         return Prepared("asks", item.question)
@@ -80,24 +104,17 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
         return Prepared("nothing", "A person said to leave it as it is")
     if not item.seen:
         return Prepared("refused", "The plan does not say which documents it rests on; scan again")
-    try:
-        repair = REPAIRS[item.repair]
-        second = repair.second_look
-        if second is not None and (wanted := second(ground, item)) is not None:
-            return wanted
-        if not begun and (seen := ground.stale(item)) is not None:
-            gone = ground.at(seen.ns, seen.id) is None
-            who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
-            where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
-            if gone and (where or ground.layouts(finding.ns).own_documents):  # other documents of it may well exist
-                who = f"A stored document that belongs to {who}"
-            return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
-        prepared = repair.prepare(ground, item)
-    except Refused as error:
-        return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
-    if prepared.verdict == "would" and not begun and today is not None and (why := _objection(ground, today, item)):
-        return Prepared("refused", why, differs=today.now(finding) is not None or not today.why_not(finding))
-    return prepared
+    return None
+
+
+def _changed(ground: RepairContext, finding: Finding, seen: Seen) -> Prepared:
+    """What is said of an item one of whose documents is not as the scan saw it."""
+    gone = ground.at(seen.ns, seen.id) is None
+    who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
+    where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
+    if gone and (where or ground.layouts(finding.ns).own_documents):  # other documents of it may well exist
+        who = f"A stored document that belongs to {who}"
+    return Prepared("changed", f"{who} {'is gone' if gone else 'changed'} since the scan{where}")
 
 
 def _objection(ground: RepairContext, today: Today, item: Item) -> str:
@@ -271,11 +288,8 @@ class Running(Struct):
                     wrote, entry = wrote + 1, outcome.entry
                     continue
                 failed, conflicts = True, conflicts + 1
-                if outcome.kind == "conflict" and wrote and item.repair in _COPIES_FIRST:
-                    said = "It changed meanwhile and keeps all of its versions; some are copied already. Scan again."
-                    return self._ends(item, "conflict", said, entry)
-                if outcome.kind != "conflict" or item.repair not in _AGAIN or conflicts > TRIES:
-                    return self._stopped(outcome, wrote)
+                if (ended := self._given_up(item, outcome, wrote, entry, conflicts)) is not None:
+                    return ended
                 break
             if not failed and item.repair not in _AGAIN:
                 return self._done(item, done, entry)
@@ -288,11 +302,24 @@ class Running(Struct):
             return self._done(item, done, entry)
         if wrote:
             return self._stopped(self._ends(item, "refused", prepared.text, entry), wrote)
+        return self._unwritten(item, prepared)
+
+    def _given_up(self, item: Item, failed: Outcome, wrote: int, entry: str | None, conflicts: int) -> Outcome | None:
+        """The end of an item one of whose writes failed; None where it is to be prepared anew."""
+        if failed.kind == "conflict" and wrote and item.repair in _COPIES_FIRST:
+            said = "It changed meanwhile and keeps all of its versions; some are copied already. Scan again."
+            return self._ends(item, "conflict", said, entry)
+        if failed.kind != "conflict" or item.repair not in _AGAIN or conflicts > TRIES:
+            return self._stopped(failed, wrote)
+        return None
+
+    def _unwritten(self, item: Item, prepared: Prepared) -> Outcome:
+        """The end of an item for which nothing was to be written."""
         kinds: dict[Verdict, Kind] = {"refused": "refused"}
         said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
         if prepared.verdict == "asks":
             said = f"It waits for an answer in the plan: {prepared.text}"
-        ended = self._ends(item, kinds.get(prepared.verdict, "skipped"), said, entry)
+        ended = self._ends(item, kinds.get(prepared.verdict, "skipped"), said)
         return replace(ended, unsent=True) if prepared.lost else ended
 
     def _ends(self, item: Item, kind: Kind, said: str, entry: str | None = None) -> Outcome:

@@ -119,11 +119,28 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
     if len(highest) > 1:
         v = version_name(c.get(highest[0], (p.version,)))
         return refused(f"{v} is stored {len(highest)} times; settle that first.")
-    steps: list[Step] = []
     newest = highest[0]
     begun = any(ground.ours_at(layout.ns, physical(raw)) for raw in versions)
     if not begun and not named(item, layout.ns, [newest]):
         return Prepared("changed", f"{id_name(id)} got {version_name(c.get(newest, (p.version,)))} since the scan")
+    steps = _flag_moved(ground, layout, versions, newest)
+    v = version_name(c.get(newest, (p.version,)))
+    if not steps:
+        return nothing(f"{v} alone carries {p.current}.")
+    return Prepared(
+        "would",
+        f"{v} alone would carry {p.current}",
+        f"{v} alone carries {p.current} now.",
+        tuple(steps),
+        f"First {v}, the highest version, gets {p.current} where it has none; then each version below loses it. Each "
+        "write applies only if that version is as it was seen, and afterwards all is read again until it is right.",
+    )
+
+
+def _flag_moved(ground: RepairContext, layout: Layout, versions: list[bytes], newest: bytes) -> list[Step]:
+    """The writes that give the newest version the flag, then take it from all others."""
+    p = layout.profile
+    steps: list[Step] = []
     flags = [flag for raw in versions if (flag := c.get(raw, (p.current,))) is not None]
     if not is_flagged(c.get(newest, (p.current,))):
         v = version_name(c.get(newest, (p.version,)))
@@ -137,17 +154,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
         v = version_name(c.get(raw, (p.version,)))
         after = c.drop(raw, (p.current,)) if no is None else c.put(raw, (p.current,), no)
         steps.append(ground.swapped(layout.ns, v, raw, after, f"{v} loses {p.current}"))
-    v = version_name(c.get(newest, (p.version,)))
-    if not steps:
-        return nothing(f"{v} alone carries {p.current}.")
-    return Prepared(
-        "would",
-        f"{v} alone would carry {p.current}",
-        f"{v} alone carries {p.current} now.",
-        tuple(steps),
-        f"First {v}, the highest version, gets {p.current} where it has none; then each version below loses it. Each "
-        "write applies only if that version is as it was seen, and afterwards all is read again until it is right.",
-    )
+    return steps
 
 
 # --- V3

@@ -89,14 +89,7 @@ class Division(Struct, frozen=True):
         if self.server.facts().topology != "sharded":
             return []
         try:
-            row = next(self.server.find("config.collections", {"_id": self.ns}, limit=1), None)
-            key = None if row is None else c.get(row, ("key",))
-            first = None if key is None else next(iter(c.fields(key.data)), None)
-            if row is None or first is None or first[0] != self.name or value_key(first[1]) != _UP:
-                return []
-            whose = c.get(row, ("uuid",))
-            rows = [] if whose is None else self._chunks({"uuid": whose})
-            rows = rows or self._chunks({"ns": self.ns})
+            rows = self._chunks_by_id()
         except Unreachable:
             raise
         except Refused:  # a user may be allowed to read documents but not this
@@ -105,6 +98,17 @@ class Division(Struct, frozen=True):
         if not all(map(leapable, found)) or len({value_key(id)[0] for id in found}) > 1:
             return []  # no filter selects the documents between ids of two types
         return [id for before, id in pairwise([None, *found]) if id is not None and id != before]
+
+    def _chunks_by_id(self) -> list[bytes]:
+        """The chunks of a collection that is sharded by ranges of the id; [] of another one."""
+        row = next(self.server.find("config.collections", {"_id": self.ns}, limit=1), None)
+        key = None if row is None else c.get(row, ("key",))
+        first = None if key is None else next(iter(c.fields(key.data)), None)
+        if row is None or first is None or first[0] != self.name or value_key(first[1]) != _UP:
+            return []
+        whose = c.get(row, ("uuid",))
+        rows = [] if whose is None else self._chunks({"uuid": whose})
+        return rows or self._chunks({"ns": self.ns})
 
     def _chunks(self, whose: Terms) -> list[bytes]:
         return list(self.server.find("config.chunks", whose, sort={"min": 1}, projection={"min": 1}))

@@ -60,10 +60,14 @@ def judged(id: Value, raw: bytes, of: TwoStepCounters, now: dt.datetime) -> list
     if waiting and not (wrong and nothing and not old):
         drafts.append(_waiting(id, waiting, old))
     if twice := [token for token in tokens if token.applied]:
-        said = f"{_some(twice)} {'is' if len(twice) == 1 else 'are'} pending and applied"
-        repair = "take-out-token" if not all(token.problem for token in twice) else None
-        drafts.append(DamageDraft("T2", id, (), said, repair, (), _first(twice)))
+        drafts.append(_applied(id, twice))
     return drafts
+
+
+def _applied(id: Value, twice: Sequence[PendingToken]) -> DamageDraft:
+    said = f"{_some(twice)} {'is' if len(twice) == 1 else 'are'} pending and applied"
+    repair = "take-out-token" if not all(token.problem for token in twice) else None
+    return DamageDraft("T2", id, (), said, repair, (), _first(twice))
 
 
 def _no_number(id: Value, of: TwoStepCounters, counter: Value | None, waiting: Sequence[PendingToken]) -> DamageDraft:
