@@ -30,12 +30,8 @@ from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.recognition.field_names import BEFORE, bare
-from model.recognition.find_embedded import inner
-from model.recognition.key_candidates import is_version_name, names_a_part, version_fields
-from model.recognition.metadata_fields import stamps
-from model.recognition.sampling import Document, Proposal, Sample, chain_of, of
-from model.recognition.version_order import Inside, judged_inside
+from model.recognition import find_nested
+from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write
 from model.storage import numbering, update_operators
@@ -72,23 +68,12 @@ class Nested(Layout):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """Proposes an array whose elements are similar to the document, with lower versions."""
-        found = [
-            made for prev in _arrays(sample) for name in version_fields(sample) if (made := _told(sample, name, prev))
-        ]
-        return max(found, key=lambda each: (each.profile.layout == cls.name, each.confidence), default=None)
+        return find_nested.nested(sample)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The proposed fields, else the likeliest version with an array named as a history."""
-        version = next(iter(version_fields(sample)), "")
-        named = [name for name in _arrays(sample) if bare(name) in BEFORE]
-        made = cls.proposed(server, sample)
-        if (made is not None and made.profile.layout == cls.name) or not version:
-            return made
-        found = stamps([], sample.documents, {"_id", version})
-        prev = named[0] if named else cls.defaults["prev"]
-        profile = CollectionProfile(sample.ns, cls.name, version=version, prev=prev, token=found.token, at=found.at)
-        return Proposal(profile, 0.3, "")
+        return find_nested.picked(sample, cls.defaults["prev"])
 
     # --- reading
 
@@ -150,66 +135,6 @@ class Nested(Layout):
         raw = c.document([*ids, *c.fields(current), *behind])
         check_size(raw)
         return ((self.ns, raw),)
-
-
-# --- being recognised
-
-
-def _arrays(sample: Sample) -> list[str]:
-    return [name for name, shape in sample.shapes.items() if shape.share(c.ARRAY) >= 0.3]
-
-
-def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
-    """The proposal with these two fields; None if the elements are not earlier states of their document.
-
-    If any document contradicts, proposes ``plain`` and says what contradicts.
-    """
-    inside = [
-        Inside(d.get("_id"), [_bare(each, prev) for each in past], _bare(d, prev))
-        for d in sample.documents
-        if (past := inner(d.get(prev))) and d.place(version) is not None
-    ]
-    alike = sum(each.alike for each in inside)
-    if not inside or alike < 0.6 * len(inside):
-        return None
-    judged = judged_inside(inside, version, prev)
-    chains = [chain_of([*each.past, each.now], version) for each in inside]
-    dense = sum(each.places[-1] - each.places[-2] == 1 for each in chains if len(each.places) > 1)
-    dated = sample.shapes[version].share(c.DATE) > 0.5
-    named = is_version_name(version)
-    if not named and (dense < 0.8 * len(chains) or dated or names_a_part(version)):
-        return None
-    shape = f"The elements of {prev} have the shape of the document itself"
-    if not judged.earned:
-        but = Proposal(CollectionProfile(sample.ns), 0.7, f"{shape}, but {judged.against}.", ("nested",))
-        return but if named and judged.against else None
-    found = stamps(chains, [d for each in chains for d in each.documents], {"_id", version, prev})
-    good = judged.good / max(1, judged.several)
-    confidence = 0.7 + 0.15 * good + 0.1 * alike / len(chains) + (0.03 if bare(prev) in BEFORE else 0)
-    confidence -= 0.15 if len(chains) < 2 and bare(prev) not in BEFORE else 0
-    whole = "have any" if len(chains) > 1 else "has any"
-    why = (
-        f"{shape}, and a {version} below its own in {of(len(chains), len(chains), 'document')} that {whole}; "
-        f"{judged.said}{'; ' + found.said if found.said else ''}."
-    )
-    profile = CollectionProfile(
-        sample.ns,
-        "nested",
-        version=version,
-        prev=prev,
-        token=found.token,
-        hash=found.hash,
-        **found.sealing,
-        at=found.at,
-        author=found.author,
-        numbering="time" if dated else "next",
-    )
-    return Proposal(profile, round(min(confidence, 0.98), 2), why)
-
-
-def _bare(state: Document, prev: str) -> Document:
-    """A state without its ``_id`` and the array, to compare it with others."""
-    return Document(c.without(state.raw, ["_id", prev]))
 
 
 def _judge(reader: FactReader) -> Any:
