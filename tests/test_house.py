@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import grimp  # import-linter's own graph
 import pytest
@@ -27,6 +28,7 @@ from tests import support
 ROOT = support.ROOT
 GUI = sorted((ROOT / "gui").rglob("*.py"))
 MODEL = sorted((ROOT / "model").rglob("*.py"))
+PROSE = [*GUI, *MODEL, *sorted((ROOT / "resources").rglob("*.py"))]
 FREE = {"__init__", "__main__", "base"}  # the names of files that any folder may have
 
 
@@ -245,9 +247,109 @@ def test_other_patterns_are_not_found(pattern: str) -> None:
     assert not held_groups(pattern)
 
 
+# --- complexity
+
+MOST_COMPLEX = 20
+STILL_ABOVE = {
+    "gui/pages/collection_page.py: CollectionPage.facts": 24,
+    "gui/parts/differences/diff_cells.py: inline": 23,
+    "gui/parts/differences/diff_node.py: _inner_rows": 32,
+    "gui/parts/versions_model.py: VersionsModel.cell": 35,
+    "gui/style/cells.py: CellTree._do_without": 21,
+    "gui/views/browse/documents_model.py: DocumentsModel._cell": 21,
+    "gui/views/edit/outline.py: outline": 23,
+    "gui/views/history/map_grid.py: MapGrid.keyPressEvent": 29,
+    "gui/views/merge/decision_table.py: DecisionModel._value": 26,
+    "gui/views/repair/items_model.py: ItemsModel.counts": 26,
+    "gui/views/repair/repair_panel.py: RepairPanel._said": 21,
+    "gui/views/timeline/timeline_panel.py: TimelinePanel._choose": 25,
+    "gui/views/timeline/timeline_panel.py: TimelinePanel._replace": 22,
+    "gui/window/window.py: Window.update_state": 23,
+    "model/writing/writer.py: Writer._found": 29,
+}
+"""Functions that are more complex than that, with how far: a list that may only become shorter."""
+
+BRANCHES: dict[type[ast.AST], Callable[[Any], int]] = {
+    ast.If: lambda node: 1,
+    ast.IfExp: lambda node: 1,
+    ast.Assert: lambda node: 1,
+    ast.For: lambda node: 1 + bool(node.orelse),
+    ast.While: lambda node: 1 + bool(node.orelse),
+    ast.Try: lambda node: len(node.handlers) + bool(node.orelse),
+    ast.BoolOp: lambda node: len(node.values) - 1,
+    ast.comprehension: lambda node: 1 + len(node.ifs),
+    ast.Match: lambda node: len(node.cases) - any(is_any(case.pattern) for case in node.cases),
+}
+"""How many more ways through a function each kind of node adds, as radon counts them."""
+
+
+def is_any(pattern: ast.pattern) -> bool:
+    """Whether a pattern takes everything: ``_``, or a bare name."""
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
+
+
+def complexity(function: ast.FunctionDef) -> int:
+    """The ways through a function, as ``radon cc`` counts them: functions inside of it count for themselves."""
+    ways, todo = 1, list[ast.AST](function.body)
+    while todo:
+        node = todo.pop()
+        ways += BRANCHES.get(type(node), lambda node: 0)(node)
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assert):
+            todo.extend(ast.iter_child_nodes(node))
+    return ways
+
+
+def too_complex(code: ast.Module, most: int = MOST_COMPLEX) -> dict[str, int]:
+    """The functions of a file that are more complex than that, by their dotted names."""
+    found: dict[str, int] = {}
+    todo: list[tuple[str, ast.AST]] = [("", code)]
+    while todo:
+        owner, node = todo.pop()
+        name = f"{owner}{node.name}." if isinstance(node, ast.FunctionDef | ast.ClassDef) else owner
+        if isinstance(node, ast.FunctionDef) and (ways := complexity(node)) > most:
+            found[name.removesuffix(".")] = ways
+        todo.extend((name, below) for below in ast.iter_child_nodes(node))
+    return found
+
+
+def test_no_function_is_too_complex() -> None:
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}": ways
+        for path in PROSE
+        for name, ways in too_complex(tree(path)).items()
+    }
+    assert not {name: ways for name, ways in found.items() if ways > STILL_ABOVE.get(name, 0)}, "cut into named steps"
+    assert not {name for name in STILL_ABOVE if found.get(name) != STILL_ABOVE[name]}, "is better by now: mend the list"
+
+
+BRANCHING = """
+class Planted:
+    def method(self, a, *b):
+        def inside(): return a and b
+        for x in b:
+            if x and a or b: x = 1 if a else 2
+        else: a = 3
+        while a: a -= 1
+        try: assert a or b
+        except ValueError: pass
+        except KeyError: pass
+        else: a = 4
+        match a:
+            case 1: pass
+            case 2 | 3: pass
+            case _: pass
+        return [lambda: x or y for x in b for y in b if x if y]
+"""
+
+
+def test_complexity_is_counted_as_radon_counts_it() -> None:
+    assert too_complex(ast.parse(BRANCHING), 1) == {"Planted.method": 19, "Planted.method.inside": 2}
+    assert too_complex(ast.parse(BRANCHING), 18) == {"Planted.method": 19}
+    assert not too_complex(ast.parse(BRANCHING), 19)
+
+
 # --- prose: docstrings and comments
 
-PROSE = [*GUI, *MODEL, *sorted((ROOT / "resources").rglob("*.py"))]
 QUOTED = re.compile(r":(?P<role>[a-z]+):`(?P<target>[^`]+)`|``(?P<literal>[^`]+)``|`(?P<command>[^`]+)`")
 NAME = re.compile(r"\.?\$?(?!v\d+$)[A-Za-z_]\w*(\.\w+)*(\(\))?|(gui|model|resources|tests)/[\w./]+")
 """A name, perhaps dotted, or a path. All else between back quotes is an example: a shape, a value, code, ``v15``."""
