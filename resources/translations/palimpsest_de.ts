@@ -11025,6 +11025,14 @@ Zum Verbinden öffnen</translation>
       <translation>Nicht bekannt: Der Prozess endete, bevor die Antwort kam.</translation>
     </message>
     <message>
+      <source>Not {0} {1}: {2}.</source>
+      <translation>Kein {1}: {2}.</translation>
+    </message>
+    <message>
+      <source>Not {0} {1}: {2}{3}</source>
+      <translation>Kein {1}: {2}{3}</translation>
+    </message>
+    <message>
       <source>Nothing changed.</source>
       <translation>Nichts hat sich geändert.</translation>
     </message>
