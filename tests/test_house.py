@@ -251,20 +251,6 @@ def test_other_patterns_are_not_found(pattern: str) -> None:
 
 MOST_COMPLEX = 20
 STILL_ABOVE = {
-    "gui/pages/collection_page.py: CollectionPage.facts": 24,
-    "gui/parts/differences/diff_cells.py: inline": 23,
-    "gui/parts/differences/diff_node.py: _inner_rows": 32,
-    "gui/parts/versions_model.py: VersionsModel.cell": 35,
-    "gui/style/cells.py: CellTree._do_without": 21,
-    "gui/views/browse/documents_model.py: DocumentsModel._cell": 21,
-    "gui/views/edit/outline.py: outline": 23,
-    "gui/views/history/map_grid.py: MapGrid.keyPressEvent": 29,
-    "gui/views/merge/decision_table.py: DecisionModel._value": 26,
-    "gui/views/repair/items_model.py: ItemsModel.counts": 26,
-    "gui/views/repair/repair_panel.py: RepairPanel._said": 21,
-    "gui/views/timeline/timeline_panel.py: TimelinePanel._choose": 25,
-    "gui/views/timeline/timeline_panel.py: TimelinePanel._replace": 22,
-    "gui/window/window.py: Window.update_state": 23,
     "model/recognition/lock_fields.py: _known": 21,
     "model/storage/current_writer.py: CurrentWriter._arrived": 23,
     "model/writing/writer.py: Writer._found": 29,

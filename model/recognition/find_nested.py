@@ -99,10 +99,8 @@ class KeptBeside(Struct, frozen=True, eq=False, dict=True):
     def found(self) -> str:
         """The versions in documents that have a past, as a clause."""
         several = len(self.inside)
-        have = "have" if several > 1 else "has"
-        return (
-            f"{self.shaped}, and a {self.version} below its own in {of(several, several, 'document')} that {have} any"
-        )
+        any = "have any" if several > 1 else "has any"
+        return f"{self.shaped}, and a {self.version} below its own in {of(several, several, 'document')} that {any}"
 
 
 BESIDE: tuple[Sign[KeptBeside], ...] = (

@@ -17569,8 +17569,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0}, und ein {1} über ihrem steht in {2}, die welche haben</translation>
     </message>
     <message>
-      <source>{0}, and a {1} below its own in {2} that {3}; {4}{5}.</source>
-      <translation>{0}, und ein {1} unter dem eigenen steht in {2}, {3}; {4}{5}.</translation>
+      <source>{0}, and a {1} below its own in {2} that {3}</source>
+      <translation>{0}, und ein {1} unter dem eigenen steht in {2}, {3}</translation>
     </message>
     <message>
       <source>{0}, and it is not known whether {1} was {2}.</source>
