@@ -56,7 +56,6 @@ _LEFT_OUT = pytest.StashKey[int]()
 SLICE = (
     "tests/blackpipe",
     "tests/counting",
-    "tests/gui/tour",
     "tests/gui/window",
     "tests/hosted",
     "tests/hostile",

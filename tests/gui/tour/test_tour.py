@@ -45,7 +45,6 @@ COMMANDS = {"find", "aggregate", "count", "listIndexes"}
 
 
 @pytest.mark.deep
-@pytest.mark.slice
 @pytest.mark.parametrize(
     ("first", "views", "texts", "commands"),
     [

@@ -313,7 +313,6 @@ def each_language(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.deep
-@pytest.mark.slice
 @pytest.mark.parametrize(
     "kinds",
     [("collection", "document", "pending"), pytest.param(tuple(PAGES), marks=pytest.mark.deep)],

@@ -69,7 +69,6 @@ def traced(sample: Session) -> Session:
 
 
 @pytest.mark.deep
-@pytest.mark.slice
 @pytest.mark.parametrize("kind", each_kind("document"))
 def test_every_control_of_a_page_says_what_it_is_and_what_it_is_called(
     traced: Session, window: Window, qtbot: QtBot, kind: str
