@@ -107,6 +107,10 @@ class Migration:
         """The stored versions of a document, oldest first."""
         found = [each for each in layout.history(id, contents="all") if each.state != "missing"]
         found.reverse()
+        if layout.archive is not None and not (layout.profile.at or layout.profile.token):
+            # Only the row of an archived version has a time, that of the archiving: the version that is current now
+            # gets one later, and would then be written as another document.
+            return [each.but(at=None) for each in found]
         return found
 
     def _wanted(self, id: Value) -> tuple[list[Version], list[tuple[str, bytes]]]:

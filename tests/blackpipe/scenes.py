@@ -55,7 +55,7 @@ def profile(layout: str, numbering: str) -> str:
     if layout == "deltas":
         lines.append('removed = "gone"')
     if numbering:
-        lines.append(f'numbering = "{numbering}"')
+        lines += [f'numbering = "{numbering}"', 'token = "_w"']  # a number that is drawn is marked by a token
     return "\n".join(lines) + "\n"
 
 
