@@ -250,11 +250,7 @@ def test_other_patterns_are_not_found(pattern: str) -> None:
 # --- complexity
 
 MOST_COMPLEX = 20
-STILL_ABOVE = {
-    "model/recognition/lock_fields.py: _known": 21,
-    "model/storage/current_writer.py: CurrentWriter._arrived": 23,
-    "model/writing/writer.py: Writer._found": 29,
-}
+STILL_ABOVE: dict[str, int] = {}
 """Functions that are more complex than that, with how far: a list that may only become shorter."""
 
 BRANCHES: dict[type[ast.AST], Callable[[Any], int]] = {

@@ -98,25 +98,46 @@ def with_lock(
     return replace(profile, guard=lock), said
 
 
+def _mongoose(sample: Sample) -> tuple[LockField, str] | None:
+    shape = sample.shapes.get("__v")
+    if shape is None or not _counts(shape.values):
+        return None
+    return LockField("__v", "inc"), "__v is the lock of mongoose: guarded, and raised with every edit."
+
+
+def _spring(sample: Sample) -> tuple[LockField, str] | None:
+    version, entity = sample.shapes.get("version"), sample.shapes.get("_class")
+    if version is None or entity is None or entity.share(c.STRING) != entity.share() or not _counts(version.values):
+        return None
+    if not any(d.get("version") is not None and d.get("_class") is not None for d in sample.documents):
+        return None
+    said = "version is the lock of Spring Data (@Version): guarded, and raised with every edit."
+    return LockField("version", "inc"), said
+
+
+def _beanie(sample: Sample) -> tuple[LockField, str] | None:
+    revision = sample.shapes.get("revision_id")
+    if revision is None or not revision.values or not all(map(_is_uuid, revision.values)):
+        return None
+    said = "revision_id is the lock of Beanie (use_revision): guarded, and made anew with every edit."
+    return LockField("revision_id", "uuid"), said
+
+
+def _eve(sample: Sample) -> tuple[LockField, str] | None:
+    tag, updated = sample.shapes.get("_etag"), sample.shapes.get("_updated")
+    if tag is None or updated is None or not all(map(_is_tag, tag.values)) or not updated.share(c.DATE):
+        return None
+    said = "_etag is the lock of Eve, which alone can make the next one, so documents are read-only here."
+    return LockField("_etag", "closed"), said
+
+
+KNOWN = (_mongoose, _spring, _beanie, _eve)
+"""The programs whose lock is known by its name and what stands beside it: each tells its lock, or None."""
+
+
 def _known(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, str]:
-    shapes = sample.shapes
-    if "__v" not in taken and (shape := shapes.get("__v")) is not None and _counts(shape.values):
-        return LockField("__v", "inc"), "__v is the lock of mongoose: guarded, and raised with every edit."
-    version, entity = shapes.get("version"), shapes.get("_class")
-    if version is not None and entity is not None and "version" not in taken:
-        both = [d for d in sample.documents if d.get("version") is not None and d.get("_class") is not None]
-        if both and entity.share(c.STRING) == entity.share() and _counts(version.values):
-            said = "version is the lock of Spring Data (@Version): guarded, and raised with every edit."
-            return LockField("version", "inc"), said
-    revision = shapes.get("revision_id")
-    if revision is not None and "revision_id" not in taken and revision.values and all(map(_is_uuid, revision.values)):
-        said = "revision_id is the lock of Beanie (use_revision): guarded, and made anew with every edit."
-        return LockField("revision_id", "uuid"), said
-    tag, updated = shapes.get("_etag"), shapes.get("_updated")
-    if tag is not None and updated is not None and all(map(_is_tag, tag.values)) and updated.share(c.DATE):
-        said = "_etag is the lock of Eve, which alone can make the next one, so documents are read-only here."
-        return LockField("_etag", "closed"), said
-    return None, ""
+    found = (lock for program in KNOWN if (lock := program(sample)) is not None)
+    return next((lock for lock in found if lock[0].field not in taken or lock[0].how == "closed"), (None, ""))
 
 
 def _alike(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, str]:

@@ -461,13 +461,16 @@ class CurrentWriter:
         if now is not None and base is not None and _is_as_read(now, base):
             return unchanged()
         if not self.current.numbered:
-            if now is None or now.content is None:
-                return None
-            return update_operators.stands(base.content if base is not None else None, content, now.content)
+            stored = now.content if now is not None else None
+            return update_operators.stands(base.content if base else None, content, stored) if stored else None
         if now is not None and base is not None and _is_same_number(now.v, base.v):
             return False  # changed in place: the write would have moved the version
         if now is not None and v is not None and _is_same_number(now.v, v):
             return _is_sent(now, base, content)
+        return self._arrived_before(id, base, content, v)
+
+    def _arrived_before(self, id: Value, base: Version | None, content: bytes, v: Value | None) -> bool | None:
+        """The answer of :meth:`_arrived` by the history, once the current document does not tell."""
         versions = [each for each in self._versions(id) if each.state != "missing"]
         if v is not None and (there := next((each for each in versions if _is_same_number(each.v, v)), None)):
             return _is_sent(there, base, content)

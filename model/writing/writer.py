@@ -511,9 +511,8 @@ class Writer(Struct, frozen=True):
             said = f"It stopped on its way to {record.extra.get('to')}: run it again, which goes on, or take it back."
             return Outcome("applied", ns, None, said)
         if id is None:
-            if self.catalogue.layout(ns).missing_index() is not None:
-                return not_there(record, None)
-            return Outcome("applied", ns, None, "The index is there.")
+            missing = self.catalogue.layout(ns).missing_index() is not None
+            return not_there(record, None) if missing else Outcome("applied", ns, None, "The index is there.")
         if counts_of(record.layout):
             return self._found_count(record, id)
         if record.extra.get("numbered"):
@@ -523,6 +522,11 @@ class Writer(Struct, frozen=True):
             return self._found_back(record, back, id)
         if record.after is None and record.stored:
             return self._found_removal(record, id)
+        return self._found_edit(record, id)
+
+    def _found_edit(self, record: Record, id: Value) -> Outcome:
+        """How a swap or a creation in doubt has ended."""
+        ns = record.entry.ns
         layout, current = self.catalogue.layout(ns), self._current(ns, id)
         at_base = current is not None and _base_hash(layout, current) == record.extra.get("base")
         landed = layout.landed(id, ObjectId(record.token), self._base(record), record.after) if record.token else None

@@ -14517,6 +14517,10 @@ Zum Verbinden öffnen</translation>
       <translation>Aufbewahrung oder Verlust</translation>
     </message>
     <message>
+      <source>revision_id is the lock of Beanie (use_revision): guarded, and made anew with every edit.</source>
+      <translation>revision_id ist die Sperre von Beanie (use_revision): Sie wird geprüft und mit jeder Bearbeitung neu gebildet.</translation>
+    </message>
+    <message>
       <source>rows of their own</source>
       <translation>eigene Zeilen</translation>
     </message>
