@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -56,6 +57,9 @@ def _moving(values: Sequence[Value], total: int) -> bool:
     tags = [value for value in values if _is_tag(value)]
     return len(tags) >= _MOST * total and len(set(tags)) > 0.9 * len(tags)
 
+
+SAID = frozenset(("version", "lock"))
+"""Words that say lock in the name of a field beside `_class`."""
 
 LOCK_NAMES = (
     LockName(
@@ -158,7 +162,8 @@ def _values(documents: Sequence[Document]) -> dict[tuple[str, ...], list[Value]]
     found: dict[tuple[str, ...], list[Value]] = {}
     for document in documents:
         for path, value in _paths(document.raw, ()):
-            found.setdefault(path, []).append(value)
+            if _says_lock(path[-1]):  # of wide documents only few fields are kept
+                found.setdefault(path, []).append(value)
     return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
 
@@ -171,6 +176,12 @@ def _paths(raw: bytes, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
             yield from _paths(value.data, (*above, name))
 
 
+@lru_cache(20_000)
+def _says_lock(name: str) -> bool:
+    """Whether a field can be a lock by its name, in some place."""
+    return any(bare(name) in row.names for row in LOCK_NAMES) or bool(SAID & {*words(name)})
+
+
 def _like(path: tuple[str, ...], values: Sequence[Value], total: int, beside_class: bool) -> bool:
     name, above = bare(path[-1]), bare(path[-2]) if len(path) > 1 else ""
     if any(
@@ -180,7 +191,7 @@ def _like(path: tuple[str, ...], values: Sequence[Value], total: int, beside_cla
         for row in LOCK_NAMES
     ):
         return True
-    said = {"version", "lock"} & {*words(path[-1])}
+    said = SAID & {*words(path[-1])}
     return bool(beside_class and len(path) == 1 and said and _counts(values) and len(values) >= _MOST * total)
 
 
