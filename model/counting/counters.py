@@ -1,12 +1,12 @@
-"""Numbers handed out one after another: by a counter's document, or as the next after the highest that is there.
+"""Numbers handed out in sequence: from a counter document, or one above the highest number that exists.
 
-A counter is a document ``{_id: name, seq: n}`` and moves by a swap on its exact value, so no number goes to two. One
-whose swap stayed in doubt goes to nobody: the swap is guarded by a value that never comes back, so one that lands late
-only leaves that number out. Numbers are never lowered and gaps never filled.
+A counter is a document ``{_id: name, seq: n}``. It moves by a swap on its exact value, so no number is handed out
+twice. If the outcome of a swap is unknown, nobody gets its number: the swap's guard is a value that never comes back,
+so a late arrival only skips that number. Numbers are never lowered and gaps never filled.
 
-Where no counter is kept, the highest number in a collection tells the next one; the unique index lets in one of those
-who try it. A deleted document takes the highest number away with it, so such a number may come twice in the course of
-time; a counter does not forget it.
+Without a counter, the next number follows from the highest in a collection, and a unique index accepts only one of
+several writers who try it. If the document with the highest number is deleted, that number is used again; a counter
+never repeats one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from model.values.canonical import Value
 
 TRIES = 100
 DOUBTS = 2
-"""How often the swap of a counter may stay in doubt before that is said; each costs one number at most."""
+"""How often the outcome of a counter's swap may be unknown before giving up; each time costs at most one number."""
 _MOST = 2**63 - 1
 _MOST_DOUBLE = 2**53
 _NUMBERS = (c.DOUBLE, c.INT32, c.INT64)
 
 
 class Counter(Struct, frozen=True):
-    """One counter: its collection, the document's id, and the field with the last number handed out."""
+    """One counter: its collection, its document's id, and the field with the last number handed out."""
 
     ns: str
     name: Value
     field: str
-    lock: str = ""  # the lock field of another program, which goes up by one with each number
+    lock: str = ""  # another program's lock field, which rises by one with each number
 
 
 def read(server: Port, of: Counter) -> bytes | None:
-    """The counter's document; None where there is none."""
+    """The counter's document; None if there is none."""
     for raw in server.find(of.ns, {"_id": of.name}):
         if c.get(raw, ("_id",)) == of.name:
             return raw
@@ -54,7 +54,7 @@ def read(server: Port, of: Counter) -> bytes | None:
 
 
 def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Write]:
-    """The number after a counter's, higher than ``above``, and the write that takes it; raises ``Refused``."""
+    """The next number of a counter, higher than ``above``, and the write that takes it; raises ``Refused``."""
     if raw is not None and (waiting := waiting_list(raw)):
         raise Refused(
             f"{id_name(of.name)} in {of.ns} is no sequence: tokens wait in its list {waiting}, so {of.field} counts "
@@ -78,13 +78,13 @@ def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Wr
 def _as(last: Value | None, number: int, of: Counter) -> Value:
     if number > (_MOST_DOUBLE if last is not None and last.type == c.DOUBLE else _MOST):
         raise Refused(f"The counter {id_name(of.name)} in {of.ns} has handed out the largest number there is.")
-    if last is not None and last.type == c.DOUBLE:  # as the shell writes numbers
+    if last is not None and last.type == c.DOUBLE:  # the type that the shell writes numbers in
         return Value.of(float(number))
     return whole_number(number, last)
 
 
 def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Outcome:
-    """Hand out the next number, which is the outcome's ``value``; ``create`` makes a counter that is not there."""
+    """Hand out the next number, as the outcome's ``value``; ``create`` creates a missing counter."""
     doubts = 0
     try:
         for _ in range(TRIES):
@@ -108,7 +108,7 @@ def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Out
 
 
 def missing(of: Counter) -> str:
-    """The sentence for a counter that is not there."""
+    """The sentence for a missing counter."""
     return f"There is no counter {id_name(of.name)} in {of.ns}; create it, or check its name."
 
 
@@ -122,7 +122,7 @@ def _without_number(of: Counter, why: str, doubts: int) -> Outcome:
 
 
 def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
-    """The highest number that stands in a field, 0 where none does; raises ``Refused`` if it is no whole one."""
+    """The highest number in a field, or 0; raises ``Refused`` if it is not a whole number."""
     for raw in _with_a_number(server, ns, field):
         value = c.get(raw, (field,))
         number = number_of(value)
@@ -134,7 +134,7 @@ def highest(server: Port, ns: str, field: str) -> tuple[int, Value | None]:
 
 
 def _with_a_number(server: Port, ns: str, field: str) -> list[bytes]:
-    """The document with the highest number in a field, alone; a server that knows no decimals has none of them."""
+    """The document with the highest number in a field, or none; works on a server that does not know decimals too."""
 
     def of(types: Sequence[int]) -> list[bytes]:
         return [*server.find(ns, {field: {"$type": [*types]}}, sort={field: -1}, projection={field: 1}, limit=1)]
@@ -150,7 +150,7 @@ def _with_a_number(server: Port, ns: str, field: str) -> list[bytes]:
 
 
 def after(server: Port, ns: str, field: str) -> Value:
-    """The number after the highest, of its type; raises ``Refused``."""
+    """The number after the highest one, in its type; raises ``Refused``."""
     number, value = highest(server, ns, field)
     if number >= (_MOST_DOUBLE if value is not None and value.type == c.DOUBLE else _MOST):
         raise Refused(f"{ns} holds the largest number there is in {field}; mend that first.")

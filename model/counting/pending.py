@@ -1,20 +1,19 @@
-"""Counters that are raised in two steps, and the tokens left where a writer died between them.
+"""Counters that are raised in two steps, and the tokens that remain if a writer dies between them.
 
-Step one adds a token to a document's ``pending`` list, step two takes it out and raises the counter in one write.
-A token that stays is finished by sending the very step two that its writer would have sent::
+Step one adds a token to a document's ``pending`` list; step two removes it and raises the counter in one write. A
+remaining token is finished by sending exactly the step two that its writer would have sent::
 
     {_id, pending: t, applied: {$ne: t}}   →   {$pull: {pending: t}, $inc: {count: 1}, $push: {applied: t}}
 
-``$push`` only where the collection keeps an ``applied`` list. The token in the filter is the guard: whoever comes
-second matches nothing, so a repeated, late or doubled write does no harm. A step one that arrives late, after its step
-two, is only known by ``applied``: who counts from here always keeps it, as step one is guarded by it too::
+``$push`` is sent only if the collection keeps an ``applied`` list. The token in the filter is the guard: a second
+write matches nothing, so it does no harm to repeat it, late or twice. Only ``applied`` can detect a step one that
+arrives after its step two. So counting from here always keeps that list, and it guards step one too::
 
     {_id, pending: {$ne: t}, applied: {$ne: t}}   →   {$push: {pending: t}}
 
-A token can be dropped as well, which forgets its event; each of the four steps is the inverse of another. A token that
-is pending and applied was counted already and is only taken out. A counter that is missing, or null since a sum over
-nothing was stored in it, counts from zero; one that holds anything else but a number is a person's decision.
-Nothing here adds up totals.
+A token can also be dropped, which forgets its event; each of the four steps is the inverse of another one. A token
+that is pending and applied was counted already and is only removed. A counter that is missing, or is null because a
+sum over nothing was stored in it, counts from zero; if it holds anything else than a number, a person must decide.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from model.values.canonical import Value
 from model.values.decimals import CONTEXT, decimal_of, decimal_value
 from model.values.kinds import NUMBERS
 
-# A server's equality tells these apart exactly; 1 and 1.0, or null and nothing, it does not.
+# For these types a server's equality is exact; it is not for 1 and 1.0, or for null and a missing field.
 _EXACT = (canonical.OBJECT_ID, canonical.STRING, canonical.BINARY, canonical.DATE, canonical.OBJECT)
 _OWNERS = ("owner", "by", "writer", "host")
 _AMOUNTS = ("amount", "inc", "n")
@@ -58,20 +57,20 @@ class TwoStepCounters(Struct, frozen=True):
     applied: str
     counter: str
     keeps_applied: bool  # finished tokens are noted in ``applied``
-    grace: dt.timedelta  # a younger token may still belong to a living writer
-    lock: str = ""  # the lock field of another program, which goes up by one with each step
+    grace: dt.timedelta  # a younger token may belong to a living writer
+    lock: str = ""  # another program's lock field, which rises by one with each step
 
 
 def counters(server: Port, profile: CollectionProfile) -> TwoStepCounters:
-    """The counters of a collection; one look into it tells whether finished tokens are kept."""
+    """The counters of a collection; one query tells whether finished tokens are kept."""
     kept = next(server.find(profile.ns, {profile.applied: {"$exists": True}}, projection={"_id": 1}, limit=1), None)
     return replace(named(profile), keeps_applied=kept is not None)
 
 
 def named(profile: CollectionProfile) -> TwoStepCounters:
-    """The counters of a collection by their fields' names alone, without a look into it.
+    """The counters of a collection from its field names alone, without a query.
 
-    Whether a document keeps finished tokens, :func:`within` tells.
+    :func:`within` tells for a single document whether finished tokens are kept.
     """
     name = profile.counter or "count"
     return TwoStepCounters(
@@ -94,7 +93,7 @@ def tokens(
 
 
 def find(server: Port, of: TwoStepCounters, id: Value, token: Value, now: dt.datetime) -> PendingToken | None:
-    """One token as it stands now; None if it is not pending any more."""
+    """One token in its current state; None if it is no longer pending."""
     for raw in server.find(of.ns, {"_id": id}, limit=1):
         return token_in(raw, of, token, now)
     return None
@@ -103,7 +102,7 @@ def find(server: Port, of: TwoStepCounters, id: Value, token: Value, now: dt.dat
 def token_in(
     raw: bytes | None, of: TwoStepCounters, token: Value, now: dt.datetime | None = None
 ) -> PendingToken | None:
-    """One token as it stands in a document that was read; None if it is not pending there."""
+    """One token in a document that was read; None if it is not pending there."""
     listed = tokens_of(raw, of, now or dt.datetime.now(dt.UTC)) if raw is not None else ()
     return next((each for each in listed if each.token == token), None)
 
@@ -152,7 +151,7 @@ def _problem(token: Value, applied: Value | None, of: TwoStepCounters, counter: 
 
 
 def _said_by(token: Value) -> tuple[dt.datetime | None, str | None, int]:
-    """Time, owner and amount that a token tells of itself."""
+    """Time, owner and amount that a token itself states."""
     if token.type == canonical.OBJECT_ID:
         return ObjectId(token.data).generation_time, None, 1
     if token.type != canonical.OBJECT:
@@ -169,7 +168,7 @@ def _said_by(token: Value) -> tuple[dt.datetime | None, str | None, int]:
 
 
 def _sum(counter: Value | None, amount: int) -> Value:
-    """The result of ``$inc`` on a counter: its type stays, an Int32 that overflows becomes Int64."""
+    """The result of ``$inc`` on a counter: its type stays, but an Int32 that overflows becomes Int64."""
     if counter is None or counter.type == canonical.NULL:
         return Value.of(amount)
     if counter.type == canonical.DECIMAL128:
@@ -179,9 +178,9 @@ def _sum(counter: Value | None, amount: int) -> Value:
 
 
 def in_turn(tokens: Iterable[PendingToken]) -> list[tuple[Value | None, Value | None]]:
-    """The counter before and after each of some tokens, where they are finished one behind the other.
+    """The counter before and after each token, if they are finished in sequence.
 
-    None before is a counter that is not there; None after a sum for which the counter has no room, or a token that
+    A None before means a missing counter; a None after means that the counter cannot hold the sum, or that the token
     cannot be finished.
     """
     raised: dict[tuple[str, Value, str], Value | None] = {}
@@ -204,7 +203,7 @@ def in_turn(tokens: Iterable[PendingToken]) -> list[tuple[Value | None, Value | 
 
 
 def token_of(by: int, owner: str | None) -> Value:
-    """A new token, which tells its age, and where needed its amount and owner."""
+    """A new token, which states its age, and its amount and owner if needed."""
     made = ObjectId()
     if by == 1 and owner is None:
         return Value.of(made)
@@ -213,9 +212,9 @@ def token_of(by: int, owner: str | None) -> Value:
 
 
 def stand(server: Port, of: TwoStepCounters, id: Value, token: Value) -> tuple[bytes | None, bool, bool]:
-    """The document that a token belongs to, and whether the token is pending and applied there, read at one moment."""
+    """The document that a token belongs to, and whether it is pending and applied there, read at one moment."""
     for raw in server.find(of.ns, {"_id": id}):
-        if canonical.get(raw, ("_id",)) != id:  # 1.0 where 1 was asked for
+        if canonical.get(raw, ("_id",)) != id:  # 1.0 was found for 1
             continue
         pending, applied = (canonical.get(raw, _steps(name)) for name in (of.pending, of.applied))
         return raw, token in _listed(pending), token in _listed(applied)
@@ -227,7 +226,7 @@ def _listed(value: Value | None) -> list[Value]:
 
 
 def within(of: TwoStepCounters, raw: bytes) -> TwoStepCounters:
-    """The counters as one document has them: it notes finished tokens if it has the list for them."""
+    """The counters as one document has them: it keeps finished tokens if it has a list for them."""
     lock = of.lock if of.lock and canonical.get(raw, (of.lock,)) is not None else ""
     keeps = of.keeps_applied or canonical.get(raw, _steps(of.applied)) is not None
     return replace(of, keeps_applied=keeps, lock=lock)
@@ -244,7 +243,7 @@ def hindrance(raw: bytes, of: TwoStepCounters, token: Value) -> str:
 
 
 def token_at(of: TwoStepCounters, id: Value, token: Value, raw: bytes | None = None) -> PendingToken:
-    """A token that somebody names; with its document the counter is known too."""
+    """The token that somebody names; with its document, the counter is known too."""
     at, owner, amount = _said_by(token)
     counter = canonical.get(raw, _steps(of.counter)) if raw is not None else None
     after = _sum(counter, amount) if raw is not None else None
@@ -252,7 +251,7 @@ def token_at(of: TwoStepCounters, id: Value, token: Value, raw: bytes | None = N
 
 
 def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
-    """The insert of a counter's document with its first token; the index on ``_id`` lets one of several writers in."""
+    """The insert of a counter's document with its first token; of several writers, the index on ``_id`` accepts one."""
     made = canonical.document([("_id", id), *([(of.lock, Value.of(0))] if of.lock else [])])
     parts = ((of.counter, Value.of(0)), (of.pending, canonical.array([token])), (of.applied, canonical.array([])))
     for name, value in parts:
@@ -261,9 +260,9 @@ def new_document(of: TwoStepCounters, id: Value, token: Value) -> Write:
 
 
 def step_one(token: PendingToken, of: TwoStepCounters) -> Write:
-    """The write that makes a token pending, unless it is or was counted; a late duplicate matches nothing.
+    """The write that makes a token pending, unless it is pending or counted; a late duplicate matches nothing.
 
-    It begins an ``applied`` list where there is none yet, so that whoever finishes the token notes it there.
+    It adds a missing ``applied`` list, so that whoever finishes the token notes it there.
     """
     guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
     body: dict[str, object] = {"$push": {of.pending: token.token}}
@@ -276,14 +275,14 @@ def step_one(token: PendingToken, of: TwoStepCounters) -> Write:
 
 
 def step_two(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
-    """The write that finishes a token; reads where the token is a document."""
+    """The write that finishes a token; reads the document if the token is a document."""
     guard, body = _taken_out(server, token, of)
     if token.applied:
         guard[of.applied] = token.token
         return Write(of.ns, "update", guard, raised_with(body, of.lock), "take out a token that was counted already")
     guard[of.applied] = {"$ne": token.token} if of.keeps_applied else {"$exists": False}
     if token.counter is not None and token.counter.type == canonical.NULL:
-        # $inc refuses null. The type test keeps this from overwriting a number that another writer stored meanwhile.
+        # $inc refuses null. The type test prevents overwriting a number that another writer has stored since.
         guard[of.counter] = {"$type": "null"}
         body["$set"] = {**body.get("$set", {}), of.counter: token.amount}
     else:
@@ -296,10 +295,10 @@ def step_two(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
 def _taken_out(
     server: Port, token: PendingToken, of: TwoStepCounters
 ) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
-    """Filter and operators that take a token out of the list; reads where the token is a document.
+    """Filter and operators that remove a token from the list; reads the document if the token is a document.
 
-    ``$pull`` takes a document for a condition, and would take out others that meet it. Such a token leaves by setting
-    the list without it, guarded by the whole list.
+    ``$pull`` treats a document as a condition, and would remove all tokens that meet it. Instead, the list is set to
+    one without the token, guarded by the whole list.
     """
     guard = by_id(token.id) | {of.pending: token.token}
     if token.token.type == canonical.OBJECT and (waiting := _pending_now(server, token, of)) is not None:
@@ -309,14 +308,14 @@ def _taken_out(
 
 
 def step_drop(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
-    """The write that takes a token out uncounted, while it is pending and was not counted."""
+    """The write that removes a token uncounted, while it is pending and not counted."""
     guard, body = _taken_out(server, token, of)
     guard = guard | {of.applied: {"$ne": token.token}}
     return Write(of.ns, "update", guard, raised_with(body, of.lock), "drop a token")
 
 
 def step_back(token: PendingToken, of: TwoStepCounters) -> Write:
-    """The inverse of :func:`step_two`: the token is pending again, and the counter without it."""
+    """The inverse of :func:`step_two`: the token is pending again, and the counter lower by its amount."""
     guard = by_id(token.id) | {of.pending: {"$ne": token.token}}
     body: dict[str, object] = {"$push": {of.pending: token.token}}
     if token.applied:
@@ -330,14 +329,14 @@ def step_back(token: PendingToken, of: TwoStepCounters) -> Write:
 
 
 def step(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -> Write:
-    """The write of a step; reads where the token is a document."""
+    """The write of a step; reads the document if the token is a document."""
     if what in ("add", "back"):
         return step_one(token, of) if what == "add" else step_back(token, of)
     return step_two(server, token, of) if what == "finish" else step_drop(server, token, of)
 
 
 def send(server: Port, token: PendingToken, of: TwoStepCounters, what: Step = "finish") -> Outcome:
-    """Send a step, and say how it ended."""
+    """Send a step, and return how it ended."""
     end = run(server, step(server, token, of, what), lambda: landed(server, token, of, what))
     now = _counter_now(server, token, of) if end.kind == "applied" else None
     outcome = _outcome(token, of, end, what, _now_said(of, now))
@@ -345,9 +344,9 @@ def send(server: Port, token: PendingToken, of: TwoStepCounters, what: Step = "f
 
 
 def landed(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -> bool | None:
-    """Whether a step is done, whoever did it; None if nobody can tell.
+    """Whether a step is done, by anybody; None if nobody can tell.
 
-    Where no ``applied`` list is kept, a token that is gone was finished, unless somebody dropped it in that moment.
+    Without an ``applied`` list, a missing token counts as finished, although somebody may have dropped it just then.
     """
     raw, waits, counted = stand(server, of, token.id, token.token)
     if raw is None:
@@ -361,7 +360,7 @@ def landed(server: Port, token: PendingToken, of: TwoStepCounters, what: Step) -
 
 
 def _counter_now(server: Port, token: PendingToken, of: TwoStepCounters) -> Value | str | None:
-    """The counter, read again as other writers raise it too; a clause where it cannot be told."""
+    """The counter, read again because other writers raise it too; a clause if that fails."""
     try:
         for raw in server.find(of.ns, {"_id": token.id}, projection={of.counter: 1}, limit=1):
             return canonical.get(raw, _steps(of.counter))
@@ -377,7 +376,7 @@ def _now_said(of: TwoStepCounters, now: Value | str | None) -> str:
 
 
 def _pending_now(server: Port, token: PendingToken, of: TwoStepCounters) -> list[Value] | None:
-    """The list that a token stands in; None if its document or the list is gone."""
+    """The list that contains a token; None if its document or the list is missing."""
     for raw in server.find(of.ns, {"_id": token.id}, projection={of.pending: 1}, limit=1):
         left = canonical.get(raw, _steps(of.pending))
         return canonical.items(left) if left is not None and left.type == canonical.ARRAY else None
@@ -402,7 +401,7 @@ def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now
         done = "was taken out, as it was counted already" if counted else DONE[what]
         detail = f"Token {name} of {owner} {done}: {now}."
     elif kind == "conflict" and what in ("finish", "drop"):
-        # Nothing matched, so the token is gone or has moved since it was listed: the work is done or not ours.
+        # Nothing matched, so the token is gone or has changed since it was listed: there is nothing to do here.
         return Outcome("skipped", of.ns, token.id, f"{who} changed since it was listed; nothing was written.")
     elif kind == "conflict":
         where = "is pending or was counted already" if what == "add" else "is pending again already"
@@ -411,7 +410,7 @@ def _outcome(token: PendingToken, of: TwoStepCounters, end: End, what: Step, now
 
 
 def effect(token: PendingToken) -> str:
-    """The effect of finishing a token, in a clause: ``would be finished: count + 1 (41 now)``."""
+    """The effect of finishing a token, as a clause: ``would be finished: count + 1 (41 now)``."""
     if token.applied:
         return "would be taken out, as it was counted already"
     now = "none so far" if token.counter is None else f"{text.shown(token.counter)} now"
@@ -434,12 +433,12 @@ def explain(token: PendingToken, what: Step = "finish") -> str:
 
 
 def token_name(token: Value) -> str:
-    """A token as people read it: the hexadecimal digits of an ObjectId, else as it is displayed."""
+    """A token as people read it: the hexadecimal digits of an ObjectId, else as displayed."""
     return str(token.python()) if token.type == canonical.OBJECT_ID else text.shown(token, limit=60)
 
 
 def to_fields(token: PendingToken, of: TwoStepCounters) -> dict[str, str]:
-    """The facts about a token that the journal keeps so that it can be put back."""
+    """What the journal keeps of a token to put it back."""
     return {
         "token": text.value_text(token.token),
         "pending": of.pending,
@@ -453,7 +452,7 @@ def to_fields(token: PendingToken, of: TwoStepCounters) -> dict[str, str]:
 
 
 def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -> tuple[PendingToken, TwoStepCounters]:
-    """The inverse of :func:`to_fields`; the counter's value is not part of it."""
+    """The inverse of :func:`to_fields`, without the counter's value."""
     names, lock = (kept["pending"], kept["applied"], kept["counter"]), kept.get("lock", "")
     of = TwoStepCounters(ns, *names, bool(kept["keeps_applied"]), grace, lock)
     try:
@@ -466,7 +465,7 @@ def from_fields(ns: str, id: Value, kept: dict[str, str], grace: dt.timedelta) -
 
 
 def step_of(kept: dict[str, str]) -> Step:
-    """The step that a journal entry was about; earlier entries name a direction alone."""
+    """The step that a journal entry is about; older entries only state a direction."""
     for step in INVERSE:
         if kept.get("step") == step:
             return step

@@ -1,13 +1,13 @@
-"""Apply-once lists: entries beside a total, each of which raised it once and never raises it again.
+"""Apply-once lists: the entries that have raised a total; each raises it only once.
 
-One write does both, and only where the entry is not in the list yet::
+One write does both, if the entry is not in the list yet::
 
     {_id, processed: {$nin: [e]}}   →   {$inc: {total: n}, $addToSet: {processed: e}}
 
-The entry is what makes it safe to send twice, today or next year: in doubt the list is asked. The same write must not
-be an upsert, for where the entry is in the list already it would make a second document, each time. A document that is
-not there is inserted whole, with its first entry, under the unique index of its key; whoever loses that race goes on
-with the update above.
+The list makes it safe to send an entry twice, today or next year; if an outcome is unknown, the list tells. The write
+must not be an upsert: if the entry is already in the list, each upsert would create another document. A missing
+document is inserted with its first entry, under the unique index of its key; a writer who loses that race sends the
+update above.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Way: TypeAlias = Literal["forth", "back"]
 
 
 class Tally(Struct, frozen=True):
-    """One entry that raises one total: its document, the field that finds that, and the amount."""
+    """One entry that raises one total: its document, the field that identifies it, and the amount."""
 
     ns: str
     key_field: str
@@ -45,11 +45,11 @@ class Tally(Struct, frozen=True):
     total: str
     entry: Value
     by: int
-    lock: str = ""  # the lock field of another program, which goes up by one with each entry
+    lock: str = ""  # another program's lock field, which rises by one with each entry
 
 
 def read(server: Port, of: Tally) -> bytes | None:
-    """The document of a key, None where there is none; raises ``Refused`` if there are several (class P1)."""
+    """The document of a key, None if there is none; raises ``Refused`` if there are several (class P1)."""
     found = [raw for raw in server.find(of.ns, {of.key_field: {"$eq": of.key}}, limit=3) if _key(raw, of) == of.key]
     if len(found) > 1:
         raise Refused(
@@ -82,12 +82,12 @@ def hindrance(of: Tally, raw: bytes | None) -> str:
 
 
 def total_in(raw: bytes, of: Tally) -> Value | None:
-    """The total of a document; its name may be a path, as it is to a server."""
+    """The total of a document; like on a server, its name may be a path."""
     return c.get(raw, tuple(of.total.split(".")))
 
 
 def has(raw: bytes, of: Tally) -> bool:
-    """Whether the entry is in the list as a server compares: 1 and 1.0 are one entry."""
+    """Whether the entry is in the list, compared like a server does: 1 and 1.0 are one entry."""
     listed = c.get(raw, (of.listed,))
     if listed is None or listed.type != c.ARRAY:
         return False
@@ -112,7 +112,7 @@ def forth(of: Tally, raw: bytes) -> Write:
 
 
 def back(of: Tally, raw: bytes) -> Write:
-    """The inverse of :func:`forth`: the entry goes out of the list, and its amount out of the total."""
+    """The inverse of :func:`forth`: removes the entry from the list, and its amount from the total."""
     guard = _guard(of, raw) | {of.listed: of.entry}
     body = {"$inc": {of.total: -of.by}, "$pull": {of.listed: of.entry}}
     return Write(of.ns, "update", guard, _with_lock(of, raw, body), "take an entry back")
@@ -130,7 +130,7 @@ def _guard(of: Tally, raw: bytes) -> dict[str, object]:
 
 
 def new_document(of: Tally) -> Write:
-    """The insert of a key's document with its first entry; a unique index on the key lets one of several in."""
+    """The insert of a key's document with its first entry; a unique index on the key accepts one of several."""
     key = [("_id", of.key)] if of.key_field == "_id" else [("_id", Value.of(ObjectId())), (of.key_field, of.key)]
     made = c.put(c.document(key), tuple(of.total.split(".")), Value.of(of.by))
     made = c.put(made, (of.listed,), c.array([of.entry]))
@@ -138,7 +138,7 @@ def new_document(of: Tally) -> Write:
 
 
 def needs_index(server: Port, of: Tally) -> str:
-    """Why a document cannot be made for a key, one sentence; "" if one can."""
+    """Why no document can be created for a key, one sentence; "" if one can."""
     if of.key_field == "_id":
         return ""
     for index in server.indexes(of.ns):
@@ -151,7 +151,7 @@ def needs_index(server: Port, of: Tally) -> str:
 
 
 def apply(server: Port, of: Tally, create: bool = False) -> Outcome:
-    """Raise the total unless the entry is in the list; ``create`` makes the document where it is missing.
+    """Raise the total unless the entry is in the list; ``create`` creates a missing document.
 
     ``skipped``: the entry was in the list already, nothing was written.
     """
@@ -219,7 +219,7 @@ def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way
 
 
 def to_fields(of: Tally) -> dict[str, str]:
-    """The facts about an entry that the journal keeps so that it can be looked for and taken back."""
+    """What the journal keeps of an entry to look for it and take it back."""
     return {
         "entry": text.value_text(of.entry),
         "key_field": of.key_field,

@@ -1,13 +1,13 @@
-"""The feeder: keeps the archives of ``stream`` collections up to date from change streams, or by polling.
+"""The feeder: keeps the archives of ``stream`` collections up to date, from change streams or by polling.
 
-It guarantees: a version is archived once, under the archive's unique index on id and version; an archived version is
-never changed; the place from which it goes on moves past an event only when its version is in the archive, or is noted
-beside it as one that can never be (``model.feed.ledger``). It may be killed anywhere and started anywhere.
+It guarantees three things. A version is archived only once, because the archive has a unique index on id and version.
+An archived version never changes. The place from which the feed continues moves past an event only after its version
+was archived, or noted in the ledger as impossible to archive (``model.feed.ledger``). A feeder may be killed at any
+moment, and continue on any computer.
 
-Nothing of this goes to the journal, unlike everything else that is written from here. The journal is for a
-person's writes, which may be taken back; a feeder writes thousands of rows a day that nobody edits and nobody should
-take back, and they would bury the edits. The journal's intent that outlives the process is here the kept place: a
-write that was on its way when a feeder died is done again, and found done.
+Unlike all other writes, the feeder's are not in the journal. The journal is for a person's writes, which may be taken
+back. A feeder writes thousands of rows a day, which would bury the edits, and nobody should take them back. It needs
+no record of its intent either: a write that was on its way when a feeder died is sent again, and finds its row.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from model.layouts.base import Layout
 __all__ = ["EVERY", "Fed", "fed_layouts", "feed"]
 
 EVERY = 10.0
-"""Seconds between two looks, by polling."""
+"""Seconds between two looks at a collection, when polling."""
 _AWAIT_MS = 1000
 _ONCE_MS = 250
-_BEHIND = 60.0  # seconds of lag that are worth a word, and between two such words
-_PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between tries to reach the server again
+_BEHIND = 60.0  # seconds of lag that are worth a note, and the time between two such notes
+_PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to reach the server again
 
 
 def feed(
@@ -39,10 +39,10 @@ def feed(
     stop: threading.Event | None = None,
     wait_ms: int | None = None,
 ) -> Iterator[Fed]:
-    """Feed these collections until ``stop`` is set, or with ``once`` until nothing waits any more.
+    """Feed these collections until ``stop`` is set, or with ``once`` until nothing is left to feed.
 
-    With ``once`` any trouble is raised as ``Refused``; else a server that is away is waited for. ``wait_ms`` is how
-    long an empty stream is waited on.
+    With ``once``, any trouble is raised as ``Refused``; else the feeder waits for an unreachable server. ``wait_ms``
+    is how long it waits at an empty stream.
     """
     stop = stop or threading.Event()
     wait = wait_ms if wait_ms is not None else _ONCE_MS if once else max(50, _AWAIT_MS // max(1, len(layouts)))
@@ -57,14 +57,14 @@ def feed(
             if (pause := min(turn.pause() for turn in turns)) > 0:
                 stop.wait(pause)
     except Cancelled:
-        return  # stopped while there was nothing to tell
+        return  # stopped while there was no news
     finally:
         for turn in turns:
             turn.feed.close()
 
 
 def fed_layouts(found: Iterable[Layout]) -> list[Layout]:
-    """The layouts that can be fed; raises ``Refused`` for one that cannot, and where there is none."""
+    """The layouts that can be fed; raises ``Refused`` if one cannot, or if there is none."""
     layouts = []
     for layout in found:
         if not layout.fed:
@@ -79,7 +79,7 @@ def fed_layouts(found: Iterable[Layout]) -> list[Layout]:
 
 
 class _Turn:
-    """One collection among those that are fed in turn."""
+    """One of the collections that are fed in turn."""
 
     def __init__(self, feed: CollectionFeed, every: float) -> None:
         self.feed, self.every = feed, every
@@ -96,7 +96,7 @@ class _Turn:
         return max(0.0, self._next - time.monotonic())
 
     def take(self, once: bool) -> Iterator[Fed]:
-        """One step, and a word where the feed falls behind, catches up, or cannot reach the server."""
+        """Take one step; also tell if the feed falls behind, catches up, or cannot reach the server."""
         try:
             yield from self.feed.step()
             self._failed = 0

@@ -1,4 +1,4 @@
-"""The archive against the collection: current versions that it lacks, and the loss of versions in between."""
+"""Compares the archive with the collection: archives missing current versions, and finds lost versions between them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from model.values.canonical import Value
 def compared(
     layout: Layout, rows: ArchiveRows, first: bool, lag: float | None, stop: Callable[[], bool]
 ) -> Iterator[Fed]:
-    """Archive every current version that the archive lacks; a version in between cannot be proven, and is told.
+    """Archive every current version that the archive lacks, and tell of versions in between, which are lost.
 
-    ``first``: nothing was ever fed here, so that all missing histories are told in one sentence. Raises ``Cancelled``
-    where ``stop`` says so.
+    ``first``: this collection was never fed, so all missing histories are told in one sentence. Raises ``Cancelled``
+    once ``stop`` returns true.
     """
     before = 0
     for batch in in_batches(layout.server.find(layout.ns, sort={"_id": 1})):
@@ -42,7 +42,7 @@ def compared(
                     yield _other(layout, rows, id, v, lag)
                 continue
             gap = gap_below(layout, rows, id, v)
-            # A gap is told, and so noted, first: once the current version is archived nobody sees it.
+            # Tell, and thereby note, a gap first: once the current version is archived, the gap is invisible.
             if gap is not None and first and gap[0] == 1:
                 before += 1
             elif gap is not None:
@@ -54,7 +54,7 @@ def compared(
 
 
 def _read(layout: Layout, rows: ArchiveRows, raw: bytes, lag: float | None) -> tuple[Value, Value] | Fed:
-    """The id and the version of a current document, or why it cannot be archived."""
+    """The id and version of a current document; or the news that it cannot be archived."""
     found = legible(raw)
     id, v = found.get(layout.profile.id), found.get(layout.profile.version)
     wrong = "it has no id" if id is None else version_damage(v) or unreadable(raw) or rows.unfit(id, raw)
@@ -66,7 +66,7 @@ def _read(layout: Layout, rows: ArchiveRows, raw: bytes, lag: float | None) -> t
 
 
 def _brought(layout: Layout, rows: ArchiveRows, id: Value, v: Value, raw: bytes, lag: float | None) -> Iterator[Fed]:
-    """Archive a current version; tells nothing where somebody else has archived just this meanwhile."""
+    """Archive a current version; tells nothing if somebody else has just archived it with equal content."""
     end = rows.put(id, v, raw)
     if end == "new":
         yield Fed("applied", layout.ns, f"{version_name(v)} of {id_name(id)} is archived.", id, v, lag)
@@ -85,9 +85,9 @@ def _other(layout: Layout, rows: ArchiveRows, id: Value, v: Value, lag: float | 
 def _taken_back(
     layout: Layout, rows: ArchiveRows, known: Sequence[tuple[Value, Value]], lag: float | None
 ) -> Iterator[Fed]:
-    """Tell of documents that stand below versions in the archive: these were theirs, and are not any more.
+    """Tell of documents whose version is lower than one in the archive: the document has lost the archived ones.
 
-    A document is read again behind its rows. What was there before them may only have been overtaken.
+    Each document is read again after its rows. The version read before them may just have been outdated.
     """
     p, above = layout.profile, rows.above(known)
     for raw in layout.server.find(layout.ns, {p.id: {"$in": list(above)}}) if above else ():
@@ -108,7 +108,7 @@ def _taken_back(
 
 
 def gap_below(layout: Layout, rows: ArchiveRows, id: Value, v: Value) -> tuple[int, Value, int] | None:
-    """The first and the last version between the archive and the current one; None where there is none."""
+    """The first and last version missing between the archive and the current one; None if none is."""
     number = number_of(v)
     if number is None or number < 2 or v.type not in (c.INT32, c.INT64) or layout.profile.numbering != "next":
         return None

@@ -19,11 +19,11 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 HIGHER = 1000
-"""Archived versions above the current ones that one look takes in."""
+"""The most versions above the current ones that are read at once."""
 
 
 class ArchiveRows:
-    """The rows of one archive; ``layout`` makes them and knows which of their fields are content."""
+    """The rows of one archive; ``layout`` makes them, and knows which of their fields are content."""
 
     def __init__(self, server: Port, layout: Layout) -> None:
         self.server, self.layout = server, layout
@@ -32,9 +32,10 @@ class ArchiveRows:
         self._profile = layout.profile
 
     def prepare(self) -> bool:
-        """Make sure of the unique index, without which a version could be archived twice; whether it was made.
+        """Ensure that the unique index exists, without which a version could be archived twice; returns whether it
+        was created.
 
-        An empty archive gets it; raises ``Refused`` if there are rows and no index.
+        It is created only in an empty archive; raises ``Refused`` if there are rows and no index.
         """
         names = (self._profile.archive_id, self._profile.version)
         if is_unique(self.server, self.ns, names):
@@ -50,14 +51,14 @@ class ArchiveRows:
         return True
 
     def unfit(self, id: Value, raw: bytes) -> str:
-        """Why a document can have no row, which is a little larger than itself, in a few words; "" if it can."""
+        """Why a document cannot have a row, which is slightly larger than itself, in a few words; "" if it can."""
         if self.archive.names_itself(raw):
             return f"has a field {self._profile.archive_id} of its own, in which {self.ns} keeps the document's id"
         size = len(raw) if len(raw) < LARGEST // 2 else len(self.archive.row_of(Value.of(ObjectId()), id, raw))
         return f"would be {size / (1 << 20):.2f} MB as a row, and a server takes 16 MB" if size > LARGEST else ""
 
     def document(self, row: bytes, key: Value) -> bytes:
-        """The stored document that a row was made of, as far as its order matters to the next row."""
+        """The stored document of a row; its first fields may have moved, which does not matter for the next row."""
         p = self._profile
         rest = [(name, value) for name, value in c.fields(row) if name not in ("_id", p.archive_id)]
         id = c.get(row, (p.archive_id,))
@@ -73,7 +74,7 @@ class ArchiveRows:
         return None
 
     def rows(self, pairs: Sequence[tuple[Value, Value]]) -> dict[tuple[Value, int | None], bytes]:
-        """The rows of several documents and versions, by id and number."""
+        """The rows of some documents and versions, by id and number."""
         p = self._profile
         wanted = {(id, place_of(v)) for id, v in pairs}
         filter = {
@@ -88,7 +89,7 @@ class ArchiveRows:
         return found
 
     def below(self, id: Value, v: Value) -> int | None:
-        """The highest version number in the archive below one; None where there is none."""
+        """The highest version number in the archive below ``v``; None if there is none."""
         p = self._profile
         where = {p.archive_id: {"$eq": id}, p.version: {"$lt": v}}
         for raw in self.server.find(self.ns, where, sort={p.version: -1}, limit=1):
@@ -100,7 +101,7 @@ class ArchiveRows:
         return next(iter(self.versions(id, 1)), None)
 
     def above(self, pairs: Sequence[tuple[Value, Value]]) -> dict[Value, list[Value]]:
-        """The archived versions above those that are given, by id; most documents have none."""
+        """The archived versions above the given ones, by id; most documents have none."""
         p = self._profile
         higher = [{p.archive_id: {"$eq": id}, p.version: {"$gt": v}} for id, v in pairs]
         keys = {p.archive_id: 1, p.version: 1}
@@ -112,7 +113,7 @@ class ArchiveRows:
         return found
 
     def versions(self, id: Value, most: int) -> list[Value]:
-        """The highest versions in the archive, the highest first."""
+        """The highest versions in the archive, highest first."""
         p = self._profile
         keys = {p.archive_id: 1, p.version: 1}
         rows = self.server.find(self.ns, {p.archive_id: {"$eq": id}}, {p.version: -1}, keys, limit=most)
@@ -123,9 +124,10 @@ class ArchiveRows:
         return self.archive.own.content(row) == self.layout.own.content(raw)
 
     def put(self, id: Value, v: Value, raw: bytes) -> Literal["new", "there", "other"]:
-        """Archive a version: it is new, it was there with the same content, or something else is there.
+        """Archive a version: "new", "there" if an equal one was archived before, "other" if one with another content
+        was.
 
-        Raises ``Refused`` if the server does not take it, ``Unreachable`` where it is not known whether it did.
+        Raises ``Refused`` if the server rejects it, ``Unreachable`` if the result is unknown.
         """
         own, p = ObjectId(), self._profile
         row = self.archive.row_of(Value.of(own), id, raw)
@@ -149,13 +151,13 @@ class ArchiveRows:
             if any(
                 True for _ in self.server.find(self.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": v}}, limit=1)
             ):
-                return "other"  # the row of another id that the server finds equal: 1 and 1.0
+                return "other"  # the server takes another id for equal, such as 1.0 for 1
             raise Refused(f"{version_name(v)} of {id_name(id)} was in {self.ns} and is gone again; feed once more.")
         return "there" if self.same(there, raw) else "other"
 
 
 def in_batches(documents: Iterator[bytes], most: int = 200, most_bytes: int = 8 << 20) -> Iterator[list[bytes]]:
-    """Documents some at a time."""
+    """The documents in batches, limited by number and size."""
     batch: list[bytes] = []
     size = 0
     for raw in documents:

@@ -1,4 +1,4 @@
-"""An event of a change stream, and its effect on a document that is known exactly."""
+"""An event of a change stream, and the document that follows from it, where that is certain."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from model.values.canonical import Path, Value
 
 
 class ChangeEvent(Struct, frozen=True):
-    """One change of one document; or, without ``key``, one of the collection."""
+    """One change of a document; or of the whole collection, if ``key`` is None."""
 
     kind: str  # insert, update, replace, delete, drop, rename, invalidate, …
     token: bytes
     at: dt.datetime
     key: Value | None  # the document's _id
-    document: bytes | None  # after the change; with an update perhaps as it was later
+    document: bytes | None  # after the change; for an update, perhaps after a later one
     updated: tuple[tuple[str, Value], ...] = ()
     removed: tuple[str, ...] = ()
     truncated: tuple[tuple[str, int], ...] = ()
@@ -26,7 +26,7 @@ class ChangeEvent(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The dotted names of what an update changed."""
+        """The dotted paths of what an update changed."""
         return (*(path for path, _ in self.updated), *self.removed, *(path for path, _ in self.truncated))
 
     @property
@@ -35,11 +35,11 @@ class ChangeEvent(Struct, frozen=True):
         return frozenset(path.partition(".")[0] for path in self.paths)
 
     def set_to(self, name: str) -> Value | None:
-        """The value that an update gave a top-level field; None if it gave none."""
+        """The value that an update gave a top-level field; None if it did not set it."""
         return next((value for path, value in self.updated if path == name), None)
 
     def applied(self, before: bytes) -> bytes | None:
-        """The document that the update made of ``before``; None if that cannot be told for certain."""
+        """The document after the update, made from the one before; None if it is not certain."""
         try:
             after = before
             for path, length in self.truncated:
@@ -64,7 +64,7 @@ class ChangeEvent(Struct, frozen=True):
 
 
 def _steps(raw: bytes, dotted: str) -> Path | None:
-    """The path that an update's dotted name stands for in a document; None if it may stand for several."""
+    """The path that an update's dotted name means in a document; None if it is ambiguous."""
     here = Value(c.OBJECT, raw)
     steps: list[str | int] = []
     parts = dotted.split(".")
@@ -84,7 +84,7 @@ def _steps(raw: bytes, dotted: str) -> Path | None:
         if i < len(parts) - 1:
             inner = c.get(here.data, (part,)) if here.type == c.OBJECT else _element(here, int(part))
             if inner is None:
-                return None  # the parent is not there: then this is not the document that was changed
+                return None  # the parent is missing: this is not the document that was changed
             here = inner
     return tuple(steps)
 
@@ -95,7 +95,7 @@ def _element(array: Value, at: int) -> Value | None:
 
 
 def read(raw: bytes) -> ChangeEvent:
-    """The event that a server sent."""
+    """The event in a server's document."""
     found = dict(c.fields(raw))
     key = c.get(raw, ("documentKey", "_id"))
     full = found.get("fullDocument")

@@ -1,13 +1,13 @@
-"""One collection's feed: from its change stream, or by polling where the server has none.
+"""One collection's feed, from its change stream, or by polling if the server has none.
 
-Each event is dealt with by itself: its version is inserted into the archive, or the reason why that is impossible is
-kept beside the archive; only then the place moves on. So a feeder that dies anywhere leaves at worst a version archived
-and the place before it, and its next run finds the version there with equal content, and moves on.
+Events are handled one by one: the version is inserted into the archive, or the reason why that is impossible is noted
+in the ledger; only then the place moves. If a feeder dies in between, the next run meets the event again, finds the
+version in the archive with equal content, and continues.
 
-An update's event brings the document as it is when the event is read, which may be a later version. The version between
-is made of the one before and of the event's change, and is archived only where that proves it: the version before is
-the document that the event before left, or the archive's row of the number before, with no gap in the feed since and no
-change in place noted of it.
+An update's event carries the document as it is when the event is read, perhaps in a later version. The version in
+between is rebuilt from the one before and the event's change, and archived only if that proves it. The one before is
+certain if it is the document after the event before, or the archive's row with the number before. For a row, the feed
+must have had no gap since, and no change in place may be noted.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ FIRST, MOST = 4, 200
 
 
 class BatchSize(Struct):
-    """The size asked for now, and for how many events still."""
+    """The batch size to request now, and for how many more events."""
 
     take: Take = "many"
     left: int = 0
-    stretch: int = FIRST  # events that are taken one by one the next time that one is too large
+    stretch: int = FIRST  # events to take singly the next time that one is too large
 
     def narrower(self) -> bool:
-        """Ask for less, as an answer was too large; False where there is no less."""
+        """Request less after an answer that was too large; False if it is the minimum already."""
         if self.take == "bare":
             return False
         if self.take == "one":
@@ -60,7 +60,7 @@ class BatchSize(Struct):
         return True
 
     def taken(self) -> bool:
-        """Count an event that is dealt with; returns whether to ask for more from here on."""
+        """Count an event as handled; returns whether to request more from now on."""
         if self.take == "many":
             self.stretch = FIRST
             return False
@@ -71,23 +71,23 @@ class BatchSize(Struct):
         return True
 
 
-KEPT_EVERY = 200  # events behind which the place is kept, at the latest
-KEPT_AFTER = 10.0  # seconds after which a place that moved past others' events alone is kept
-LOOKED_BACK = 1000  # versions of a deleted document, among which the delete may be noted already
-TOLD = 100_000  # lost versions that are remembered as told; beyond that the ledger knows
+KEPT_EVERY = 200  # events after which the place is kept, at the latest
+KEPT_AFTER = 10.0  # seconds after which a place that only moved past events of other collections is kept
+LOOKED_BACK = 1000  # versions of a deleted document at which its delete may be noted already
+TOLD = 100_000  # lost versions remembered as told; beyond that, the ledger is asked
 
 
 class FeedPort(Port, Protocol):
-    """The interface of a server for a feeder."""
+    """What a feeder needs of a server."""
 
     def changes(
         self, ns: str, after: bytes | None = None, wait_ms: int = 1000, images: bool = False, take: Take = "many"
     ) -> Changes:
-        """The changes of a collection from now on, or behind a resume token."""
+        """The changes of a collection from now on, or after a resume token."""
 
 
 class CollectionFeed:
-    """The feed of one collection. Every step raises ``Refused`` if it cannot go on; the next one tries again."""
+    """The feed of one collection. Each step raises ``Refused`` if it cannot continue; the next one tries again."""
 
     def __init__(
         self, server: FeedPort, layout: Layout, wait_ms: int, once: bool = False, stop: Callable[[], bool] = bool
@@ -99,7 +99,7 @@ class CollectionFeed:
         self.ledger = Ledger(server, layout.ns, self.rows.ns)
         self.polling = False
         self.idle = False
-        """Whether nothing was waiting when it was looked for last; with ``once``, nothing from before the beginning."""
+        """Whether the last look found nothing to feed; with ``once``, nothing from before the start."""
         self.archived = 0
         self._wait_ms = wait_ms
         self._stream: Changes | None = None
@@ -109,7 +109,7 @@ class CollectionFeed:
         self._kept: bytes | None = None
         self._kept_at = time.monotonic()
         self._quiet = 0
-        self._until = ""  # the place in the stream at which this feeder began, or had compared everything
+        self._until = ""  # the place in the stream when this feeder began, or had compared everything
         self._states = RecentDocuments()
         self._untold = False
         self._taking = BatchSize()
@@ -118,7 +118,7 @@ class CollectionFeed:
     # --- beginning
 
     def open(self) -> Iterator[Fed]:
-        """Go on from the place that was kept, or compare where there is none that serves."""
+        """Continue from the place that was kept; if none can be used, compare the archive with the collection."""
         if self._stream is not None or self.polling:
             return
         if self.rows.prepare():
@@ -157,7 +157,7 @@ class CollectionFeed:
         self._stream = stream
 
     def _changes(self, token: bytes | None) -> Changes:
-        """The stream behind a place; the larger the next events, the fewer it takes at once."""
+        """The stream after a place; takes fewer events at once if the next ones are large."""
         while True:
             try:
                 return self.server.changes(self.ns, token, self._wait_ms, self._images, self._taking.take)
@@ -166,16 +166,16 @@ class CollectionFeed:
                     raise
 
     def _again(self) -> None:
-        """Open the stream anew behind the event dealt with last; remembered documents stay right."""
+        """Open the stream again after the last event handled; remembered documents stay valid."""
         assert self._stream is not None
         self._stream.close()
         try:
             self._stream = self._changes(self._place.token)
         except HistoryLost:
-            self._drop_stream()  # the next step finds a way on
+            self._drop_stream()  # the next step opens or compares
 
     def _now(self) -> str:
-        """The place that a stream begins at which is opened now; "" if places cannot be compared."""
+        """The current place, at which a stream opened now begins; "" if places cannot be compared."""
         probe = self.server.changes(self.ns, None, self._wait_ms)
         try:
             return _comparable(probe.token)
@@ -219,7 +219,7 @@ class CollectionFeed:
     # --- going on
 
     def step(self) -> Iterator[Fed]:
-        """Deal with some of the waiting events; or look once, by polling."""
+        """Handle some of the waiting events; when polling, look once."""
         yield from self.open()
         if self.polling:
             yield from self._compare(first=self._place.saved is None)
@@ -229,7 +229,7 @@ class CollectionFeed:
             self.idle = True
             return
         for _ in range(KEPT_EVERY):
-            if self._stop():  # between two events, so that the place is behind the one that is dealt with
+            if self._stop():  # between events, so that the place is after the last one handled
                 break
             assert self._stream is not None
             try:
@@ -271,7 +271,7 @@ class CollectionFeed:
             self._keep()
 
     def _nothing(self) -> None:
-        """Deal with an empty answer: an event may still be on its way, but after a second one in a row none is."""
+        """Handle an empty answer. An event may still be on its way; after two empty answers in a row, none is."""
         assert self._stream is not None
         self._quiet += 1
         moved = self._stream.token
@@ -283,7 +283,7 @@ class CollectionFeed:
         self._passed()
 
     def _passed(self) -> None:
-        """Note that the place has reached the moment at which this feeder began, or had compared."""
+        """Note when the place has reached the moment at which this feeder began, or had compared everything."""
         here = _comparable(self._place.token)
         there = bool(here and self._until) and here >= self._until
         if there and self._once:
@@ -305,12 +305,12 @@ class CollectionFeed:
         self._states.clear()
 
     def broken(self) -> None:
-        """Begin anew from the place that was kept, after an error."""
+        """Prepare to begin again from the place that was kept, after an error."""
         self._drop_stream()
         self.polling = False
 
     def close(self) -> None:
-        """Keep the place, where the server takes it, and let go of the stream."""
+        """Keep the place if the server allows it, and close the stream."""
         if self._stream is not None and (self._unkept or self._place.token != self._kept):
             with suppress(Refused):
                 self._keep()
@@ -345,11 +345,11 @@ class CollectionFeed:
                 yield self._word(f"{self.ns} was dropped; {self.rows.ns} is left as it is.")
 
     def _document(self, key: Value) -> bytes | None:
-        """The document as it is now, as a server looks it up for an update."""
+        """The document as it is now, just as a server looks it up for an update's event."""
         return next(iter(self.server.find(self.ns, by_id(key), limit=1)), None)
 
     def _large(self, key: Value) -> Iterator[Fed]:
-        """Archive a document whose event came without it, as it is by now; versions before that are lost."""
+        """Archive the current state of a document that was too large for its event; versions before that are lost."""
         raw = self._document(key)
         id = self._id(key, raw)
         v = c.get(raw, (self.layout.profile.version,)) if raw is not None else None
@@ -363,7 +363,7 @@ class CollectionFeed:
                 yield self._fed("refused", id or key, gap and gap[1], detail)
         if raw is not None:
             yield from self._version(key, raw)
-        self._states.put(key, None)  # the next event may be of a version before this one
+        self._states.put(key, None)  # the next event may be about a version before this one
 
     def _update(self, key: Value, event: ChangeEvent) -> Iterator[Fed]:
         p = self.layout.profile
@@ -391,7 +391,7 @@ class CollectionFeed:
             yield self._fed("refused", id or key, v, detail)
 
     def _version(self, key: Value, raw: bytes) -> Iterator[Fed]:
-        """Archive the document as an event left it."""
+        """Archive a version that an event proves."""
         self._states.put(key, raw)
         p = self.layout.profile
         id, v = self._id(key, raw), c.get(raw, (p.version,))
@@ -416,7 +416,7 @@ class CollectionFeed:
                 yield self._fed("conflict", id, v, detail)
 
     def _used_again(self, id: Value, v: Value) -> str:
-        """Why a version is not archived whose number had been taken back; "" if it had not."""
+        """Why a version is not archived because its number was taken back before; "" if it was not."""
         if not self.ledger.was_taken_back(id, v):
             return ""
         return (
@@ -425,7 +425,7 @@ class CollectionFeed:
         )
 
     def _in_place(self, key: Value, event: ChangeEvent, before: bytes | None) -> Iterator[Fed]:
-        """Tell of an update that changed the content without raising the version: it leaves nothing to archive."""
+        """Tell of an update that changed the content but not the version: there is no new version to archive."""
         p = self.layout.profile
         self._states.put(key, event.applied(before) if before is not None else None)
         if event.touched <= self.layout.own.names:
@@ -442,7 +442,7 @@ class CollectionFeed:
             "as it is."
         )
         news = self._news(id, v, "changed in place", detail)
-        if shown is not None and shown != v:  # likely, and no proof: another feeder may be ahead of this one
+        if shown is not None and shown != v:  # likely but not proven: another feeder may be ahead of this one
             self._news(id, shown, "changed in place", detail)
         if news:
             yield self._fed("conflict", id, shown, detail)
@@ -463,7 +463,7 @@ class CollectionFeed:
             return
         versions = self.rows.versions(id, LOOKED_BACK)
         if not versions or self.ledger.knows_delete(id, versions, event.token):
-            return  # none of it was archived, or an earlier run noted this and the id lives again
+            return  # no version was archived, or an earlier run noted this and the id was used again
         was = c.get(before, (self.layout.profile.version,)) if before is not None else None
         v = was if was in versions else versions[0]
         detail = f"{id_name(id)} was deleted after {version_name(v)}; its versions stay in {self.rows.ns}."
@@ -475,7 +475,7 @@ class CollectionFeed:
         return key if name == "_id" else c.get(raw, (name,)) if raw is not None else None
 
     def _row_before(self, key: Value, id: Value, v: Value) -> bytes | None:
-        """The document as the version before left it, where the archive proves that."""
+        """The document as it was at the version before, if the archive proves it."""
         number = number_of(v)
         if not self._place.whole or self.layout.profile.numbering != "next" or number is None or number < 2:
             return None
@@ -488,9 +488,10 @@ class CollectionFeed:
     # --- telling
 
     def _news(self, id: Value | None, v: Value | None, what: What, detail: str) -> bool:
-        """Keep that a version could not be archived; whether to tell it, which is done once in the life of this feeder.
+        """Note that a version could not be archived; returns whether to tell it. Each is told once per life of this
+        feeder.
 
-        Where there are very many, each is told once in the life of the archive.
+        If there are very many, each is told only once per life of the archive.
         """
         if (id, v, what) in self._told:
             return False
@@ -510,6 +511,6 @@ class CollectionFeed:
 
 
 def _comparable(token: bytes | None) -> str:
-    """The part of a resume token by which places are in order, as MongoDB promises of its hexadecimal text; else ""."""
+    """The part of a resume token that sorts places, as MongoDB promises of its hexadecimal text; "" without one."""
     data = c.get(token, ("_data",)) if token is not None else None
     return str(data.python()) if data is not None and data.type == c.STRING else ""

@@ -1,14 +1,15 @@
 """The ledger beside an archive, in ``<archive>_feed``: the place of the feed, and the versions it could not archive.
 
-It is kept there and not with the person who runs the feeder: any computer can go on from it; a backup that holds the
-archive holds the place that belongs to it; and every reader can tell how far it has come. On one replica set both are
-written in one order, so a failover that takes back rows takes back the place behind them too.
+It is stored on the server, not with the person who runs the feeder: any computer can continue the feed, a backup of
+the archive includes the matching place, and every reader can tell how far the feed has come. A replica set writes
+both in one order, so a failover that takes back rows also takes back the place after them.
 
 The place is one document, ``{_id: <ns>, token, at, saved, way, whole, _w}``, and moves by swaps on its token ``_w``.
-Two feeders on one collection do no harm: each moves it only behind events that it dealt with, at worst back.
+Two feeders on one collection do no harm: each moves the place only past events that it has handled, at worst
+backwards.
 
-A version that cannot be archived gets a document of its own, ``{_id: {ns, id, v, what}, at, detail}``, before the place
-moves; so does the last version of a document that was deleted, with the event's ``token``, by which it is known again.
+A version that cannot be archived gets a document, ``{_id: {ns, id, v, what}, at, detail}``, before the place moves.
+So does the last version of a deleted document, with the event's ``token``, which identifies the delete.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NULL = Value(c.NULL, b"")
 
 
 class Ledger:
-    """The feed's own collection, as far as it is about one collection."""
+    """The feed's own collection, limited to one fed collection."""
 
     def __init__(self, server: Port, ns: str, archive: str) -> None:
         self.server, self.about = server, ns
@@ -40,7 +41,7 @@ class Ledger:
         self._mark: Value | None = None
 
     def read(self) -> Place | None:
-        """The place that was kept last; None if none was."""
+        """The place that was kept last; None if there is none."""
         raw = self._raw()
         self._mark = None if raw is None else c.get(raw, ("_w",))
         if raw is None:
@@ -51,7 +52,7 @@ class Ledger:
         return next(iter(self.server.find(self.ns, guards.by_id(self._key), limit=1)), None)
 
     def save(self, place: Place) -> bool:
-        """Keep a place; False if another feeder has moved it meanwhile, which is seen then."""
+        """Keep a place; False if another feeder has moved it since; the next call replaces that."""
         mine = Value.of(ObjectId())
         fields = {
             "token": _NULL if place.token is None else Value.document(place.token),
@@ -90,7 +91,7 @@ class Ledger:
         at: dt.datetime | None = None,
         token: bytes | None = None,
     ) -> bool:
-        """Keep that a version is not in the archive, and why; returns whether that is news. ``token`` is an event's."""
+        """Note that a version is not in the archive, and why; returns whether that is new. ``token`` is the event's."""
         key = self._note_key(id, v, what)
         pairs = [("_id", key), ("at", Value.of(at or dt.datetime.now(dt.UTC))), ("detail", Value.of(detail))]
         if token is not None:
@@ -102,21 +103,21 @@ class Ledger:
         raise trouble(end)
 
     def changed_in_place(self, id: Value, v: Value) -> bool:
-        """Whether this version, or one that is not known, was changed without a new number."""
+        """Whether this version, or an unknown one, is noted as changed without a new number."""
         return any(self._noted(self._note_key(id, version, IN_PLACE)) for version in (v, None))
 
     def knows_delete(self, id: Value, versions: Sequence[Value], token: bytes) -> bool:
-        """Whether this very delete, by its event's token, is noted at one of a document's versions."""
+        """Whether the delete with this event token is noted at one of a document's versions."""
         keys = [self._note_key(id, v, DELETED) for v in versions]
         found = self.server.find(self.ns, {"_id": {"$in": keys}}) if keys else ()
         return any(c.get(raw, ("token",)) == Value.document(token) for raw in found)
 
     def was_taken_back(self, id: Value, v: Value) -> bool:
-        """Whether an archived version is marked as one that the document lost again."""
+        """Whether an archived version is noted as lost by its document."""
         return self._noted(self._note_key(id, v, TAKEN_BACK))
 
     def was_deleted(self, id: Value, versions: Sequence[Value]) -> bool:
-        """Whether the document was deleted after one of these versions, and so was made anew if it is there."""
+        """Whether the document was deleted after one of these versions; if it exists, it was created again."""
         keys = [self._note_key(id, v, DELETED) for v in versions]
         return any(True for _ in self.server.find(self.ns, {"_id": {"$in": keys}}, projection={"_id": 1}, limit=1))
 
@@ -130,7 +131,7 @@ class Ledger:
 
 
 def trouble(end: End) -> Refused:
-    """A failed write as an error to raise; one with an unknown outcome can be tried again."""
+    """A failed write as an error to raise; after an unknown outcome, one that invites to try again."""
     error = end.reply.error if end.reply is not None else None
     if end.kind == "unknown":
         return Unreachable(end.sentence or "The server did not say how a write ended; try again.")

@@ -1,4 +1,4 @@
-"""The documents as the last event left them: the newest ones, as far as there is room."""
+"""The documents after their last event: as many of the newest as there is room for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BYTES = 64 << 20
 
 
 class RecentDocuments:
-    """Documents by ``_id``; those that were seen longest ago go first."""
+    """Documents by ``_id``; those not seen for the longest time go first."""
 
     def __init__(self) -> None:
         self._states: OrderedDict[Value, bytes] = OrderedDict()
@@ -22,7 +22,7 @@ class RecentDocuments:
         return self._states.get(key)
 
     def put(self, key: Value, raw: bytes | None) -> None:
-        """Remember a document, or with None that nothing certain is known of it."""
+        """Remember a document; None means that its state is not certain."""
         old = self._states.pop(key, None)
         self._size -= len(old) if old is not None else 0
         if raw is None:
@@ -34,6 +34,6 @@ class RecentDocuments:
             self._size -= len(gone)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all documents."""
         self._states.clear()
         self._size = 0

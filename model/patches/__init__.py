@@ -1,8 +1,8 @@
-"""Changes as other programs write them down, applied to a document forwards and backwards.
+"""Changes as other programs record them, applied to a document forwards and backwards.
 
-A document is a tree (:mod:`.tree`) while patches are applied to it. Every form checks what it replaces against what the
-patch says was there, as far as the form says it: a patch that does not fit raises :class:`.DoesNotApply`, and the tree
-must be thrown away then.
+A document is a tree (:mod:`.tree`) while patches are applied to it. Each form compares what it replaces with what the
+patch says was there, as far as the patch says it. A patch that does not fit raises :class:`.DoesNotApply`; the tree
+must then be thrown away.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = ["FORMS", "DoesNotApply", "Node", "PatchForm", "document_of", "tree_of
 
 
 class PatchForm(Struct, frozen=True):
-    """One way to write changes down: a patch is a tree too, and ``apply`` returns the changed tree."""
+    """One way to record changes: a patch is a tree too, and ``apply`` returns the changed tree."""
 
     name: str
     apply: Callable[[Node, Node], Node]
     unapply: Callable[[Node, Node], Node] | None
-    """The way back; None if a patch does not hold what it replaced."""
+    """The inverse of ``apply``; None if patches do not hold what they replaced."""
     names: Callable[[Node], list[str]]
-    """The fields at the top that a patch is about; raises ``DoesNotApply`` if that is the whole document."""
+    """The top-level fields that a patch is about; raises ``DoesNotApply`` if it is about the whole document."""
     about: Callable[[Node, str], tuple[bool, Node]]
-    """What a patch does to one of these fields, and whether it does not matter what was there before."""
+    """The part of a patch that is about one of these fields, and whether it fits any value there before."""
     mark: Callable[[str], bytes]
-    """The bytes that a row has whose patch is about one of these fields; others may have them too."""
+    """Bytes in every row whose patch is about one of these fields; other rows may have them too."""
     may_remove: Callable[[bytes], bool]
-    """Whether a patch in a row's bytes may take out a field."""
+    """Whether a patch in a row's bytes may remove a field."""
     removal_mark: bytes
-    """Bytes that such a row has; others may have them too."""
+    """Bytes in every such row; other rows may have them too."""
 
 
 def _form(name: str, of: ModuleType, unapply: Callable[[Node, Node], Node] | None) -> PatchForm:

@@ -1,6 +1,6 @@
-"""Changes as two lists of fields, what they were and what they became: ``{original: {…}, modified: {…}}``.
+"""Changes as two lists of fields, before and after: ``{original: {…}, modified: {…}}``.
 
-A field of ``original`` alone was taken out, one of ``modified`` alone is new. Names may have dots, for fields inside of
+A field only in ``original`` was removed, one only in ``modified`` was added. Names may have dots, for fields inside
 others. Source: the trackers of Mongoid::History.
 """
 
@@ -11,23 +11,23 @@ from model.values import canonical as c
 
 
 def apply(tree: Node, patch: Node) -> Node:
-    """The state behind a change, from the one before it."""
+    """The state after a change, from the one before it."""
     return _exchanged(tree, *_sides(patch))
 
 
 def unapply(tree: Node, patch: Node) -> Node:
-    """The state before a change, from the one behind it."""
+    """The state before a change, from the one after it."""
     before, after = _sides(patch)
     return _exchanged(tree, after, before)
 
 
 def names(patch: Node) -> list[str]:
-    """The fields at the top that a change is about."""
+    """The top-level fields that a change is about."""
     return [path.partition(".")[0] for side in _sides(patch) for path in side]
 
 
 def about(patch: Node, name: str) -> tuple[bool, Node]:
-    """What a change does to one field at the top, and whether it does not matter what was there before."""
+    """The part of a change that is about one top-level field, and whether it fits any value there before."""
     before, after = ({k: v for k, v in side.items() if k.partition(".")[0] == name} for side in _sides(patch))
     if name in before or name in after:
         return True, {"original": {}, "modified": {k: v for k, v in after.items() if k == name}}
@@ -35,19 +35,19 @@ def about(patch: Node, name: str) -> tuple[bool, Node]:
 
 
 def mark(name: str) -> bytes:
-    """The bytes that are in each change of a field at the top."""
+    """Bytes in every change of a top-level field."""
     return name.encode()
 
 
 def may_remove(row: bytes) -> bool:
-    """Whether a change in these bytes may take out a field."""
+    """Whether a change in these bytes may remove a field."""
     found = c.decode(row)
     before, after = found.get("original"), found.get("modified")
     return not isinstance(before, dict) or not isinstance(after, dict) or not before.keys() <= after.keys()
 
 
 REMOVAL_MARK = b""
-"""None: each change has both lists."""
+"""Empty: every change has both lists."""
 
 
 def _sides(patch: Node) -> tuple[dict[str, Node], dict[str, Node]]:

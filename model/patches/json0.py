@@ -22,7 +22,7 @@ _ROOT = "root"
 
 
 def apply(tree: Node, operation: Node) -> Node:
-    """The state behind an operation, from the one before it."""
+    """The state after an operation, from the one before it."""
     top: dict[str, Node] = {_ROOT: tree}
     for component in _components(operation):
         _done(top, component)
@@ -30,7 +30,7 @@ def apply(tree: Node, operation: Node) -> Node:
 
 
 def unapply(tree: Node, operation: Node) -> Node:
-    """The state before an operation, from the one behind it."""
+    """The state before an operation, from the one after it."""
     top: dict[str, Node] = {_ROOT: tree}
     for component in reversed(_components(operation)):
         _done(top, _inverse(component))
@@ -38,12 +38,12 @@ def unapply(tree: Node, operation: Node) -> Node:
 
 
 def names(operation: Node) -> list[str]:
-    """The fields at the top that an operation is about; raises ``DoesNotApply`` for one on the whole document."""
+    """The top-level fields that an operation is about; raises ``DoesNotApply`` if it is about the whole document."""
     return [_first(each) for each in _components(operation)]
 
 
 def about(operation: Node, name: str) -> tuple[bool, Node]:
-    """What an operation does to one field at the top, and whether it does not matter what was there before."""
+    """The part of an operation that is about one top-level field, and whether it fits any value there before."""
     mine = [each for each in _components(operation) if _first(each) == name]
     for at in range(len(mine) - 1, -1, -1):
         if len(_path(mine[at])) == 1 and {"oi", "od"} & mine[at].keys():
@@ -53,12 +53,12 @@ def about(operation: Node, name: str) -> tuple[bool, Node]:
 
 
 def mark(name: str) -> bytes:
-    """The bytes that are in each operation about a field at the top."""
+    """Bytes in every operation about a top-level field."""
     return name.encode() + b"\x00"
 
 
 def may_remove(row: bytes) -> bool:
-    """Whether an operation in these bytes may take out a field."""
+    """Whether an operation in these bytes may remove a field."""
     return b"od\x00" in row and b"oi\x00" not in row
 
 
@@ -172,7 +172,7 @@ _KINDS: tuple[tuple[frozenset[str], Callable[[dict[str, Node], list[Node], dict[
     (frozenset({"li", "ld"}), _element_set),
     (frozenset({"oi", "od"}), _field_set),
 )
-"""The kinds of components by the keys that tell them, in the order in which these are looked for."""
+"""The kinds of components by their typical keys, in the order in which these are looked for."""
 
 
 def _in_text(top: dict[str, Node], path: list[Node], at: int, out: str, into: str) -> None:

@@ -24,7 +24,7 @@ _Step: TypeAlias = Callable[[Node, Node, tuple[str, ...]], Node]
 _TextStep: TypeAlias = Callable[[str, str], str]
 
 _GONE: Node = {"": []}
-"""What stands for nothing while a delta is applied; it is told by identity."""
+"""Stands for a missing value while a delta is applied; recognised by identity."""
 
 
 def apply(tree: Node, delta: Node) -> Node:
@@ -38,12 +38,12 @@ def unapply(tree: Node, delta: Node) -> Node:
 
 
 def names(delta: Node) -> list[str]:
-    """The fields at the top that a delta is about; raises ``DoesNotApply`` for one of the whole document."""
+    """The top-level fields that a delta is about; raises ``DoesNotApply`` if it is about the whole document."""
     return list(_fields(delta))
 
 
 def about(delta: Node, name: str) -> tuple[bool, Node]:
-    """What a delta does to one field at the top, and whether it does not matter what was there before."""
+    """The part of a delta that is about one top-level field, and whether it fits any value there before."""
     change = _fields(delta).get(name)
     if not isinstance(change, list) or _text_change(change) is not None:
         return False, {} if change is None else {name: change}
@@ -52,17 +52,17 @@ def about(delta: Node, name: str) -> tuple[bool, Node]:
 
 
 def mark(name: str) -> bytes:
-    """The bytes that are in each delta about a field at the top."""
+    """Bytes in every delta about a top-level field."""
     return name.encode() + b"\x00"
 
 
 def may_remove(row: bytes) -> bool:
-    """Whether a delta in these bytes may take out a field: its second and third element are 0."""
+    """Whether a delta in these bytes may remove a field: its second and third element are 0."""
     return b"\x102\x00\x00\x00\x00\x00" in row or b"\x012\x00\x00\x00\x00\x00\x00\x00\x00\x00" in row
 
 
 REMOVAL_MARK = b"2\x00\x00\x00\x00\x00"
-"""The third element of an array, if it is 0."""
+"""A 0 as the third element of an array."""
 
 
 def _fields(delta: Node) -> dict[str, Node]:
@@ -156,7 +156,7 @@ def _array_backwards(node: Node, delta: dict[str, Node], at: tuple[str, ...]) ->
 def _array(
     node: Node, delta: dict[str, Node], at: tuple[str, ...]
 ) -> tuple[list[Node], dict[int, tuple[Node, int | None]], dict[int, Node], dict[int, Node]]:
-    """The array; what leaves it by its place before; what joins it and what changes inside, by places behind."""
+    """The array; the elements that leave it, by old place; those that join or change inside, by new place."""
     if not isinstance(node, list):
         raise DoesNotApply(f"{_said(at)} is no array")
     gone: dict[int, tuple[Node, int | None]] = {}
@@ -198,7 +198,7 @@ def _is_array(delta: dict[str, Node]) -> bool:
 
 
 def _sides(delta: list[Node], at: tuple[str, ...]) -> tuple[Node, Node]:
-    """What a leaf of a delta says was there, and is there then."""
+    """The value before and after a change, as a delta records them."""
     if len(delta) == 1:
         return _GONE, delta[0]
     if len(delta) == 2:

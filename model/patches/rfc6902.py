@@ -1,6 +1,6 @@
-"""JSON Patch, RFC 6902: a list of operations on JSON Pointers, ``test`` included. There is no way back.
+"""JSON Patch, RFC 6902: a list of operations on JSON Pointers, including ``test``. It cannot be applied backwards.
 
-:func:`compare` makes one. Members that a program adds to an operation are not read.
+:func:`compare` makes a patch. Unknown members of an operation are ignored.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ def apply(tree: Node, patch: Node) -> Node:
 
 
 def compare(old: Node, new: Node, tested: bool = False) -> list[Node]:
-    """The operations that lead from one JSON value to another; ``tested``: each after a test of what it takes away.
+    """The operations that lead from one JSON value to another; if ``tested``, with a test before each removal.
 
-    Arrays are compared place by place, and what goes is taken from the end, as widely used packages for JavaScript
-    do it.
+    Arrays are compared place by place, and elements are removed from the end, like the common JavaScript packages do.
     """
     return list(_compared(old, new, "", tested))
 
@@ -86,12 +85,12 @@ def _applied(tree: Node, operation: Node) -> Node:
 
 
 def names(patch: Node) -> list[str]:
-    """The fields at the top that a patch is about; raises ``DoesNotApply`` for one about the whole document."""
+    """The top-level fields that a patch is about; raises ``DoesNotApply`` if it is about the whole document."""
     return [first for operation in _operations(patch) for first in sorted(_firsts(operation))]
 
 
 def about(patch: Node, name: str) -> tuple[bool, Node]:
-    """What a patch does to one field at the top, and whether it does not matter what was there before."""
+    """The part of a patch that is about one top-level field, and whether it fits any value there before."""
     mine = [each for each in _operations(patch) if name in (firsts := _firsts(each)) and _alone(firsts)]
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     for at in range(len(mine) - 1, -1, -1):
@@ -102,17 +101,17 @@ def about(patch: Node, name: str) -> tuple[bool, Node]:
 
 
 def mark(name: str) -> bytes:
-    """The bytes that are in each patch about a field at the top."""
+    """Bytes in every patch about a top-level field."""
     return b"/" + name.replace("~", "~0").replace("/", "~1").encode()
 
 
 def may_remove(row: bytes) -> bool:
-    """Whether a patch in these bytes may take out a field."""
+    """Whether a patch in these bytes may remove a field."""
     return REMOVAL_MARK in row
 
 
 REMOVAL_MARK = b"move\x00"
-"""The end of remove and of move."""
+"""The end of "remove" and "move"."""
 
 
 def _operations(patch: Node) -> list[dict[str, Node]]:
@@ -122,7 +121,7 @@ def _operations(patch: Node) -> list[dict[str, Node]]:
 
 
 def _firsts(operation: dict[str, Node]) -> set[str]:
-    """The fields at the top that an operation is about."""
+    """The top-level fields that an operation is about."""
     pointers = [steps(said) for key in ("path", "from") if (said := text(operation.get(key))) is not None]
     if not all(pointers):
         raise DoesNotApply("the patch is about the whole document")
@@ -136,7 +135,7 @@ def _alone(names: set[str]) -> bool:
 
 
 def steps(pointer: str) -> list[str]:
-    """The names in a JSON Pointer, RFC 6901; raises ``DoesNotApply`` for a text that is none."""
+    """The names in a JSON Pointer, RFC 6901; raises ``DoesNotApply`` if it is not one."""
     if not pointer:
         return []
     if not pointer.startswith("/"):
@@ -167,7 +166,7 @@ def _parent(tree: Node, at: str) -> tuple[Node, str]:
 
 
 def _set(tree: Node, at: str, value: Node) -> Node:
-    """The tree with what is at a pointer replaced."""
+    """The tree with the value at a pointer replaced."""
     if not at:
         return value
     parent, step = _parent(tree, at)

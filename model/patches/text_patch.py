@@ -1,7 +1,8 @@
-"""The patches of diff-match-patch inside a text, applied strictly: each hunk must stand exactly where it says.
+"""The patches of diff-match-patch inside a text, applied strictly: each hunk must match exactly at its offset.
 
-A hunk's head, ``@@ -start,length +start,length @@``, counts UTF-16 units from 1 in the text as the hunks before it left
-it (from 0 where its length is 0); its lines are percent-encoded. Source: https://github.com/google/diff-match-patch/wiki/Unidiff
+A hunk's head, ``@@ -start,length +start,length @@``, counts UTF-16 units from 1 (from 0 if its length is 0), in the
+text as changed by the hunks before it. Its lines are percent-encoded. Source:
+https://github.com/google/diff-match-patch/wiki/Unidiff
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class _Hunk(Struct, frozen=True):
 
 
 def apply(text: str, patch: str) -> str:
-    """The text behind the change."""
+    """The text after the change."""
     for hunk in _hunks(patch):
         text = exchanged(text, hunk.start, hunk.before, hunk.after)
     return text

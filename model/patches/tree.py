@@ -1,7 +1,7 @@
-"""A document as a tree that can be changed: objects are dicts, arrays are lists, all else are BSON values.
+"""A document as a tree that can be changed: objects are dicts, arrays are lists, other values are BSON values.
 
-Histories that other programs write went through JSON, where dates and ObjectIds are text and all numbers are one kind.
-:func:`alike` compares with that in mind; what is taken over from a patch stays as the patch holds it.
+Histories of other programs went through JSON, in which dates and ObjectIds are text and all numbers are of one kind.
+:func:`alike` compares accordingly; values that come from a patch stay as the patch holds them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 class DoesNotApply(Exception):
-    """A patch does not fit the state that it is meant for: one clause that says where and why."""
+    """A patch does not fit the state that it is applied to: one clause that says where and why."""
 
 
 def tree_of(raw: bytes) -> dict[str, Node]:
-    """A document's tree; raises ``DoesNotApply`` if it holds a name twice, which a tree cannot say."""
+    """A document's tree; raises ``DoesNotApply`` if a name occurs twice, which a dict cannot hold."""
     pairs = c.fields(raw)
     found = {name: _node(value) for name, value in pairs}
     if len(found) != len(pairs):
@@ -67,7 +67,7 @@ def value_of(node: Node) -> Value:
 
 
 def copied(node: Node) -> Node:
-    """A tree that shares nothing changeable with this one."""
+    """A deep copy of a tree; only immutable values are shared."""
     if isinstance(node, dict):
         return {name: copied(each) for name, each in node.items()}
     if isinstance(node, list):
@@ -76,7 +76,7 @@ def copied(node: Node) -> Node:
 
 
 def alike(a: Node, b: Node) -> bool:
-    """Whether both are one JSON value: 1 and 1.0, a date and its text, an ObjectId and its digits are."""
+    """Whether both are equal as JSON: 1 equals 1.0, a date its text, an ObjectId its digits."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(alike(each, b[name]) for name, each in a.items())
     if isinstance(a, list) and isinstance(b, list):
@@ -87,7 +87,7 @@ def alike(a: Node, b: Node) -> bool:
 
 
 def equal(a: Node, b: Node) -> bool:
-    """Whether both are the same values under the same names; Int32 and Double are one type, as in JavaScript."""
+    """Whether both have equal values under equal names; Int32 and Double are one type, as in JavaScript."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(equal(each, b[name]) for name, each in a.items())
     if isinstance(a, list) and isinstance(b, list):
@@ -98,7 +98,7 @@ def equal(a: Node, b: Node) -> bool:
 
 
 def as_json(node: Node) -> Node:
-    """The tree as JSON holds it; raises ``DoesNotApply`` for a value that JSON does not hold as it is."""
+    """The tree as it is in JSON; raises ``DoesNotApply`` for a value that JSON cannot hold unchanged."""
     if isinstance(node, dict):
         return {name: as_json(each) for name, each in node.items()}
     if isinstance(node, list):
@@ -112,7 +112,7 @@ def as_json(node: Node) -> Node:
 
 
 def whole(node: Node | None) -> int | None:
-    """The whole number that a leaf holds, whatever its type; None if it is none."""
+    """The whole number in a leaf, whatever its type; None if it is not one."""
     if isinstance(node, Value) and node.type in _NUMBERS:
         number = node.python()
         if number == int(number) if math.isfinite(number) else False:
@@ -121,12 +121,12 @@ def whole(node: Node | None) -> int | None:
 
 
 def text(node: Node | None) -> str | None:
-    """The text that a leaf holds; None if it is none."""
+    """The text in a leaf; None if it is not a string."""
     return str(node.python()) if isinstance(node, Value) and node.type == c.STRING else None
 
 
 def _as_json(value: Value) -> object:
-    """The leaf as JSON holds it, in a form that can be compared."""
+    """The leaf as it is in JSON, in a form that can be compared."""
     if value.type in _NUMBERS:
         number = value.python()
         return ("number", number) if math.isfinite(number) else ("null",)
@@ -140,7 +140,7 @@ def _as_json(value: Value) -> object:
 
 
 def written_as_text(value: Value) -> str | None:
-    """The text that a date, an ObjectId or bytes become in JSON; None for all that stays what it is."""
+    """The text that a date, an ObjectId or bytes become in JSON; None for other values."""
     if value.type == c.OBJECT_ID:
         return str(ObjectId(value.data))
     if value.type == c.DATE:

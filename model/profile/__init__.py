@@ -1,4 +1,4 @@
-"""A team's statement of its layouts: a TOML file beside its own code, in place of recognition."""
+"""A team's statement of its layouts: a TOML file in its own code, which replaces recognition."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Profile(Struct, frozen=True, dict=True):
 
     collections: tuple[CollectionProfile, ...] = ()
     file: FilePath | None = None
-    """The file by its whole path; None if it was no file."""
+    """The full path of the file; None if it was not read from a file."""
 
     @classmethod
     def load(cls, path: str | FilePath) -> Profile:
-        """Read a TOML file; raises ``Refused`` naming the file, the collection and the key that is wrong."""
+        """Read a TOML file; raises ``Refused`` naming the file, the collection and the wrong key."""
         try:
             text = whole_text(path)
             data = tables(text)
@@ -54,7 +54,7 @@ class Profile(Struct, frozen=True, dict=True):
             raise Refused(f"The profile {path} cannot be read: {error.strerror or error}.") from None
         except UnicodeDecodeError:
             raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
-        except ValueError as error:  # a number of thousands of digits is none of TOML's own errors
+        except ValueError as error:  # for a number of thousands of digits, the error is not one of TOML's own
             raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
         except RecursionError:
             raise Refused(
@@ -64,7 +64,7 @@ class Profile(Struct, frozen=True, dict=True):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], name: str, text: str = "") -> Profile:
-        """The profile in decoded TOML; messages call it ``name``, and name the line of ``text`` with a bad filter."""
+        """The profile in decoded TOML; messages call it ``name``, and tell the line of ``text`` with a bad filter."""
         unknown = sorted(set(data) - {"collection"})
         if unknown:
             raise Refused(f"{name}: there is no key {unknown[0]!r} here; collections are stated in [[collection]].")
@@ -92,15 +92,15 @@ class Profile(Struct, frozen=True, dict=True):
 
 
 def as_stated(profile: CollectionProfile) -> CollectionProfile:
-    """What of a profile a file can state: a recipe that is not proven, or not the only one, is left to the data."""
+    """The part of a profile that a file can state: a hash recipe only if it is the only one that fits."""
     recipe = None if profile.hash_rivals else profile.hash_recipe
     return replace(profile, hash_recipe=recipe, hash_rivals=(), hash_doubt="", seals_author=False)
 
 
 def table(profile: CollectionProfile) -> dict[str, Any]:
-    """A collection as its table in the file, without ``ns``, which :meth:`Profile.read` reads back.
+    """A collection as its table in the file, without ``ns``; :meth:`Profile.read` reads it back.
 
-    Default names of the layout stand in it too where the layout uses them, so that a reader need not know them.
+    It includes the names that the layout uses by default, so that a reader need not know them.
     """
     default = stated(profile.ns, profile.layout)
     found: dict[str, Any] = {"layout": profile.layout, **fields_of(profile)}
@@ -123,7 +123,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
 
 
 def _composed(profile: CollectionProfile, default: CollectionProfile) -> dict[str, Any]:
-    """The keys of a table whose values are spans, lists and tables of their own."""
+    """The keys of a table whose values are spans, lists or tables."""
     found: dict[str, Any] = {}
     for way in ("include", "exclude"):
         if names := getattr(profile, f"hash_{way}"):
@@ -149,20 +149,20 @@ def keys(layout: str) -> tuple[ProfileKey, ...]:
 
 
 def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, Any]:
-    """As :func:`table`, without the keys that only repeat the layout's defaults, unless they are among ``told``."""
+    """:func:`table` without keys that only repeat the layout's defaults, unless they are among ``told``."""
     default, found = whole(stated(profile.ns, profile.layout)), whole(profile)
     own = {name for name in found if found[name] != default.get(name)}
-    if _is_written(profile.layout):  # the defaults are those of its writer's preset
+    if _is_written(profile.layout):  # its writer's preset has the defaults
         own = {name for name in table(profile) if name != "id" or name in own}
     wanted = {"layout", *told, *own}
     if "token" in declared(profile.layout).roles and not (profile.token or profile.token_unsaid):
-        wanted.add("token")  # left out it would be looked for in the documents
+        wanted.add("token")  # if left out, it would be looked for in the documents
     used = ("layout", *(key.name for key in keys(profile.layout)))
     return {name: found[name] for name in used if name in wanted and name in found}
 
 
 def whole(profile: CollectionProfile) -> dict[str, Any]:
-    """As :func:`table`, with what the layout's defaults say too."""
+    """:func:`table` with all of the layout's defaults."""
     names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is")
     said = {name: getattr(profile, name) for name in names}
     if _is_written(profile.layout):
@@ -172,7 +172,7 @@ def whole(profile: CollectionProfile) -> dict[str, Any]:
 
 
 def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:
-    """The profile of one collection from its table, without ``ns``; raises ``Refused`` as :meth:`Profile.read`."""
+    """The profile of one collection from its table, without ``ns``; raises ``Refused`` as :meth:`Profile.read` does."""
     try:
         return _collection({**entry, "ns": ns}, "")
     except Refused as refusal:
@@ -180,7 +180,7 @@ def state(ns: str, entry: Mapping[str, Any]) -> CollectionProfile:
 
 
 def trouble_with(key: str, value: Any, layout: str = "") -> str:
-    """Why a key of a layout cannot have a value, a few words such as "must not be empty"; "" if it can."""
+    """Why a key of a layout cannot have a value, in a few words such as "must not be empty"; "" if it can."""
     reader = _reader(key, layout)
     if reader is None:
         return "is no key"
@@ -192,7 +192,7 @@ def trouble_with(key: str, value: Any, layout: str = "") -> str:
 
 
 class _BadFilter(ValueError):
-    """A watch whose filter is not understood."""
+    """A watch has a filter that cannot be read."""
 
     def __init__(self, number: int, said: str) -> None:
         super().__init__(said)
@@ -200,11 +200,11 @@ class _BadFilter(ValueError):
 
 
 def _lines(text: str, collection: int) -> Callable[[int], str]:
-    """Where a file says the filter of a watch of a collection, for a sentence: ``, line 12``; "" without its text."""
+    """Finds the line with the filter of a collection's watch, as words such as ``, line 12``; "" without its text."""
 
     def line(watch: int) -> str:
         lines = text.splitlines()
-        for end in range(1, len(lines) + 1):  # the shortest beginning of the file that says it
+        for end in range(1, len(lines) + 1):  # the shortest beginning of the file that has the filter
             try:
                 stated = tomllib.loads("\n".join(lines[:end]))["collection"]
                 if "filter" in stated[collection]["watch"][watch]:
@@ -249,7 +249,7 @@ def _collection(table: Mapping[str, Any], where: str, line: Callable[[int], str]
 
 
 def _unknown(key: str, layout: str) -> str:
-    """What to say of a key that nobody knows: the nearest one, else those that the layout has."""
+    """A sentence on an unknown key: the most similar one, else those of the layout."""
     near = difflib.get_close_matches(key, ["ns", "layout", *ROWS], 1, 0.6)
     if near:
         return f"there is no key {key!r}; the nearest is {near[0]}."
@@ -257,15 +257,15 @@ def _unknown(key: str, layout: str) -> str:
 
 
 def _unused(key: str, layout: str) -> str:
-    """Why a key does nothing in a layout, one sentence; "" if it does something."""
+    """Why a key has no effect in a layout, one sentence; "" if it has one."""
     used = key in ("ns", "layout") or any(each.name == key for each in keys(layout))
     return "" if used else f"{key} does nothing in the layout {layout}; {layout} has {_names_of(layout)}."
 
 
 def _is_harmless(key: str, value: Any, layout: str) -> bool:
-    """Whether a key that does nothing in a layout says nothing else than is usual, as in a table that shows all keys.
+    """Whether a key without effect has just its usual value, as in a table that lists all keys.
 
-    Between the layouts of other programs' histories a table may be handed on whole.
+    A table for another program's history may keep its keys when it is used for another such layout.
     """
     if _is_written(layout):
         return key in row_keys.READERS
@@ -278,7 +278,7 @@ def _names_of(layout: str) -> str:
 
 
 def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, Any]:
-    """The table with what the preset of its writer states, where it names one; its own keys win."""
+    """The table, completed by the preset of its writer if it names one; its own keys win."""
     writer = table.get("writer")
     if writer is None:
         return table
@@ -296,13 +296,13 @@ def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, 
 
 
 def _is_written(layout: str) -> bool:
-    """Whether another program writes the rows of a layout, so that its keys are paths into them."""
+    """Whether another program writes the rows of a layout, so that its keys are paths in them."""
     kind = LAYOUTS.get(layout)
     return kind is not None and kind.written_by_others
 
 
 def _reader(key: str, layout: str) -> Callable[[str, Any], dict[str, Any]] | None:
-    """What reads a key in this layout; None where there is no such key."""
+    """The function that reads a key in this layout; None if there is no such key."""
     return (row_keys.READERS.get(key) if _is_written(layout) else None) or _READERS.get(key)
 
 
@@ -325,9 +325,9 @@ def _check(profile: CollectionProfile, where: str) -> None:
 
 
 def _check_names(profile: CollectionProfile, where: str) -> None:
-    """Refuse a field that two keys name, unless they look for it at two places."""
+    """Refuse a field that two keys name, unless they look for it in different places."""
     elsewhere = ["archive", "archive_id", *declared(profile.layout).inside]
-    if _is_written(profile.layout):  # a program may lock by the number of the version
+    if _is_written(profile.layout):  # a program may use the version's number as its lock
         elsewhere.append("guard")
     names = [(role, name) for role, name in fields_of(profile).items() if role not in elsewhere]
     if profile.deleted and any(key.name == "deleted" for key in keys_of(profile.layout)):
@@ -360,7 +360,7 @@ def _name(key: str, value: Any) -> dict[str, Any]:
 
 
 def _path(key: str, value: Any) -> dict[str, Any]:
-    """A field's name, which may be that of one inside sub-documents."""
+    """A field's name, or a path to one inside sub-documents."""
     if not isinstance(value, str) or "." not in value:
         return _name(key, value)
     for name in value.split("."):
@@ -369,7 +369,7 @@ def _path(key: str, value: Any) -> dict[str, Any]:
 
 
 def _id(key: str, value: Any) -> dict[str, Any]:
-    """A field's name, or a list of the paths that an id is made of."""
+    """A field's name, or a list of the paths that make up an id."""
     if not isinstance(value, list):
         return _path(key, value)
     for part in value:
@@ -390,7 +390,7 @@ def _duration(key: str, value: Any) -> dict[str, Any]:
 
 
 def duration(value: Any) -> dt.timedelta:
-    """The span that a text such as ``24h``, ``90m`` or ``7d`` means; raises ``ValueError`` saying how to write it."""
+    """The span of a text such as ``24h``, ``90m`` or ``7d``; raises ``ValueError`` saying how to write it."""
     found = re.fullmatch(r"\s*(\d+)\s*([smhd])\s*", value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"must be a number with s, m, h or d, such as 24h, not {value!r}")
@@ -401,7 +401,7 @@ def duration(value: Any) -> dt.timedelta:
 
 
 def span(value: dt.timedelta) -> str:
-    """A span as :func:`duration` reads it, in the largest unit that says it whole."""
+    """A span as :func:`duration` reads it, in the largest unit that is exact."""
     seconds = int(value.total_seconds())
     whole = {unit: seconds // size for unit, size in _SECONDS.items() if seconds % size == 0}
     unit = next(iter(whole))

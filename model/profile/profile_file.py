@@ -1,7 +1,7 @@
-"""One collection stated in a profile's file: merged into what stands there, shown first, and written only as shown.
+"""Puts one collection into a profile file: merges it with the file's text, shows the result, and writes just that.
 
-Comments and the order of what is there stay. A file that was changed meanwhile is not written over. The library that
-keeps the comments is imported where something is merged: it takes longer than many a command.
+Comments and order stay. A file that changed since it was shown is not overwritten. The library that keeps the
+comments is imported only for merging, because that takes longer than many a command.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class ProfileEdit(Struct, frozen=True):
 
     path: FilePath
     before: bytes | None
-    """Its bytes as they were read; None where there is no such file."""
+    """Its bytes as they were read; None if there is no such file."""
     after: bytes
     changed: tuple[tuple[str, str, str], ...] = ()
-    """Key, old and new value as TOML, of what the file says otherwise now; a new value of "" takes the key out."""
+    """Key, old and new value as TOML, of what the file now states differently; a new value of "" removes the key."""
     kept: tuple[tuple[str, str], ...] = ()
-    """Key and value as TOML of what it says besides, otherwise than what is stated here; that stays."""
+    """Key and value as TOML of the table's further keys, which stay although this statement says otherwise."""
 
     def write(self) -> None:
-        """Write the file; raises ``Refused`` if it is not as it was, or cannot be written."""
+        """Write the file; raises ``Refused`` if it has changed since, or cannot be written."""
         if _read(self.path) != self.before:
             raise Refused(f"{self.path} was changed meanwhile, so it was not written; save once more.")
         if self.after == self.before:
@@ -50,11 +50,11 @@ class ProfileEdit(Struct, frozen=True):
 
 
 def stated_in(path: FilePath, profile: CollectionProfile, told: Iterable[str] = ()) -> ProfileEdit:
-    """The file with this collection stated in it; ``told`` are keys to write although they are the layout's defaults.
+    """The file with this collection stated in it; ``told`` are keys to write even if they have default values.
 
-    Raises ``Refused`` if the file is there and is no profile.
+    Raises ``Refused`` if the file exists and is not a profile.
     """
-    path = FilePath(os.path.realpath(path))  # a link stays one
+    path = FilePath(os.path.realpath(path))  # so that a link stays a link
     wanted = {"ns": profile.ns, **minimal(profile, told)}
     before = _read(path)
     if before is None:
@@ -74,7 +74,7 @@ def stated_in(path: FilePath, profile: CollectionProfile, told: Iterable[str] = 
 
 
 def block(profile: CollectionProfile, told: Iterable[str] = ()) -> str:
-    """The collection as it stands in a file of its own."""
+    """The collection's text in a file of its own."""
     return _block({"ns": profile.ns, **minimal(profile, told)})
 
 
@@ -83,7 +83,7 @@ def _block(wanted: Mapping[str, Any]) -> str:
 
 
 def _added(text: str, wanted: Mapping[str, Any]) -> str:
-    """Behind all that is there; in an array of inline tables as one more of them."""
+    """The text with a further entry at its end, or at the end of an array of inline tables."""
     import tomlkit
     from tomlkit.items import AoT
 
@@ -97,14 +97,14 @@ def _added(text: str, wanted: Mapping[str, Any]) -> str:
 def _merged(
     text: str, wanted: Mapping[str, Any], whole: Mapping[str, Any]
 ) -> tuple[str, tuple[tuple[str, str, str], ...], tuple[tuple[str, str], ...]]:
-    """The text with the entry changed, what that changes, and what else the entry says."""
+    """The text with the entry changed, the changed keys, and further keys that say otherwise."""
     import tomlkit
 
     data: Any = tomlkit.parse(text)
     entry = next(each for each in data["collection"] if each["ns"] == wanted["ns"])
     usable = {key.name for key in keys(wanted["layout"])} | {"ns", "layout"}
     changed = []
-    # Blank lines and comments at its end lead to what follows it: new keys come before them.
+    # Blank lines and comments at its end belong to the next entry: put new keys before them.
     body: list[Any] = entry.value.body
     tail: list[Any] = []
     while body and body[-1][0] is None:
@@ -126,7 +126,7 @@ def _merged(
 
 
 def _verify(after: str, wanted: Mapping[str, Any], before: Profile, path: FilePath) -> None:
-    """Raise ``Refused`` if the new text would not say what it is meant to: there are many ways to write TOML."""
+    """Raise ``Refused`` if the new text does not state what was intended: TOML can be written in many ways."""
     with contextlib.suppress(tomllib.TOMLDecodeError, Refused):
         found = Profile.read(tomllib.loads(after), str(path))
         raw = next(each for each in tomllib.loads(after)["collection"] if each["ns"] == wanted["ns"])
@@ -148,9 +148,9 @@ def _read(path: FilePath) -> bytes | None:
 
 
 def _put(path: FilePath, content: bytes, new: bool) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     if new:
-        with path.open("xb") as file:  # does not write over a file that came up meanwhile
+        with path.open("xb") as file:  # fails if somebody else creates the file meanwhile
             try:
                 file.write(content)
                 file.flush()

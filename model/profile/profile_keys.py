@@ -1,4 +1,4 @@
-"""The keys of a profile, one a row: what each means, what is typed for it, and which layouts use it."""
+"""The keys of a profile, a row each: its meaning, what people type for it, and the layouts that use it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ KeyPlace = Literal["collection", "archive", "current"]
 
 
 class ProfileKey(Struct, frozen=True):
-    """One key, as a person meets it."""
+    """One key, as people see it."""
 
     name: str
     about: str
     """What it names, in a few words."""
     kind: KeyKind = "field"
-    """What is typed: a field's name, a collection's, a choice, a numbering, a span as ``24h``, names, a TOML value,
-    an author."""
+    """What people type: a field's name, a collection's, a choice, a numbering, a span such as ``24h``, names, a TOML
+    value, an author.
+    """
     place: KeyPlace = "collection"
-    """Where the names are found that it can take."""
+    """Where the names that it can take are found."""
     empty: str = ""
-    """The meaning of an empty text, in a few words; "" if the key needs a name."""
+    """The meaning of an empty text, in a few words; "" if it must not be empty."""
     example: str = ""
     choices: tuple[str, ...] = ()
 
@@ -100,7 +101,7 @@ _IN_ROWS = ("version", "at", "author", "reason")  # where other programs write t
 
 
 def keys_of(layout: str) -> tuple[ProfileKey, ...]:
-    """The keys that a layout or a pattern uses, in the order in which people are asked for them."""
+    """The keys that a layout or pattern uses, in the order in which people are asked for them."""
     kind = declared(layout)
     used = {*kind.roles, "keys", "guard", *kind.further_keys}
     if not kind.counts:

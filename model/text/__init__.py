@@ -79,11 +79,11 @@ _PARTS = {
     "paths": ("fitted", "name_text", "path_from_text", "path_text"),
     "value_editing": ("KINDS", "blank", "editable", "parsed"),
 }
-"""The names behind the door, by their files; each is imported when somebody asks: a window is there before values."""
+"""The names that this package offers, by file; each is imported on first use, because a window starts without them."""
 
 
 def __getattr__(name: str) -> object:
-    """Import a name behind the door, and keep it here."""
+    """Import an offered name, and keep it here."""
     for part, names in _PARTS.items():
         if name in names:
             found: object = getattr(importlib.import_module(f"{__name__}.{part}"), name)

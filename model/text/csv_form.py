@@ -1,10 +1,10 @@
-"""Documents as CSV, with their types: a column for each path, whose head names the type of all its values.
+"""Documents as CSV, with their types: one column per path; its head names the type if all its values have the same.
 
-``premium.gross (Double)`` is a column whose cells are plain text of that type; a column without a type holds
-Extended JSON. An empty cell is a field that is not there. Sub-documents are spread over columns, arrays are not. A head
-without a type is also what other programs write: a cell that is no Extended JSON is a text then.
+``premium.gross (Double)`` is a column whose cells are plain text of that type. The cells of a column without a type
+are Extended JSON; one that is not, as in files of other programs, is read as a string. An empty cell means that the
+field is missing. Sub-documents are spread over columns, arrays are not.
 
-A row cannot say in which order a document had its fields: they come in the order of the columns.
+A row cannot store the order of a document's fields: they get the order of the columns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from model.values import canonical as c
 from model.values import kinds
 from model.values.canonical import Value
 
-LONGEST_CELL = 17 << 20  # characters: a document may be one text
+LONGEST_CELL = 17 << 20  # characters; the whole document may be one string
 _HEAD = re.compile(r"(?P<path>.*?)\s*\((?P<kind>[A-Za-z0-9 ]+)\)\s*", re.DOTALL)
 _SPREAD = re.compile(r"[A-Za-z_][\w-]*")
 
@@ -41,14 +41,14 @@ class Column(Struct, frozen=True):
 
 
 class ColumnPlan:
-    """Learns the columns that some documents need, in an order that suits all of them as far as one can."""
+    """Collects the columns that documents need, and finds an order that suits as many of them as possible."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, ...], set[str]] = {}
         self._order: list[tuple[str, ...]] = []
 
     def note(self, raw: bytes) -> None:
-        """Look at one document."""
+        """Add the fields of one document."""
         before = -1
         for path, value in leaves(raw):
             if path not in self._kinds:
@@ -76,7 +76,7 @@ def leaves(raw: bytes, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
 
 
 def cells(raw: bytes, columns: Sequence[Column]) -> list[str]:
-    """One document as a row."""
+    """The cells of one document's row."""
     values = dict(leaves(raw))
     return [_cell(values.get(column.path), column.kind) for column in columns]
 
@@ -151,7 +151,7 @@ def _built(tree: dict[str, object]) -> bytes:
 
 
 class TableCounts(Struct):
-    """The result of :func:`write`: rows, those whose fields stand in another order, and documents that are no rows."""
+    """The result of :func:`write`: rows written, those whose fields change their order, and documents left out."""
 
     written: int = 0
     rearranged: int = 0
@@ -159,7 +159,7 @@ class TableCounts(Struct):
 
 
 def write(documents: Iterable[bytes], columns: Sequence[Column], file: TextIO) -> TableCounts:
-    """Write head and rows; each row is read back, and one that would say something else is left out."""
+    """Write the head and the rows. Each row is read back first; a document that would read differently is left out."""
     out = csv.writer(file, lineterminator="\n")
     out.writerow([column.head for column in columns])
     counts = TableCounts()
@@ -205,7 +205,7 @@ def read(file: TextIO, name: str) -> Iterator[bytes]:
 
 
 def heads(row: Sequence[str], name: str) -> tuple[Column, ...]:
-    """The columns that a head line names."""
+    """The columns named by a head line."""
     made = []
     for head in row:
         found = _HEAD.fullmatch(head)

@@ -1,8 +1,8 @@
 """Dates for people: any 64-bit number of milliseconds, in any time zone, and back.
 
 ``2026-12-01 00:00 CET`` is a moment in a zone; ``1984-06-02`` alone is midnight UTC, which is how a date without a
-time is stored. Seconds and milliseconds appear only where there are any. Years beyond 1 to 9999 are in UTC and
-have a sign: ``+10000-01-01 00:00 UTC``, ``-0043-03-15 12:00 UTC`` (0000 is 1 BC).
+time is stored. Seconds and milliseconds appear only if they are not 0. Years outside 1 to 9999 are in UTC and have a
+sign: ``+10000-01-01 00:00 UTC``, ``-0043-03-15 12:00 UTC`` (0000 is 1 BC).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)?", re.ASCII)
 
 @functools.cache
 def zone_named(name: str) -> dt.tzinfo:
-    """The time zone; raises ``Refused`` if there is none of that name."""
+    """The time zone of this name; raises ``Refused`` if there is none."""
     if name == "UTC":
         return dt.UTC
     try:
@@ -66,7 +66,7 @@ def _clock(milliseconds: int) -> str:
 
 
 def date_text(milliseconds: int, zone: str = "UTC") -> str:
-    """The date in a zone; exact, so :func:`milliseconds_from` with the same zone gives it back."""
+    """The date in a zone, exact: :func:`milliseconds_from` with the same zone gives the milliseconds back."""
     if milliseconds % _DAY == 0 and _FIRST <= milliseconds <= _LAST:
         year, month, day = _civil(milliseconds // _DAY)
         return f"{year:04d}-{month:02d}-{day:02d}"
@@ -86,9 +86,9 @@ def date_text(milliseconds: int, zone: str = "UTC") -> str:
 
 
 def milliseconds_from(text: str, zone: str = "UTC") -> int:
-    """Milliseconds since 1970; without an offset or abbreviation the time is meant in ``zone``.
+    """Milliseconds since 1970. A time without an offset or abbreviation is in ``zone``.
 
-    Raises ``Unreadable`` if it is no date, or a time that the zone skips.
+    Raises ``Unreadable`` if it is not a date, or a time that the zone skips.
     """
     found = _DATE.fullmatch(text.strip())
     if found is None:
@@ -111,7 +111,7 @@ def milliseconds_from(text: str, zone: str = "UTC") -> int:
     offset = _OFFSET.fullmatch(where)
     if offset is None:
         return _in_range(_local(wall, zone, where))
-    named = _named(wall, zone, where)  # some zones have no letters: "+03" may be one's name
+    named = _named(wall, zone, where)  # some zones have no letters: their name may be "+03"
     if named is not None:
         return _in_range(named)
     minutes = int(offset.group(2)) * 60 + int(offset.group(3) or 0)
@@ -125,7 +125,7 @@ def _in_range(milliseconds: int) -> int:
 
 
 def _moments(wall: int, zone: str) -> list[tuple[int, str | None]]:
-    """The moments that a wall clock's reading can mean in a zone: none in a gap, two when clocks go back."""
+    """The moments at which a zone's clocks show a time: none when they skip it, two when they are set back."""
     place = zone_named(zone)
     if not _FIRST + 2 * _DAY <= wall <= _LAST - 2 * _DAY:
         return [(wall, "UTC")]

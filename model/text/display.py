@@ -1,6 +1,6 @@
-"""One value on one line, for people: exact enough to recognise, never to be read back.
+"""One value on one line, for people: exact enough to recognise, but not to be read back.
 
-:mod:`model.text.value_editing` writes the text that is read back.
+:mod:`model.text.value_editing` writes text that can be read back.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _NOT_SHOWN_FROM = 1 << 20
 
 
 def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters, an ellipsis as the last where it was cut."""
+    """The first ``limit`` characters; if something was cut off, the last one is an ellipsis."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 
 
 def shown(value: Value, zone: str = "UTC", limit: int = 200) -> str:
-    """One line of at most about ``limit`` characters; a string above 1 KB ends in its size, above 1 MB is only that.
+    """One line of about ``limit`` characters at most. A string above 1 KB ends with its size; one above 1 MB is only
+    its size.
 
-    Raises ``Unreadable`` if a container's bytes are no BSON.
+    Raises ``Unreadable`` if a container's bytes are not BSON.
     """
     if value.is_container:
         return _container(value, zone, limit)
@@ -41,11 +42,11 @@ def shown(value: Value, zone: str = "UTC", limit: int = 200) -> str:
 
 
 def string_shown(data: bytes, zone: str, limit: int) -> str:
-    """A string in quotes, with its size where it is long."""
+    """A string in quotes, with its size if it is long."""
     size = len(data) - 5
     if size >= _NOT_SHOWN_FROM:
         return f"String of {size_text(size)}"
-    # Four bytes a character at most: enough is decoded to fill the line, however long the string is.
+    # A character has at most four bytes: decode enough to fill the line, however long the string is.
     enough = data[4 : 4 + min(size, 4 * limit + 4)]
     text = enough.decode("utf-8", "surrogateescape")
     whole = len(enough) == size and len(text) <= limit
@@ -71,7 +72,7 @@ def double_shown(data: bytes, zone: str, limit: int) -> str:
 
 
 def decimal_shown(data: bytes, zone: str, limit: int) -> str:
-    """A decimal, as its bytes where it is not in its normal form."""
+    """A decimal; its bytes if it is not in normal form."""
     return scalars.decimal_text(data) or f"{kinds.BY_CODE[c.DECIMAL128].name}(0x{data[::-1].hex()})"
 
 
@@ -86,7 +87,7 @@ def boolean_shown(data: bytes, zone: str, limit: int) -> str:
 
 
 def binary_shown(data: bytes, zone: str, limit: int) -> str:
-    """A binary as shells write it, a long one by its size."""
+    """A binary as shells write it; a long one as its size."""
     parts = scalars.binary_parts(data)
     subtype, content = parts if parts is not None else (data[4], data[5:])
     if subtype == 4 and len(content) == 16:
@@ -128,7 +129,7 @@ def _text(data: bytes, limit: int) -> str:
 
 
 def scoped_code_shown(data: bytes, zone: str, limit: int) -> str:
-    """Code with its scope by the fields, not by their number: two that differ in it alone must not look the same."""
+    """Code with its scope, field by field: two that differ only in the scope must not look alike."""
     scope = scalars.scope_parts(data)
     if scope is None:
         return "Code(…)"
@@ -136,7 +137,7 @@ def scoped_code_shown(data: bytes, zone: str, limit: int) -> str:
 
 
 def number_shown(data: bytes) -> str:
-    """A double: ``150.0``, ``1.5E+18``, ``NaN``; a NaN with a payload shows it."""
+    """A double: ``150.0``, ``1.5E+18``, ``NaN``; a NaN with a payload is written with it."""
     number: float = scalars.double.unpack(data)[0]
     if number != number:
         return "NaN" if data == scalars.NAN else f"NaN(0x{data[::-1].hex()})"
@@ -144,7 +145,7 @@ def number_shown(data: bytes) -> str:
 
 
 def _container(value: Value, zone: str, limit: int) -> str:
-    """A container on one line, ``{ street: "Elbchaussee 96", zip: "22763" }``; those inside it only by their size."""
+    """A container on one line, ``{ street: "Elbchaussee 96", zip: "22763" }``; those inside it show only their size."""
     is_array = value.type == c.ARRAY
     text, close = ("[", " ]") if is_array else ("{", " }")
     for i, (name, kind, a, b) in enumerate(c.elements(value.data)):
@@ -154,7 +155,7 @@ def _container(value: Value, zone: str, limit: int) -> str:
         if kind == c.OBJECT_ID:
             body = f"…{inner.data.hex()[-4:]}"
         elif inner.is_container:
-            count = sum(1 for _ in c.elements(inner.data))  # without a word: no line is of one language
+            count = sum(1 for _ in c.elements(inner.data))  # no noun, so that the line needs no translation
             size = f" {count} " if count else " "
             body = f"[{size}]" if kind == c.ARRAY else f"{{{size}}}"
         else:

@@ -1,7 +1,7 @@
-"""One document in a file: BSON or Extended JSON, and the form it is written in, so that it can be kept.
+"""One document in a file, as BSON or Extended JSON, and the form in which it is written, to save it in that form.
 
-The form of a text is canonical or relaxed, on one line or indented, with or without blanks, with the line ends and the
-byte order mark that it has. The unchanged parts of a changed document keep their very text.
+The form of a text: canonical or relaxed, on one line or indented, with or without blanks, its line ends and byte
+order mark. When the document changes, its unchanged parts keep their text.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from model.values import canonical
 from model.values.canonical import Value
 
 LARGEST = 1 << 30
-"""Bytes of a file with one document or array that is read: the largest document has 16 MB, and arrays hold many."""
+"""The largest file read at once, in bytes. A document has at most 16 MB, but an array holds many."""
 
 _STRING = re.compile(scalars.QUOTED, re.DOTALL)
-# Wrappers with bare numbers inside in canonical notation, too.
+# Canonical notation has bare numbers too, inside these wrappers.
 _NUMBERED = re.compile(r'"\$timestamp"\s*:\s*\{[^{}]*\}|"\$(?:min|max)Key"\s*:\s*1')
 _BARE_NUMBER = re.compile(r"[:\[,]\s*-?\d")
 _CANONICAL = re.compile(r'"\$number(Int|Double|Long)"|"\$date"\s*:\s*\{')
@@ -51,7 +51,7 @@ class Form(Struct, frozen=True):
 
 
 def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
-    """The one document of a file and its form; with ``empty`` a file of no bytes is ``{}``.
+    """The only document of a file, and its form; with ``empty``, an empty file is ``{}``.
 
     Raises ``NotFound``, ``Unreadable`` or ``Refused``, naming the file.
     """
@@ -63,7 +63,7 @@ def read(path: str, empty: bool = False) -> tuple[bytes, Form]:
 
 
 def read_value(path: str, empty: bool = False) -> Value:
-    """The document or the array of a file, as mongoexport writes one with ``--jsonArray``; raises as :func:`read`."""
+    """The document or array in a file, such as mongoexport writes with ``--jsonArray``; raises like :func:`read`."""
     value, _ = _read(path, empty)
     if not value.is_container:
         what = f"this is a value of type {value.kind}; write a document {{…}} or an array […]"
@@ -115,12 +115,12 @@ def _binary(path: str, data: bytes, length: int) -> bytes:
 
 
 def form_of(written: str, marked: bool = False) -> Form:
-    """The form of a document's text; ``marked`` says that a byte order mark stood before it."""
+    """The form of a document's text; ``marked`` if a byte order mark precedes it."""
     bare = _STRING.sub('""', _NUMBERED.sub("", written))
     relaxed = bool(_BARE_NUMBER.search(bare)) or not _CANONICAL.search(written)
     indent = _INDENT.search(written)
     style = Style(
-        # "exact" is relaxed wherever that reads back as the same value.
+        # "exact" writes relaxed notation only where it reads back as an equal value.
         mode="exact" if relaxed else "canonical",
         indent=indent[1] if indent else None,
         compact=not indent and '"":' in bare and '"": ' not in bare,
@@ -141,7 +141,7 @@ def written(raw: bytes, form: Form) -> bytes:
 
 
 def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:
-    """The text of the file's earlier document with the changes put in; None if it cannot be written that way."""
+    """The file's earlier text with the document's changes in it; None if that would not read back as the document."""
     kept = kept_form.rewritten(before, was, raw, form.style, partial(_laid_out, form=form))
     return kept if _says(kept, raw) else None
 
@@ -154,7 +154,7 @@ def _says(written: str, raw: bytes) -> bool:
 
 
 def _laid_out(value: Value, indent: str | None, form: Form) -> str:
-    """A value as text of this form, its lines indented by so much, or on one line."""
+    """A value as text of this form: indented by ``indent``, or on one line if that is None."""
     style = form.style if indent is not None else replace(form.style, indent=None)
     found = json_writer.write(value, style)
     if style.compact:

@@ -1,4 +1,4 @@
-"""The encoding of a text out of its first bytes: UTF-8, or UTF-16 in either order."""
+"""The encoding of a text, found from its first bytes: UTF-8, or UTF-16 in either byte order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import codecs
 
 
 def unicode_of(head: bytes) -> str:
-    """The encoding of a text that begins with these four bytes, a byte order mark or the first signs of a document.
+    """The encoding of a text that starts with these bytes: a byte order mark, or the first characters of a document.
 
-    A BSON document is none: its length ends with two bytes of 0.
+    A BSON document counts as UTF-8: its length, four bytes, ends with two zeros.
     """
     if head[2:4] == b"\0\0":
         return "utf-8"

@@ -1,4 +1,4 @@
-"""Extended JSON of documents and values as whole texts, and what people type, read."""
+"""Extended JSON of whole documents and values, and reading of what people type."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from model.values.canonical import Value
 
 
 def to_text(raw: bytes, indent: int | None = None) -> str:
-    """Canonical Extended JSON of a document, on one line or indented by so many blanks.
+    """Canonical Extended JSON of a document, on one line or indented by ``indent`` blanks.
 
-    Raises ``Unreadable`` if the bytes are no BSON.
+    Raises ``Unreadable`` if the bytes are not BSON.
     """
     return value_text(Value(c.OBJECT, raw), indent)
 
 
 def to_utf8(raw: bytes, indent: int | None = None) -> bytes:
-    """As :func:`to_text`, in UTF-8: a large document takes half as long, and no thread waits for it."""
+    """:func:`to_text` in UTF-8: a large document takes half as long, and other threads can run meanwhile."""
     return encoded(Value(c.OBJECT, raw), Style(indent=None if indent is None else " " * indent))
 
 
@@ -50,12 +50,13 @@ def relaxed(raw: bytes, indent: int | None = None) -> str:
 
 
 def readable(raw: bytes, indent: int | None = 2) -> str:
-    """Extended JSON for editing: relaxed wherever :func:`from_text` reads the very value from it, else canonical."""
+    """Extended JSON for editing: relaxed where :func:`from_text` reads back an equal value, else canonical."""
     return write(Value(c.OBJECT, raw), Style("exact", None if indent is None else " " * indent))
 
 
 def loose(text: str) -> bytes:
-    """The document that a person typed in a filter bar: Extended JSON or mongosh's notation; no text is ``{}``.
+    """The document that a person typed into a filter bar, as Extended JSON or in mongosh's notation; no text means
+    ``{}``.
 
     Raises ``Unreadable`` with line, column and what to do.
     """
@@ -68,12 +69,12 @@ def loose(text: str) -> bytes:
 
 
 def loose_value(text: str) -> Value:
-    """The value that a person typed, in any notation that :func:`loose` takes."""
+    """The value that a person typed, in any notation that :func:`loose` reads."""
     return read(text, loose=True)
 
 
 def any_document(text: str) -> bytes:
-    """The document that a person or a program wrote, in any notation that :func:`any_notation` takes."""
+    """A document from a person or a program, in any notation that :func:`any_notation` reads."""
     value = read_any(text)
     if value.type != c.OBJECT:
         raise Unreadable(f"Line 1, column 1: this is a value of type {value.kind}; a document is written {{…}}.")
@@ -81,7 +82,7 @@ def any_document(text: str) -> bytes:
 
 
 def any_notation(text: str) -> Value:
-    """The value that a person or a program wrote: Extended JSON, else the notation of shells.
+    """A value from a person or a program: Extended JSON, else the notation of shells.
 
     Raises ``Unreadable`` with line, column and what to do.
     """
@@ -89,5 +90,5 @@ def any_notation(text: str) -> Value:
 
 
 def json_object(value: Value) -> object:
-    """Canonical Extended JSON of a value as the Python objects that ``json.loads`` would give, of any depth."""
+    """The Python objects that ``json.loads`` would make of a value's canonical Extended JSON, at any depth."""
     return tree(value_text(value))

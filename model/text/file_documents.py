@@ -1,4 +1,4 @@
-"""The documents of a file, one after the other: BSON, Extended JSON by lines or in an array, CSV; gzipped or not."""
+"""The documents in a file, one by one: BSON, CSV, or Extended JSON by lines or in an array; gzipped or not."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from model.text.encodings import unicode_of
 from model.text.json_reader import Unread, is_blank, read_all, read_each
 from model.values import canonical as c
 
-LONGEST_LINE = 256 << 20  # bytes of the largest document in its longest notation, and room
-LONGEST_TEXT = 1 << 30  # bytes of an array, or of documents on several lines each, which are read at once
+LONGEST_LINE = 256 << 20  # bytes of the largest document in its longest notation, with room to spare
+LONGEST_TEXT = 1 << 30  # bytes of an array, or of documents over several lines, which are read whole
 _GZIP = b"\x1f\x8b"
 _AGAIN = "dump it again"
 
 
 def documents_of(path: Path) -> Iterator[bytes]:
-    """The documents of a file, whatever its form; ``.csv`` is one with a head line.
+    """The documents of a file of any form; ``.csv`` has a head line.
 
     Raises ``NotFound``, ``Unreadable`` with the place, or ``Refused``.
     """
@@ -51,7 +51,7 @@ def documents_of(path: Path) -> Iterator[bytes]:
 
 
 def documents_in(written: str) -> list[bytes]:
-    """The documents of a text as somebody pasted it: one, several below one another, or an array of them.
+    """The documents in pasted text: a single one, several in a row, or an array.
 
     They may be in the notation of the shell. Raises ``Unreadable`` with the place.
     """
@@ -66,7 +66,7 @@ def documents_in(written: str) -> list[bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """A file as a stream of bytes, unpacked where it is gzipped. Raises ``Unreadable`` if that fails on the way."""
+    """A file as a stream of bytes, unpacked if it is gzipped. Raises ``Unreadable`` if unpacking fails."""
     with path.open("rb") as plain:
         packed = plain.peek(2).startswith(_GZIP)
         stream: io.BufferedReader = plain
@@ -81,18 +81,18 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 
 class _InUtf8(io.RawIOBase):
-    """A stream of text in another encoding, as the bytes of that text in UTF-8."""
+    """Recodes a stream of text to UTF-8."""
 
     def __init__(self, stream: io.BufferedReader, encoding: str) -> None:
         self._stream, self._decoder = stream, codecs.getincrementaldecoder(encoding)()
         self._rest = b""
 
     def readable(self) -> bool:
-        """It is only read."""
+        """Always true; it cannot be written to."""
         return True
 
     def readinto(self, into: Any) -> int:
-        """Fill a buffer; raises ``Unreadable`` for bytes that are no text."""
+        """Fill a buffer; raises ``Unreadable`` for bytes that are not text."""
         while not self._rest:
             data = self._stream.read(io.DEFAULT_BUFFER_SIZE)
             try:
@@ -107,9 +107,9 @@ class _InUtf8(io.RawIOBase):
 
 
 def in_utf8(stream: io.BufferedReader) -> io.BufferedReader:
-    """A stream that may be text, in UTF-8 without a byte order mark: UTF-16 is recoded, all else is as it was.
+    """A stream without its byte order mark, recoded to UTF-8 if it is UTF-16; other streams stay as they are.
 
-    PowerShell writes UTF-16 where a program's output goes to a file.
+    PowerShell writes UTF-16 when a program's output goes to a file.
     """
     head = stream.peek(4)[:4]
     encoding = unicode_of(head)
@@ -121,32 +121,32 @@ def in_utf8(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Whether a file that begins so is text with documents; a comment may come first, as Robo 3T writes it."""
+    """Whether a file that begins with these bytes is text with documents; Robo 3T puts a comment first."""
     head = head.lstrip()
     return head[:1] in (b"{", b"[", b"") or head.startswith((b"/*", b"//"))
 
 
 class LeftOut:
-    """The lines of a file that cannot be read: how many there are, and the first of them in a sentence."""
+    """Counts the lines of a file that cannot be read, and keeps the first error."""
 
     def __init__(self) -> None:
         self.count = 0
         self._first = ""
 
     def note(self, error: Unreadable) -> None:
-        """Take another one."""
+        """Count another one."""
         self._first = self._first or str(error)
         self.count += 1
 
     def sentence(self, shown: int) -> str:
-        """What was left out beside so many documents that are shown."""
+        """A sentence on what was left out, next to ``shown`` documents."""
         if self.count == 1:
             return f"{self._first} The other documents, {shown:,}, are shown."
         return f"{self._first} {self.count:,} cannot be read in all; the other documents, {shown:,}, are shown."
 
 
 def bson_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
-    """The documents of a ``.bson`` file as they are; only their outer length has to be right."""
+    """The documents of a ``.bson`` file as they are; only their outer length is checked."""
     at = number = 0
     while head := stream.read(4):
         number += 1
@@ -177,10 +177,10 @@ def _no_document(path: Path, at: int, number: int) -> str:
 
 
 def json_documents(stream: IO[bytes], path: Path, left_out: LeftOut | None = None) -> Iterator[bytes]:
-    """The documents of a file with one on each line; also of one array, or of indented documents, in any notation.
+    """The documents of a file, in any notation: one per line, in one array, or each over several lines.
 
-    Lines that cannot be read go to ``left_out``. Raises ``Unreadable`` for the first one where that is None, or where
-    nothing can be read.
+    Unreadable lines go to ``left_out``. Raises ``Unreadable`` for the first one if that is None, or if nothing can be
+    read.
     """
     said = _Told(left_out)
     for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
@@ -208,7 +208,7 @@ def json_documents(stream: IO[bytes], path: Path, left_out: LeftOut | None = Non
 
 
 class _Told:
-    """The documents of a file that were read, and the lines that could not be."""
+    """Counts the documents of a file that were read, and collects the lines that could not be."""
 
     def __init__(self, left_out: LeftOut | None) -> None:
         self.count = 0
@@ -216,14 +216,14 @@ class _Told:
         self._left_out = left_out
 
     def note(self, error: Unreadable) -> None:
-        """Take a line that cannot be read; raises ``error`` where that ends all."""
+        """Take a line that cannot be read; raises ``error`` if there is nowhere to collect it."""
         if self._left_out is None:
             raise error from None
         self._left_out.note(error)
         self.errors = self.errors or [error]
 
     def finish(self) -> None:
-        """Raise the first error where nothing was read."""
+        """Raise the first error if nothing was read."""
         if self.errors and not self.count:
             raise self.errors[0] from None
 
@@ -233,7 +233,7 @@ def _is_comment(line: bytes) -> bool:
 
 
 def decoded(data: bytes) -> str:
-    """Bytes as the text in UTF-8 that they are; raises ``Unreadable`` with the place."""
+    """The text of bytes in UTF-8; raises ``Unreadable`` with the place."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -241,16 +241,16 @@ def decoded(data: bytes) -> str:
 
 
 def _bad_line(path: Path, number: int, error: Unreadable) -> Unreadable:
-    # The error of a single line calls it line 1.
+    # The error of a single line always calls it line 1.
     where = re.sub(r"^Line 1, column", "column", str(error)).rstrip(".")
     return Unreadable(f"Line {number} of {path} is no Extended JSON: {where}; mend the line, or take it out.")
 
 
-_BROKEN = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as Python decodes it
+_BROKEN = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as Python decodes it
 
 
 def _spread(data: bytes, path: Path, line: int, said: _Told) -> Iterator[bytes]:
-    """The documents that take several lines each, or stand in one array; the text begins in this line."""
+    """The documents that take several lines each, or are in one array; ``data`` begins at line ``line``."""
     is_broken = False
     try:
         whole = decoded(data)

@@ -2,8 +2,8 @@
 
 Strict reading takes JSON with canonical and relaxed Extended JSON and the escape forms of ``model.text.json_writer``.
 Loose reading also takes the notation of shells: names without quotes, single quotes, trailing commas, comments,
-``ObjectId("…")`` and its kin, ``/pattern/i``. Both take bare NaN and Infinity. Nothing recurses, so nesting may be of
-any depth.
+``ObjectId("…")`` and its kin, ``/pattern/i``. Both take bare NaN and Infinity. Nesting may be of any depth, because
+nothing recurses.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _Shape: TypeAlias = Literal["object", "array", "call"]
 
 
 class _ReadContainer(Struct):
-    """A container being read: its values so far, and for objects their names and where these stand."""
+    """A container being read: its values so far; for objects also their names and where these are."""
 
     shape: _Shape
     start: int
@@ -69,18 +69,18 @@ class _Reader:
         return Unreadable(f"Line {line}, column {column}: {what}")
 
     def peek(self) -> str:
-        """The next character that counts, "" at the end."""
+        """The next character that is no blank or comment; "" at the end."""
         found = self.space.match(self.text, self.at)
         if found is not None:
             self.at = found.end()
         return self.text[self.at : self.at + 1]
 
     def read(self, alone: bool = True) -> Value:
-        """The next value, which is the only one that the text holds, where it is to be ``alone``."""
+        """The next value; if ``alone``, the text must hold no other."""
         stack: list[_ReadContainer] = []
         while True:
             value = self.open_or_scalar(stack)
-            while True:  # a value is complete, or a container was opened
+            while True:  # once more for each container that ends here
                 if value is not None:
                     if not stack:
                         if alone and self.peek():
@@ -95,7 +95,7 @@ class _Reader:
                 value = self.closed(frame)
 
     def next_in(self, frame: _ReadContainer, opened: bool) -> bool:
-        """Go to the next value of a container; False when it closed."""
+        """Go to the next value of a container; False if it ends here."""
         closing = _CLOSING[frame.shape]
         here = self.peek()
         if here == closing:
@@ -181,7 +181,7 @@ class _Reader:
         return value
 
     def open_or_scalar(self, stack: list[_ReadContainer]) -> Value | None:
-        """Read a scalar, or open a container onto the stack and give None."""
+        """Read a scalar, or push an opened container onto the stack and return None."""
         here = self.peek()
         if here == '"':
             return Value(c.STRING, self.string_data(self.string()))
@@ -255,7 +255,7 @@ class _Reader:
         if word in _LITERALS:
             self.at = found.end()
             return _LITERALS[word]
-        if word in ("NaN", "Infinity"):  # no JSON, and what Python, Java and old exporters write for these doubles
+        if word in ("NaN", "Infinity"):  # not JSON, but Python, Java and old exporters write these doubles so
             self.at = found.end()
             return CONSTANTS[word]
         if not self.loose:
@@ -299,12 +299,13 @@ class _Reader:
 
 
 def integer(text: str) -> Value | None:
-    """The Int32 that the digits stand for, else the Int64, else the Double; None if none of them says just that.
+    """The Int32, else Int64, else Double with exactly these digits; None if no type holds them.
 
-    JavaScript writes a large Double without an exponent, its shortest digits and then zeros: 1e20 is
-    100000000000000000000 in relaxed Extended JSON. Other digits are nobody's Double, and a person's whole number.
+    JavaScript writes a large Double without an exponent, as its shortest digits and zeros: 1e20 is
+    100000000000000000000 in relaxed Extended JSON. Other long digits come from no Double, so a person meant a whole
+    number.
     """
-    if len(text) > 4000:  # Python refuses longer ones itself
+    if len(text) > 4000:  # Python itself refuses longer ones
         return None
     number = int(text)
     if scalars.INT32_MIN <= number <= scalars.INT32_MAX:
@@ -318,7 +319,7 @@ def integer(text: str) -> Value | None:
 
 
 def _typed(name: str, text: str) -> Value | None:
-    """The commonest typed values at once; None leaves the text to be read step by step, with its errors."""
+    """The most common typed values, read fast; None leaves the text to the slow way, which makes the error messages."""
     if name == "oid":
         return Value(c.OBJECT_ID, bytes.fromhex(text)) if len(text) == 24 and text.isalnum() else None
     if name == "numberDouble":
@@ -341,12 +342,12 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def read(text: str, loose: bool = False) -> Value:
-    """The one value that the text holds; raises ``Unreadable`` with line, column and what to do."""
+    """The only value in the text; raises ``Unreadable`` with line, column and what to do."""
     return _Reader(text, loose).read()
 
 
 def read_any(text: str) -> Value:
-    """The one value that the text holds, in Extended JSON or else in the notation of shells."""
+    """The only value in the text, as Extended JSON, else in the notation of shells."""
     try:
         return _Reader(text, loose=False).read()
     except Unreadable:
@@ -354,7 +355,7 @@ def read_any(text: str) -> Value:
 
 
 def read_all(text: str) -> list[Value]:
-    """The values that stand below or beside one another, with or without commas between, in any notation."""
+    """All values in a text, with or without commas between them, in any notation."""
     reader, found = _Reader(text, loose=True), []
     while reader.peek():
         found.append(reader.read(alone=False))
@@ -364,16 +365,16 @@ def read_all(text: str) -> list[Value]:
 
 
 class Unread(Struct, frozen=True):
-    """A value among others that cannot be read: the reason, and whether the text ends inside of it."""
+    """A value among others that cannot be read: the reason, and whether the text ends inside it."""
 
     error: Unreadable
     is_cut_off: bool
 
 
 def read_each(text: str) -> Iterator[tuple[int, int, Value | Unread]]:
-    """The values of a text, where they begin and where they end: below one another, or in one array, in any notation.
+    """The values of a text, one after the other or in one array, in any notation, with their start and end.
 
-    Behind a value that cannot be read it goes on with the next line that begins as a document of that place.
+    After a value that cannot be read, it continues at the next line that begins like a document at this level.
     """
     readers = [_Reader(text, loose=False), _Reader(text, loose=True)]  # first the one that read the last value
     loose = readers[1]
@@ -412,5 +413,5 @@ def _next_value(readers: list[_Reader], start: int, loose: _Reader) -> Value | U
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text holds nothing but blanks and comments."""
+    """Whether a text holds only blanks and comments."""
     return not _Reader(text, loose=True).peek()

@@ -1,4 +1,4 @@
-"""JSON text as Python objects, of any depth: ``json.loads`` gives up at some thousand levels."""
+"""JSON text as Python objects, at any depth: ``json.loads`` fails after some thousand levels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 
 def tree(text: str) -> Any:
-    """The objects that ``json.loads`` gives; ``text`` must be JSON as this package writes it, on one line."""
+    """The objects that ``json.loads`` gives; ``text`` must be JSON on one line as this package writes it."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -32,7 +32,7 @@ def _deep(text: str) -> Any:
             at += 1
         elif here == '"' and isinstance(stack[-1], dict) and names[-1] == "":
             name, at = _raw_decode(text, at)
-            names[-1] = "=" + name  # marks that a name was read, the empty one too
+            names[-1] = "=" + name  # marks that a name was read, even an empty one
         else:
             value: Any
             if here in "{[":

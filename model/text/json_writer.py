@@ -1,12 +1,12 @@
-"""Values as Extended JSON text: canonical, relaxed, or relaxed where that loses nothing.
+"""Values as Extended JSON text: canonical, relaxed, or relaxed only where that loses nothing.
 
-A document that a reader would take for a typed value, or that has two fields of one name, is written as the
-list of its fields, and an array whose stored positions are not 0, 1, 2 … as the list of its elements::
+A document that a reader would take for a typed value, or that has two fields of one name, is written as the list of
+its fields, and an array whose stored positions are not 0, 1, 2 … as the list of its elements::
 
     {"$fields": [["$oid", "no id"], ["a", {"$numberInt": "1"}], ["a", null]]}
     {"$elements": [["0", true], ["7", false]]}
 
-Nesting may be of any depth: nothing here recurses. What holds nothing out of the ordinary is written by the walker.
+Nesting may be of any depth, because nothing recurses. The walker writes all documents and arrays without oddities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Mode: TypeAlias = Literal["canonical", "relaxed", "exact"]
 RESERVED = frozenset((b"$raw", *(wrapper.name.encode() for kind in KINDS for wrapper in kind.wrappers)))
 _NOTATIONS = ("canonical", "relaxed", "exact")
 _TRIES = 8
-"""How often the walker may look at all bytes in vain, until a document whose depths are odd is written without it."""
+"""How often the walker may read all bytes without success, until the rest of the document is written without it."""
 
 _REF = frozenset({b"$ref", b"$id"})
 _HOLDERS = frozenset((c.OBJECT, c.ARRAY, c.SCOPED_CODE))
@@ -48,7 +48,7 @@ PLAIN = Style()
 
 
 def needs_fields(raw: bytes, parts: list[_Element]) -> bool:
-    """Whether a document has to be written as the list of its fields."""
+    """Whether a document must be written as the list of its fields."""
     names = [part[0] for part in parts]
     if len(set(names)) != len(names):
         return True
@@ -59,18 +59,19 @@ def needs_fields(raw: bytes, parts: list[_Element]) -> bool:
         return True
     if not _REF.issubset(dollar):
         return False
-    # A reference in every driver's order reads alike in both forms; one in another order some reader would reorder.
+    # A DBRef in the order of all drivers reads alike in both forms; in any other order, some readers would reorder
+    # it.
     wanted = [b"$ref", b"$id", b"$db"][: 3 if b"$db" in dollar else 2]
     return names[: len(wanted)] != wanted
 
 
 def needs_elements(parts: list[_Element]) -> bool:
-    """Whether an array has to be written as the list of its elements with their stored positions."""
+    """Whether an array must be written as the list of its elements with their stored positions."""
     return any(part[0] != b"%d" % i for i, part in enumerate(parts))
 
 
 class _OpenContainer:
-    """A container being written: ``before`` is what stands before its next part, ``after`` what follows each."""
+    """A container being written: ``before`` goes before its next part, ``after`` after each part."""
 
     __slots__ = ("after", "before", "between", "close", "inner", "labels", "parts", "raw", "tail")
 
@@ -97,11 +98,11 @@ class _Writer:
         self.colon = ":" if style.compact else ": "
         self.comma = "," if style.compact or style.indent is not None else ", "
         self.relax = style.mode != "canonical"
-        self.fields: dict[bytes, str] = {}  # a name as it stands before its value
-        self.pairs: dict[bytes, str] = {}  # and in a list of fields
+        self.fields: dict[bytes, str] = {}  # a name, as written before its value in an object
+        self.pairs: dict[bytes, str] = {}  # the name, as written in a list of fields
         self.form = (_NOTATIONS.index(style.mode), self.colon, self.comma, style.indent)
         self.walker = None if style.ascii_only else c.walker
-        self.hope = 0  # bytes that the walker may still look at in vain
+        self.hope = 0  # bytes that the walker may still read without success
 
     def encoded(self, value: Value) -> bytes:
         made = self.walked(value.type, value.data, 0, len(value.data), 0) if value.type in (c.OBJECT, c.ARRAY) else None
@@ -136,16 +137,16 @@ class _Writer:
         return "".join(out)
 
     def label(self, labels: dict[bytes, str], name: bytes) -> str:
-        """A name with what leads to its value, which is remembered."""
+        """A name with the punctuation before its value, remembered for the next time."""
         quoted = scalars.quoted(c.name_of(name), self.style.ascii_only)
         said = quoted + self.colon if labels is self.fields else f"[{quoted}{',' if self.style.compact else ', '}"
         labels[name] = said
         return said
 
     def value(self, kind: int, raw: bytes, start: int, end: int, stack: list[_OpenContainer], tail: str) -> None:
-        """Write the value between two offsets: copied at each level, a deep document would fill the memory."""
+        """Write the value between two offsets; copying it at each level of a deep document would fill the memory."""
         if kind in (c.OBJECT, c.ARRAY):
-            text = None if stack else self.at_once(kind, raw, start, end, 0)  # where it stands in another, it was tried
+            text = None if stack else self.at_once(kind, raw, start, end, 0)  # nested ones were tried already
             if text is None:
                 self.container(kind, raw, start, end, stack, tail)
             else:
@@ -161,7 +162,7 @@ class _Writer:
         self.out.append(self.scalar(kind, data) + tail)
 
     def at_once(self, kind: int, raw: bytes, start: int, end: int, level: int) -> str | None:
-        """The text of a document or an array as the walker writes it; None if it does not, and at last never."""
+        """The text of a document or array, from the walker; None if it cannot write it, or has failed too often."""
         made = None if kind == c.SCOPED_CODE else self.walked(kind, raw, start, end, level)
         if made is not None:
             return made.decode()
@@ -177,7 +178,7 @@ class _Writer:
         return made
 
     def scalar(self, kind: int, data: bytes) -> str:
-        """A value that holds no others."""
+        """The text of a value that holds no other values."""
         text = scalars.relaxed_text(kind, data) if self.relax else None
         if text is not None and self.style.mode == "exact" and kind == c.INT64:
             number = int(text)
@@ -207,5 +208,5 @@ def write(value: Value, style: Style = PLAIN) -> str:
 
 
 def encoded(value: Value, style: Style = PLAIN) -> bytes:
-    """As :func:`write`, in UTF-8: for a large one that no one here looks at, half the work."""
+    """:func:`write` in UTF-8, which takes half as long for a large value."""
     return _Writer(style).encoded(value)

@@ -1,7 +1,8 @@
-"""A document's text rewritten for its new content: unchanged values stay as they are written.
+"""A document's text rewritten for its new content: unchanged values keep their text.
 
-Blanks, line breaks, the spelling of numbers and dates, and arrays on one line stay wherever a value stayed; one that
-changed or came is written anew, laid out like its neighbours. Nothing recurses, so nesting may be of any depth.
+Blanks, line breaks, the notation of numbers and dates, and arrays on one line stay as they are around unchanged
+values. A changed or new value is written anew, in the layout of its neighbours. Nesting may be of any depth, because
+nothing recurses.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from model.values.canonical import Value
 TOKEN = re.compile(QUOTED + r'|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 
 Fresh: TypeAlias = Callable[[Value, str | None], str]
-"""Writes a value anew, its lines indented by so much; None asks for one line."""
+"""Writes a value anew, its lines indented by the given text; None means on one line."""
 _Output: TypeAlias = "Iterator[str | _Output]"
 _Part: TypeAlias = tuple[bytes, int, int, int]
-"""Name, type, and where the payload begins and ends in the document's bytes, of which no level keeps a copy."""
+"""Name, type, and start and end of the payload in the document's bytes, which are never copied."""
 
 
 class _Places:
-    """The places of the values in a text, numbered as they begin, the outermost first.
+    """The places of the values in a text, numbered in order of their beginning, the outermost first.
 
-    Numbers in arrays: millions of objects would have to be looked through by the garbage collector again and again.
+    The numbers are in arrays, because the garbage collector would go through millions of objects again and again.
     """
 
     def __init__(self, text: str) -> None:
-        self.begins = array("q")  # the start of each value's name, or of the value where it has none
+        self.begins = array("q")  # the start of each value's name, or of the value if it has none
         self.names = array("q")  # the end of that name
         self.starts, self.ends = array("q"), array("q")
-        self.after = array("q")  # the first value that is not inside it
+        self.after = array("q")  # the number of the next value that is not inside this one
         named: tuple[int, int] | None = None
         opened: list[int] = []
         for found in TOKEN.finditer(text):
@@ -47,7 +48,7 @@ class _Places:
             if first in "}]":
                 number = opened.pop()
                 self.ends[number], self.after[number] = end, len(self.starts)
-            elif first == ":":  # the string before it was no value but a name
+            elif first == ":":  # the string before it was a name, not a value
                 named = self.starts.pop(), self.ends.pop()
                 for numbers in (self.begins, self.names, self.after):
                     numbers.pop()
@@ -63,7 +64,7 @@ class _Places:
                 self.after.append(len(self.starts))
 
     def inside(self, number: int) -> list[int]:
-        """The parts of a container."""
+        """The numbers of a container's direct parts."""
         found, at = [], number + 1
         while at < self.after[number]:
             found.append(at)
@@ -72,7 +73,7 @@ class _Places:
 
 
 def rewritten(text: str, was: bytes, now: bytes, style: Style, fresh: Fresh) -> str:
-    """The text of a document that has become another; ``text`` is Extended JSON in about this style, for ``was``."""
+    """The text of a changed document; ``text`` is Extended JSON for ``was``, in about this style."""
     whole = _Rewriter(text, was, now, style, fresh)
     before, after = (b"", c.OBJECT, 0, len(was)), (b"", c.OBJECT, 0, len(now))
     out: list[str] = []
@@ -96,7 +97,7 @@ class _Rewriter:
         self.lines = "\r\n" if "\r\n" in text else "\n"
 
     def value(self, was: _Part, now: _Part, number: int, indent: str | None) -> _Output:
-        """The text of a value that stood at a place of this number; ``indent`` as in :data:`Fresh`."""
+        """The new text of the value at place ``number``; ``indent`` as in :data:`Fresh`."""
         start, end = self.places.starts[number], self.places.ends[number]
         if _key(self.was, was) == _key(self.now, now):
             yield self.text[start:end]
@@ -113,7 +114,7 @@ class _Rewriter:
         yield self.text[end - 1]
 
     def is_plain(self, parts: list[_Part], kind: int, number: int) -> bool:
-        """Whether the text has these parts at a place, and no typed value that stands for them."""
+        """Whether the text at a place has just these parts, and is not a typed value that stands for them."""
         text, places = self.text, self.places
         if kind == c.ARRAY:
             return text[places.starts[number]] == "["
@@ -121,7 +122,7 @@ class _Rewriter:
         return names == [c.name_of(part[0]) for part in parts]
 
     def container(self, olds: list[_Part], news: list[_Part], number: int, indent: str | None) -> _Output:
-        """The text between the brackets of a container that still has parts."""
+        """The text between the brackets of a container that is not empty now."""
         text, places = self.text, self.places
         inside = places.inside(number)
         befores = [places.starts[number] + 1, *(places.ends[at] for at in inside)]
@@ -156,7 +157,7 @@ class _Rewriter:
 
 
 def _parts(raw: bytes, part: _Part) -> list[_Part] | None:
-    """The parts of a container that is written as such; else None."""
+    """The parts of a container; None for other values, and for containers that need an escape form."""
     if part[1] not in (c.OBJECT, c.ARRAY):
         return None
     found = list(c.elements(raw, part[2]))
@@ -174,7 +175,9 @@ def _fields(olds: list[_Part], news: list[_Part]) -> list[int | None]:
 
 
 def _elements(was: bytes, olds: list[_Part], now: bytes, news: list[_Part]) -> list[int | None]:
-    """The old element of each new one: an equal one, else a container that begins alike, else the next one left."""
+    """The old element that each new one takes over: an equal one, else a container that begins alike, else the next
+    of its type; None if none is left.
+    """
     source: list[int | None] = [None] * len(news)
     head, least = 0, min(len(olds), len(news))
     while head < least and _key(was, olds[head]) == _key(now, news[head]):
@@ -198,7 +201,7 @@ def _elements(was: bytes, olds: list[_Part], now: bytes, news: list[_Part]) -> l
 
 
 def _beginning(raw: bytes, part: _Part) -> Hashable:
-    """The first part of a container with its name, by which it is probably known."""
+    """The first part of a container with its name, which probably identifies it."""
     if part[1] not in (c.OBJECT, c.ARRAY):
         return _key(raw, part)
     for first in c.elements(raw, part[2]):

@@ -16,9 +16,9 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 class Moment(Struct, frozen=True):
-    """A time in UTC, and what was supplied to what was written, a sentence; "" if nothing was.
+    """A time in UTC, and a sentence on what was assumed, "" if nothing.
 
-    ``doubt`` is the part of the note that the time by itself does not show.
+    ``doubt`` is the part of that sentence that the time itself does not show.
     """
 
     at: dt.datetime
@@ -27,9 +27,9 @@ class Moment(Struct, frozen=True):
 
 
 def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "UTC") -> Moment:
-    """The moment that a person means; a date alone is its beginning, an age is before now.
+    """The moment that a person means; a date alone is its first moment, an age is before now.
 
-    What names no zone is in ``zone``, an IANA name. Raises ``Refused`` with the forms that are understood.
+    A time without a zone is in ``zone``, an IANA name. Raises ``Refused`` with the forms that are understood.
     """
     now = now or dt.datetime.now(dt.UTC)
     text = written.strip()
@@ -56,7 +56,7 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
 
 
 def _on_the_clock(local: dt.datetime, zone: str) -> str:
-    """A sentence where the clocks of a zone never showed a time, or showed it twice; else ""."""
+    """A sentence if the clocks of a zone skipped a time, or showed it twice; else ""."""
     first, second = (local.replace(fold=fold).astimezone(dt.UTC) for fold in (0, 1))
     if first == second:
         return ""

@@ -1,4 +1,4 @@
-"""The names of a document, a version and a collection in sentences."""
+"""The names of documents, versions and collections in sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from model.values.canonical import Value
 
 
 def split(ns: str) -> tuple[str, str]:
-    """Database and collection of a namespace; a collection's name may hold dots."""
+    """Database and collection of a namespace; only the collection's name may contain dots."""
     db, dot, collection = ns.partition(".")
     if not (db and dot and collection):
         raise Refused(f"{ns} is no collection; write it as database.collection.")
@@ -17,12 +17,12 @@ def split(ns: str) -> tuple[str, str]:
 
 
 def id_name(id: Value) -> str:
-    """A document's id as people read it: the bare text of a string, else as it is displayed."""
+    """A document's id as people read it: a string without quotes, other types as displayed."""
     return str(id.python()) if id.type == canonical.STRING else text.shown(id)
 
 
 def version_name(v: Value | None) -> str:
-    """A version as people read it: v12, the first digits of a hash, "the current version" where there is none."""
+    """A version as people read it: v12, the first digits of a hash, or "the current version" without one."""
     if v is None:
         return "the current version"
     if v.type == canonical.STRING:

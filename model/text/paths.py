@@ -18,7 +18,7 @@ _raw_string = json.JSONDecoder().raw_decode
 
 
 def name_text(name: str) -> str:
-    """A field name as it stands in a path: quoted where it could be read as something else."""
+    """A field name as it is written in a path: in quotes if it could be read as something else."""
     return scalars.quoted(name) if _NEEDS_QUOTES.search(name) or escaped(name) != name else name
 
 
@@ -36,7 +36,7 @@ def path_text(path: Path) -> str:
 def path_from_text(text: str) -> Path:
     """The path that a person wrote: ``a.b.0``, ``a[0]``, ``a."b.c"``. Plain digits are positions in an array.
 
-    Raises ``Unreadable`` with the column. Where digits are the name of a field, see :func:`fitted`.
+    Raises ``Unreadable`` with the column. For digits that are a field's name, see :func:`fitted`.
     """
     path: list[str | int] = []
     at, expect_name = 0, True
@@ -80,7 +80,7 @@ def _wrong(text: str, at: int, what: str) -> Unreadable:
 
 
 def fitted(raw: bytes, path: Path) -> Path:
-    """The path with plain digits taken as field names wherever the document has no array there."""
+    """The path, with plain digits read as field names wherever the document has no array."""
     steps: list[str | int] = []
     for step in path:
         parent = c.get(raw, tuple(steps))

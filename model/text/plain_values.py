@@ -1,4 +1,4 @@
-"""Values as plain Python objects, for tables that know nothing of BSON."""
+"""Values as plain Python objects, for tables without BSON types."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _UUID = 4  # the subtype of a binary value
 def plain_value(value: Value) -> Any:
     """A value as an int, float, str, bool, None, aware datetime, ``Decimal``, ``UUID``, bytes, list or dict.
 
-    An ObjectId is its 24 hex digits. What Python has no plain object for is its Extended JSON: a regular expression, a
-    timestamp, a decimal or date beyond Python's own, and a value that cannot be read.
+    An ObjectId is its 24 hex digits. Values without a plain Python object become Extended JSON: a regular expression,
+    a timestamp, a decimal or date beyond Python's range, a value that cannot be read.
     """
     if value.type == c.OBJECT:
         return plain_document(value.data)
@@ -49,10 +49,10 @@ def plain_value(value: Value) -> Any:
 
 
 def plain_document(raw: bytes) -> dict[str, Any]:
-    """A document as a dict of such values, in its order; of fields of one name the last counts."""
+    """A document as a dict of plain values, in its order; if fields have the same name, the last one counts."""
     return {name: plain_value(value) for name, value in c.fields(raw)}
 
 
 def plain_moment(at: dt.datetime | None) -> dt.datetime | None:
-    """A time in Python's own UTC, whatever says UTC in it."""
+    """A time with Python's own UTC, whichever object stands for UTC in it."""
     return None if at is None else at.replace(tzinfo=dt.UTC) if at.tzinfo is None else at.astimezone(dt.UTC)

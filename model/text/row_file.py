@@ -1,6 +1,7 @@
-"""A list of documents written to a file as it is read: lines of canonical Extended JSON, BSON as in a dump, or CSV.
+"""A list of documents written to a file while it is read: canonical Extended JSON by lines, BSON as in a dump, or
+CSV.
 
-The file appears under its name when it is whole; until then, and where the work is stopped, there is none.
+The file appears under its name only when it is complete; if the work is stopped, there is no file.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ ENDINGS = (".jsonl", ".bson", ".csv")
 
 
 class Written(Struct, frozen=True):
-    """The result of :func:`write_rows`; ``left_out`` are documents that do not decode."""
+    """The result of :func:`write_rows`; ``left_out`` counts documents that cannot be decoded."""
 
     path: Path
     documents: int
     bytes: int
     left_out: int
-    rearranged: int = 0  # documents whose fields stand in another order in the file, as a table has but one
+    rearranged: int = 0  # documents whose fields change their order, because a table has only one
 
 
 def write_rows(
     rows: Iterable[Row], path: Path, total: int | None = None, checkpoint: Checkpoint = no_checkpoint
 ) -> Written:
-    """Write documents to a file, one after the other, in the form of its ending: ``.bson``, ``.csv``, else JSON lines.
+    """Write documents to a file, one by one, in the form of its ending: ``.bson``, ``.csv``, else JSON lines.
 
-    Raises ``Refused`` if the file cannot be written; an older file of that name is kept then, and where the
-    checkpoint raises ``Cancelled``.
+    Raises ``Refused`` if the file cannot be written. Then, and if the checkpoint raises ``Cancelled``, an older file
+    of that name stays as it is.
     """
     if path.suffix.lower() == ".csv":
         return _write_table(rows, path, total, checkpoint)
@@ -61,7 +62,7 @@ def write_rows(
 
 
 def _write_table(rows: Iterable[Row], path: Path, total: int | None, checkpoint: Checkpoint) -> Written:
-    """Write a table: the documents are kept aside at first, as only all of them tell the columns."""
+    """Write a table. The documents go to a temporary file first, because the columns depend on all of them."""
     plan, left_out = csv_form.ColumnPlan(), 0
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
@@ -80,7 +81,7 @@ def _write_table(rows: Iterable[Row], path: Path, total: int | None, checkpoint:
             with aside.open("rb") as documents, whole_file(path) as file:
                 table = io.TextIOWrapper(file, encoding="utf-8", newline="")
                 counts = csv_form.write(_watched(documents, total, checkpoint), plan.columns, table)
-                table.detach()  # what it holds is written, and the file stays open
+                table.detach()  # flushes the text, and leaves the file open
                 size = file.tell() if file.seekable() else 0
     except OSError as error:
         raise Refused(f"{path} cannot be written ({error.strerror}); make room or choose another place.") from None
@@ -102,5 +103,5 @@ def _form(row: Row, binary: bool) -> bytes | None:
         return bytes(row.raw)
     try:
         return (text.to_text(row.raw) + "\n").encode()
-    except (Unreadable, UnicodeEncodeError):  # half a character: only BSON holds it
+    except (Unreadable, UnicodeEncodeError):  # half a character: only BSON can store it
         return None

@@ -30,12 +30,12 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 _DAYS_OF_400_YEARS = 146097
-YEAR_10000 = 253402300800000  # the first millisecond that relaxed notation does not write as a date
+YEAR_10000 = 253402300800000  # the first millisecond that relaxed notation cannot write as a date
 
-# Possessive repeats: else each character of a long text is kept to come back to, at a hundred bytes apiece. The empty
-# alternative is for Python 3.11.0 to 3.11.4, which go on behind what matches in part.
+# Possessive repeats: with others the engine remembers each character of a long text to backtrack to, at a hundred
+# bytes apiece. The empty alternative is for Python 3.11.0 to 3.11.4, which continue after a partial match.
 QUOTED = r'"(?:[^"\\]++|\\.|)*+"'
-"""The pattern of a JSON string, in which a dot stands for any character."""
+"""The pattern of a JSON string; needs re.DOTALL."""
 
 double = struct.Struct("<d")
 int32 = struct.Struct("<i")
@@ -53,14 +53,14 @@ _ISO = re.compile(
 
 
 def quoted(text: str, ascii_only: bool = False) -> str:
-    """A JSON string; characters beyond ASCII stay readable, those that nobody sees become codes like ``\\u202e``."""
+    r"""A JSON string; characters beyond ASCII stay readable, invisible ones become codes like ``\\u202e``."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'  # as nearly all are
+        return f'"{text}"'  # the fast way, for nearly all
     return _quote_ascii(text) if ascii_only else escaped(_quote(text))
 
 
 def string_of(data: bytes, start: int = 0) -> tuple[str, int] | None:
-    """The length-prefixed string at ``start`` and the offset behind it; None if it is malformed."""
+    """The length-prefixed string at ``start`` and the offset after it; None if it is malformed."""
     if start + 5 > len(data):
         return None
     length: int = int32.unpack_from(data, start)[0]
@@ -80,28 +80,28 @@ def string_data(text: str) -> bytes:
 
 
 def number_text(number: float) -> str:
-    """A finite double, shortest form that reads back the same, exponent as in ``1.5E+18``."""
+    """The shortest text of a finite double that reads back equal, with an exponent as in ``1.5E+18``."""
     return repr(number).replace("e", "E")
 
 
 def iso_text(milliseconds: int) -> str:
-    """An ISO 8601 date in UTC, milliseconds only where there are any; years 1 to 9999."""
+    """An ISO 8601 date in UTC, years 1 to 9999; milliseconds only if they are not 0."""
     when = EPOCH + dt.timedelta(milliseconds=milliseconds)
     fraction = f".{when.microsecond // 1000:03d}" if when.microsecond else ""
     return f"{when.year:04d}-{when:%m-%dT%H:%M:%S}{fraction}Z"
 
 
 def iso_milliseconds(text: str) -> int | None:
-    """Milliseconds since 1970 of an ISO 8601 date, UTC where it names no offset; None if it is none.
+    """Milliseconds since 1970 of an ISO 8601 date, in UTC if it has no offset; None if it is not one.
 
-    Years beyond 0 to 9999 have a sign and six digits, as JavaScript writes them. Digits beyond the milliseconds are
+    Years outside 0 to 9999 have a sign and six digits, as JavaScript writes them. Digits beyond the milliseconds are
     dropped: BSON cannot store them.
     """
     found = _ISO.fullmatch(text.strip())
     if found is None:
         return None
     year, month, day, hour, minute, second, fraction, offset = found.groups()
-    cycles = 0 if 1 <= int(year) <= 9999 else int(year) // 400 - 5  # the calendar repeats itself after 400 years
+    cycles = 0 if 1 <= int(year) <= 9999 else int(year) // 400 - 5  # the calendar repeats after 400 years
     numbers = (month, day, hour or 0, minute or 0, second or 0)
     try:
         when = dt.datetime(int(year) - 400 * cycles, *map(int, numbers), tzinfo=dt.UTC)  # type: ignore[misc, arg-type]
@@ -116,7 +116,7 @@ def iso_milliseconds(text: str) -> int | None:
 
 
 def parse_double(text: str) -> bytes | None:
-    """A double's payload out of ``1.5``, ``-0.0``, ``NaN``, ``Infinity``; None if it is none or too large."""
+    """A double's payload from ``1.5``, ``-0.0``, ``NaN``, ``Infinity``; None if it is not a number or too large."""
     if text == "NaN":
         return NAN
     if text in ("Infinity", "-Infinity"):
@@ -128,7 +128,7 @@ def parse_double(text: str) -> bytes | None:
 
 
 def parse_decimal(text: str) -> bytes | None:
-    """A decimal's payload; None if it is none or has more than 34 digits that count."""
+    """A decimal's payload; None if it is not a number or has more than 34 significant digits."""
     if _DECIMAL.fullmatch(text) is None:
         return None
     try:
@@ -138,18 +138,18 @@ def parse_decimal(text: str) -> bytes | None:
 
 
 def decimal_text(data: bytes) -> str | None:
-    """A decimal as text; None if reading that text would give other bytes."""
+    """A decimal as text; None if that text would read back as other bytes."""
     text = digits(data)
     return text if parse_decimal(text) == data else None
 
 
 def old_binary(data: bytes) -> bool:
-    """Whether the payload of a binary of subtype 2 states its length twice, as it must."""
+    """Whether the payload of a binary of subtype 2 has its length twice, as it must."""
     return len(data) >= 9 and int32.unpack_from(data, 0)[0] == int32.unpack_from(data, 5)[0] + 4 == len(data) - 5
 
 
 def binary_parts(data: bytes) -> tuple[int, bytes] | None:
-    """Subtype and bytes of a binary's payload; None if an old one contradicts itself."""
+    """Subtype and bytes of a binary's payload; None for an old one whose two lengths differ."""
     subtype = data[4]
     if subtype != 2:
         return subtype, data[5:]
@@ -157,7 +157,7 @@ def binary_parts(data: bytes) -> tuple[int, bytes] | None:
 
 
 def binary_data(subtype: int, content: bytes) -> bytes:
-    """A binary's payload; subtype 2 states its length twice."""
+    """A binary's payload; subtype 2 has its length twice."""
     if subtype == 2:
         content = int32.pack(len(content)) + content
     return int32.pack(len(content)) + bytes((subtype,)) + content
@@ -170,7 +170,7 @@ def regex_parts(data: bytes) -> tuple[str, str]:
 
 
 def scope_parts(data: bytes) -> tuple[str, bytes] | None:
-    """Code and scope of a code with scope; None if its lengths contradict each other."""
+    """Code and scope of code with scope; None if its lengths contradict each other."""
     code = string_of(data, 4)
     if code is None or int32.unpack_from(data, 0)[0] != len(data) or len(data) - code[1] < 5:
         return None
@@ -199,7 +199,7 @@ def timestamp_parts(data: bytes) -> tuple[int, int]:
 
 
 def base64_bytes(text: str) -> bytes | None:
-    """The bytes of padded base64, standard or URL alphabet; None if it is none."""
+    """The bytes of padded base64, standard or URL alphabet; None if it is not base64."""
     try:
         return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
     except (binascii.Error, ValueError):
@@ -207,7 +207,7 @@ def base64_bytes(text: str) -> bytes | None:
 
 
 def hex_bytes(text: str) -> bytes | None:
-    """The bytes of hexadecimal digits, without blanks; None if it is none."""
+    """The bytes of hexadecimal digits without blanks; None if it is not hexadecimal."""
     if len(text) % 2 or re.fullmatch(r"[0-9a-fA-F]*", text) is None:
         return None
     return bytes.fromhex(text)
@@ -222,19 +222,19 @@ def integer_digits(data: bytes) -> str:
 
 
 def double_digits(data: bytes) -> str | None:
-    """A double in relaxed notation, where that is a number."""
+    """A double in relaxed notation; None if it is not finite."""
     number: float = double.unpack(data)[0]
     return number_text(number) if math.isfinite(number) else None
 
 
 def date_relaxed(data: bytes) -> str | None:
-    """A date in relaxed notation, from 1970 to 9999."""
+    """A date in relaxed notation; None outside 1970 to 9999."""
     milliseconds: int = int64.unpack(data)[0]
     return f'{{"$date": "{iso_text(milliseconds)}"}}' if 0 <= milliseconds < YEAR_10000 else None
 
 
 def string_text(data: bytes, ascii_only: bool) -> str | None:
-    """A string, None if it is malformed."""
+    """A string; None if it is malformed."""
     text = string_of(data)
     return None if text is None else quoted(text[0], ascii_only)
 
@@ -255,17 +255,17 @@ def object_id_text(data: bytes, ascii_only: bool) -> str:
 
 
 def date_notation(data: bytes, ascii_only: bool) -> str:
-    """A date, as its milliseconds."""
+    """A date as its milliseconds."""
     return f'{{"$date": {{"$numberLong": "{int64.unpack(data)[0]}"}}}}'
 
 
 def boolean_text(data: bytes, ascii_only: bool) -> str | None:
-    """A boolean, None if it is neither 0 nor 1."""
+    """A boolean; None if its byte is neither 0 nor 1."""
     return {b"\x00": "false", b"\x01": "true"}.get(data)
 
 
 def double_text(data: bytes, ascii_only: bool) -> str | None:
-    """A double, None for a NaN with a payload."""
+    """A double; None for a NaN with a payload."""
     number: float = double.unpack(data)[0]
     if math.isfinite(number):
         return f'{{"$numberDouble": "{number_text(number)}"}}'
@@ -275,13 +275,13 @@ def double_text(data: bytes, ascii_only: bool) -> str | None:
 
 
 def decimal_notation(data: bytes, ascii_only: bool) -> str | None:
-    """A decimal, None if it is not in its normal form."""
+    """A decimal; None if it is not in normal form."""
     text = decimal_text(data)
     return None if text is None else f'{{"$numberDecimal": "{text}"}}'
 
 
 def binary_text(data: bytes, ascii_only: bool) -> str | None:
-    """A binary, None for an old one that contradicts itself."""
+    """A binary; None for an old one whose two lengths differ."""
     parts = binary_parts(data)
     if parts is None:
         return None
@@ -296,7 +296,7 @@ def timestamp_text(data: bytes, ascii_only: bool) -> str:
 
 
 def regex_text(data: bytes, ascii_only: bool) -> str | None:
-    """A regular expression, None if its flags are out of order."""
+    """A regular expression; None if its flags are out of order."""
     pattern, flags = regex_parts(data)
     if list(flags) != sorted(flags):
         return None
@@ -307,19 +307,19 @@ def regex_text(data: bytes, ascii_only: bool) -> str | None:
 
 
 def code_text(data: bytes, ascii_only: bool) -> str | None:
-    """Code without a scope, None if its text is malformed."""
+    """Code without a scope; None if its text is malformed."""
     body = string_text(data, ascii_only)
     return None if body is None else f'{{"$code": {body}}}'
 
 
 def symbol_text(data: bytes, ascii_only: bool) -> str | None:
-    """A symbol, None if its text is malformed."""
+    """A symbol; None if its text is malformed."""
     body = string_text(data, ascii_only)
     return None if body is None else f'{{"$symbol": {body}}}'
 
 
 def pointer_text(data: bytes, ascii_only: bool) -> str | None:
-    """A DBPointer, None if its text is malformed."""
+    """A DBPointer; None if its text is malformed."""
     string = string_of(data)
     if string is None:
         return None
@@ -333,13 +333,13 @@ _NOTATIONS = {kind.code: kind.notation for kind in kinds.KINDS if kind.notation}
 
 
 def relaxed_text(kind: int, data: bytes) -> str | None:
-    """A number or date in relaxed notation; None if it does not differ from the canonical one."""
+    """A number or date in relaxed notation; None if that is the canonical one."""
     made = _RELAXED.get(kind)
     return None if made is None else made(data)
 
 
 def scalar_text(kind: int, data: bytes, ascii_only: bool = False) -> str:
-    """Canonical Extended JSON of any value that holds no other values; a code's scope is left to the caller."""
+    """Canonical Extended JSON of a value that holds no other values; the caller writes the scope of code."""
     made = _TEXTS.get(kind)
     text = _NOTATIONS.get(kind) if made is None else made(data, ascii_only)
     return raw_text(kind, data) if text is None else text

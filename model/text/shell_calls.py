@@ -1,4 +1,4 @@
-"""The helpers by which mongosh writes values: ``ObjectId("…")``, ``ISODate("…")``, ``NumberLong(…)`` and their kin."""
+"""Functions by which mongosh writes values: ``ObjectId("…")``, ``ISODate("…")``, ``NumberLong(…)`` and their kin."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HELPERS = {helper.name: helper for kind in kinds.KINDS for helper in kind.helper
 
 
 class NotThat(Exception):
-    """A helper was called with arguments that it does not take; ``str()`` says which it takes."""
+    """A function was called with arguments that it does not take; ``str()`` says which it takes."""
 
 
 def _string(args: list[Value], i: int = 0) -> str | None:
@@ -103,19 +103,19 @@ def uuid_binary(args: list[Value]) -> Value | None:
 
 
 def old_uuid(args: list[Value]) -> Value | None:
-    """``PYUUID("…")``, ``LUUID("…")``: the first subtype for UUIDs, whose bytes stand as they are written."""
+    """``PYUUID("…")``, ``LUUID("…")``: subtype 3, the first one for UUIDs, with the bytes in written order."""
     data = _uuid(args)
     return None if data is None else Value(c.BINARY, scalars.binary_data(3, data))
 
 
 def java_uuid(args: list[Value]) -> Value | None:
-    """``JUUID("…")``: that subtype as the old driver for Java wrote it, each half of the bytes turned round."""
+    """``JUUID("…")``: subtype 3 as the old Java driver wrote it, the bytes of each half reversed."""
     data = _uuid(args)
     return None if data is None else Value(c.BINARY, scalars.binary_data(3, data[7::-1] + data[:7:-1]))
 
 
 def net_uuid(args: list[Value]) -> Value | None:
-    """``CSUUID("…")``, ``NUUID("…")``: that subtype as the old driver for .NET wrote it."""
+    """``CSUUID("…")``, ``NUUID("…")``: subtype 3 as the old .NET driver wrote it."""
     data = _uuid(args)
     return None if data is None else Value(c.BINARY, scalars.binary_data(3, uuid.UUID(bytes=data).bytes_le))
 
@@ -210,7 +210,7 @@ _READ: dict[str, Callable[[list[Value]], Value | None]] = {
 
 
 def call(word: str, args: list[Value]) -> Value:
-    """The value that a helper makes of its arguments; raises ``NotThat`` with an example where it makes none."""
+    """The value that a function makes of its arguments; raises ``NotThat`` with an example if they are wrong."""
     value = _READ[word](args) if len(args) <= HELPERS[word].most else None
     if value is None:
         raise NotThat(f"{word} does not take this; write it as in {HELPERS[word].example}.")

@@ -1,6 +1,6 @@
-"""The typed values of Extended JSON: the names that stand for them, and the forms inside.
+"""The typed values of Extended JSON: their reserved names, and the forms inside.
 
-Each wrapper takes the fields of one JSON object, already read, and gives the value that they stand for.
+Each function takes the fields of a JSON object, already read, and returns the value that they stand for.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def decimal(pairs: _Pairs) -> Value:
 
 
 def binary(pairs: _Pairs) -> Value:
-    """``{"$binary": …}``, in its form of today and the first one."""
+    """``{"$binary": …}``, in today's form and the first one."""
     example = '{"$binary": {"base64": "SGVsbG8=", "subType": "00"}}'
-    if len(pairs) == 2 and {name for name, _ in pairs} == {"$binary", "$type"}:  # Extended JSON of the first edition
+    if len(pairs) == 2 and {name for name, _ in pairs} == {"$binary", "$type"}:  # the first edition of Extended JSON
         old = dict(pairs)
         encoded, kind = _text(old["$binary"], "$binary", example), _text(old["$type"], "$type", example)
     else:
@@ -171,11 +171,11 @@ def pointer(pairs: _Pairs) -> Value:
 
 
 def date(pairs: _Pairs) -> Value:
-    """``{"$date": …}``, of a text or of milliseconds."""
+    """``{"$date": …}`` with a text or milliseconds."""
     example = '{"$date": "2026-11-20T14:26:00Z"}'
     value = _sole(pairs, example)
     milliseconds: int | None
-    if value.type in (c.INT32, c.INT64):  # a bare number is the form of old: mongoexport 2.4, JavaScript, Debezium
+    if value.type in (c.INT32, c.INT64):  # the old form, a bare number: mongoexport 2.4, JavaScript, Debezium
         milliseconds = int.from_bytes(value.data, "little", signed=True)
     elif value.type == c.DOUBLE:
         number = scalars.double.unpack(value.data)[0]
@@ -248,5 +248,5 @@ WRAPPERS: dict[str, Callable[[_Pairs], Value]] = {
 
 
 def unwrap(name: str, pairs: _Pairs) -> Value:
-    """The value that an object with the reserved ``name`` stands for; raises ``Unreadable`` with its right form."""
+    """The value of an object with the reserved ``name``; raises ``Unreadable`` with its correct form."""
     return WRAPPERS[name](pairs)

@@ -1,4 +1,4 @@
-"""A single value as the text that a person edits, and the value that the text stands for.
+"""A single value as text for a person to edit, and the value that a text stands for.
 
 ``parsed(editable(value, zone), value.kind, zone) == value`` for every value.
 """
@@ -25,12 +25,12 @@ KINDS = kinds.OFFERED
 
 
 def blank(kind: str) -> Value:
-    """The simplest value of a type, for a new field."""
+    """The default value of a type, for a new field."""
     return parsed(kinds.BY_NAME[kind].blank if kind in kinds.BY_NAME else "", kind)
 
 
 def editable(value: Value, zone: str = "UTC") -> str:
-    """The text of a value in full; :func:`parsed` reads it back exactly."""
+    """The full text of a value; :func:`parsed` reads it back exactly."""
     made = _EDITABLE.get(value.type)
     return _WORDS.get(value.type) or write(value) if made is None else made(value, zone)
 
@@ -46,7 +46,7 @@ def double_editable(value: Value, zone: str) -> str:
 
 
 def decimal_editable(value: Value, zone: str) -> str:
-    """A decimal; one that is not in its normal form as Extended JSON."""
+    """A decimal; as Extended JSON if it is not in normal form."""
     return scalars.decimal_text(value.data) or write(value)
 
 
@@ -61,7 +61,7 @@ def object_id_editable(value: Value, zone: str) -> str:
 
 
 def regex_editable(value: Value, zone: str) -> str:
-    """A regular expression between slashes, where that is exact."""
+    """A regular expression between slashes; as Extended JSON if that would read differently."""
     text = "/{}/{}".format(*scalars.regex_parts(value.data))
     return text if _reads_as(text, value) else write(value)
 
@@ -72,7 +72,7 @@ def timestamp_editable(value: Value, zone: str) -> str:
 
 
 def container_editable(value: Value, zone: str) -> str:
-    """A document or an array, a field or element a line."""
+    """A document or an array, with each field or element on its own line."""
     return write(value, Style("exact", indent="  "))
 
 
@@ -84,10 +84,10 @@ def _reads_as(text: str, value: Value) -> bool:
 
 
 def parsed(text: str, kind: str, zone: str = "UTC") -> Value:
-    """The value of the type called ``kind`` that the text stands for; raises ``Refused`` with a hint.
+    """The value of type ``kind`` that a text stands for; raises ``Refused`` with a hint.
 
-    Text in double quotes is JSON for a String; without quotes it is taken as it stands. Other types also take
-    a text in double quotes, so that changing a field's type keeps its text.
+    For a String, text in double quotes is JSON, and text without quotes is taken literally. Other types also accept
+    text in double quotes, so that changing a field's type keeps its text.
     """
     row = kinds.BY_NAME.get(kind)
     if row is None:
@@ -170,7 +170,7 @@ def _number_hint(text: str, kind: Kind) -> str:
 
 
 def integer_typed(text: str, kind: Kind, zone: str) -> Value:
-    """A whole number, also one with a point and zeros behind it."""
+    """A whole number; a point followed only by zeros is allowed."""
     bits = 32 if kind.code == c.INT32 else 64
     whole = re.fullmatch(r"([+-]?[0-9]{1,40})(?:\.0*)?", text)
     if whole is None:
@@ -186,7 +186,7 @@ def integer_typed(text: str, kind: Kind, zone: str) -> Value:
 
 
 def _notation(text: str, kind: Kind) -> Value:
-    """The value of a text in Extended JSON or mongosh's notation, if it is of the type wanted."""
+    """The value of a text in Extended JSON or mongosh's notation; raises an error if it is of another type."""
     article = "an" if kind.name[0] in "AIO" else "a"
     try:
         value = read(text)

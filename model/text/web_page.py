@@ -1,6 +1,6 @@
-"""Pages to print or to send around: each needs nothing beside itself, and follows the reader's light or dark setting.
+"""HTML pages to print or send: they need no other files, and follow the reader's light or dark setting.
 
-A page holds no markup but its own: everything out of a database is escaped.
+A page holds no foreign markup: all text from a database is escaped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def page(title: str, body: str) -> str:
 
 
 def escaped(said: str) -> str:
-    """Text as HTML that holds no markup, and no characters that nobody sees."""
+    """Text as HTML without markup and without invisible characters."""
     return markup.escape(visible(said))
 
 
