@@ -364,6 +364,8 @@ def id_fields(sample: Sample, version: str) -> list[str]:
         ids = shape.share(*ID_TYPES)
         if name in ("_id", version) or ids < 0.5 or ids + shape.share(c.OBJECT) < 0.8 or is_version_name(name):
             continue
+        if shape.broken:
+            continue
         order = (name not in unique, not sample.leads_index(name), not is_id_name(name), shape.share(c.DOUBLE) > 0)
         found.append((*order, len(found), name))
     return [name for *_, name in sorted(found)][:GUESSES]

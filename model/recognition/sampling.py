@@ -24,7 +24,7 @@ from model.recognition.evidence import Grounds
 from model.recognition.field_names import can_play_a_role
 from model.server.retry import Port, Terms
 from model.storage.gaps import SECONDS
-from model.storage.reserved_fields import WHOLE_NUMBERS, place_of, whole_number
+from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, place_of, whole_number
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -201,6 +201,12 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
         """The share of sampled documents in which it is a whole number from 0."""
         fits = sum(1 for v in self.values if v.type in WHOLE_NUMBERS and (place_of(v) or 0) >= 0)
         return fits / self.total if self.total else 0.0
+
+    @cached_property
+    def broken(self) -> float:
+        """The share of sampled documents in which it is a number with a fraction, as amounts are and ids are not."""
+        fractions = sum(1 for v in self.values if v.type in (c.DOUBLE, c.DECIMAL128) and number_of(v) is None)
+        return fractions / self.total if self.total else 0.0
 
     @cached_property
     def sealing(self) -> float:

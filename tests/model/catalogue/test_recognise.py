@@ -10,7 +10,7 @@ from typing import Any
 
 import bson
 import pytest
-from bson import Binary, Int64, ObjectId
+from bson import Binary, Decimal128, Int64, ObjectId
 from msgspec import structs
 from pymongo.errors import PyMongoError
 
@@ -361,6 +361,22 @@ def test_versions_thinned_out_by_retention_are_versions_still(server: Server, da
             things.insert_one({names.id: number, **ground.stamped(names, number, v), **ground.content(number, v)})
     info, _ = known(server, database.name)[names.things]
     assert (info.layout, info.fields["id"]) == ("versions", names.id)
+
+
+@pytest.mark.parametrize("amount", [Decimal128, float], ids=["decimal", "double"])
+def test_an_amount_that_never_changes_is_no_id(server: Server, database: Db, amount: Callable[[str], object]) -> None:
+    rows = [
+        {"net": amount(f"{document * 37 + 101}.{document % 9 + 1}"), "revision": revision, "name": f"draft {revision}"}
+        for document in range(15)
+        for revision in (1, 2, 3)
+    ]
+    database.things.insert_many(rows)
+    info, _ = known(server, database.name)["things"]
+    assert info.layout == "plain"
+    for row in rows:
+        database.things.update_one({"_id": row["_id"]}, {"$set": {"net": int(float(str(row["net"])))}})
+    info, _ = known(server, database.name)["things"]
+    assert info.layout == "versions"  # it is the fraction that speaks against it
 
 
 def test_numbers_too_large_for_versions_do_no_harm(server: Server, database: Db) -> None:
