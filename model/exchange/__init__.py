@@ -1,1 +1,1 @@
-"""Histories as files: in a git repository, in a folder or as lines of JSON, for other programs and to be read back."""
+"""Histories as files: a git repository, a folder, or lines of JSON, for other programs and for import."""

@@ -1,4 +1,4 @@
-"""Names of files for ids and versions: safe on every system, and never one for two."""
+"""File names for ids and versions: valid on every system, and never one name for two ids."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)\Z")  # what Windows open
 
 
 def file_name(id: Value) -> str:
-    """The name for an id, without an ending: readable, and for most ids with a hash behind it.
+    """The file name for an id, without ending: readable; for most ids, followed by a hash.
 
-    Systems that take ``A`` for ``a`` would put two ids into one file, so only small letters stand alone.
+    Only names in small letters need no hash: some systems take ``A`` for ``a``, and would put two ids into one file.
     """
     if id.type == c.STRING:
         said = str(id.python())
@@ -35,12 +35,12 @@ def file_name(id: Value) -> str:
 
 
 def folder_name(id: Value) -> str:
-    """The folder for an id, one of 256: no folder becomes too large to look into."""
+    """The folder for an id, one of 256, so that none holds too many files."""
     return hashlib.sha256(bytes([id.type]) + id.data).hexdigest()[:2]
 
 
 def version_file_name(v: Value, twice: bytes | None = None) -> str:
-    """The name for a version among those of its document; ``twice`` is its content where another has its number."""
+    """The name for one of a document's versions; if another version has its number, ``twice`` is its content."""
     name = file_name(v)
     if v.type in (c.INT32, c.INT64) and v.python() >= 0:
         name = f"{v.python():06}"

@@ -1,8 +1,8 @@
-"""A history as a git repository: a commit for each version, a file for each document, in the order of their times.
+"""A history as a git repository: a file for each document, a commit for each version, sorted by time.
 
-A file holds a document with its id as canonical Extended JSON, one line an element, so that git's own comparison reads
-well. What else a version has stands in the last paragraph of its commit's message, each value on a line as Extended
-JSON; the times of git are whole seconds, and its names of authors hold no angle brackets. A deletion deletes the file.
+A file holds a document with its id as canonical Extended JSON, one line per element, so that ``git diff`` reads well.
+All else about a version is in the last paragraph of its commit's message, one value per line, as Extended JSON: git's
+own times are whole seconds, and its author names cannot contain angle brackets. A deletion deletes the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
-_MARK = "Palimpsest-Version"  # the trailer that begins the last paragraph of each message
+_MARK = "Palimpsest-Version"  # the first trailer in each message's last paragraph
 _TRAILERS = {
     "id": "Document",
     "v": "Version",
@@ -46,15 +46,15 @@ _TRAILERS = {
 _HASH, _ORIGIN = "Content-SHA-1", "Collection"
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NOBODY = "unknown"
-_NEVER = 2**62  # a second behind all times
+_NEVER = 2**62  # a second after all times
 TOGETHER = 10_000  # commits that are sorted in memory
-_LAST = 2**32  # a place behind all versions of a document
+_LAST = 2**32  # higher than the place of any version
 
 Lines: TypeAlias = dict[str, str]
 
 
 def _encoded(said: str) -> bytes:
-    """UTF-8, with half characters as the escapes that they are in JSON."""
+    """Text in UTF-8, with half characters as JSON escapes."""
     return said.encode("utf-8", "backslashreplace")
 
 
@@ -62,26 +62,26 @@ def _encoded(said: str) -> bytes:
 
 
 class GitExport(Struct):
-    """The writing of one export; :meth:`add` takes versions of one document after another, each newest first."""
+    """An export while it is written; :meth:`add` takes the versions of one document after another, newest first."""
 
     git: GitProgram
     origin: HistoryOrigin
     step: Checkpoint
     branch: str
     known: KnownVersions
-    coming: ExternalSort  # what the commits are made of
+    coming: ExternalSort  # the data of the commits, sorted on disk
     pipe: subprocess.Popen[bytes]
-    last: int | None  # the time of the last commit; None where there is none yet
+    last: int | None  # the time of the last commit; None if there is none
     written: int = 0
-    other: list[str] = field(default_factory=list)  # versions that stand otherwise in the repository
+    other: list[str] = field(default_factory=list)  # versions that differ in the repository
     _id: Value | None = None
     _document: int = 0
     _place: int = 0
     _top: int = 0  # the second by which the newest version is sorted
-    _before: int | None = None  # and the one after the next
+    _before: int | None = None  # the second by which the version after this one is sorted
 
     def add(self, kept: KeptVersion) -> bool:
-        """Take one version; False if the repository has it."""
+        """Take one version; False if the repository already has it."""
         if self._id != kept.id:
             self._id, self._document, self._place, self._before = kept.id, self._document + 1, _LAST, None
         own, after = _second(kept.at), self._before
@@ -89,7 +89,7 @@ class GitExport(Struct):
         order = min(each for each in (own, after, _NEVER) if each is not None)
         if self._before is None:
             self._top = order
-        if kept.v is None:  # a deletion that nobody dated is the last
+        if kept.v is None:  # a deletion without a date comes last
             order, place = self._top, _LAST
         else:
             self._place -= 1
@@ -115,12 +115,12 @@ class GitExport(Struct):
         return True
 
     def commit(self) -> None:
-        """Make a commit of each version, in the order of their times."""
+        """Write a commit for each version, in the order of their times."""
         first, last = True, self.last or 0
         for done, (_, rows) in enumerate(self.coming.groups()):
             for mark, path, message, who, shown in rows:
                 self.step(done, self.written)
-                last = shown if shown is not None else last  # where no time is known, that of the commit before
+                last = shown if shown is not None else last  # an unknown time becomes that of the commit before
                 self._put(b"commit %s\n" % self.branch.encode())
                 when = b" %d +0000\n" % max(0, last)
                 self._put(b"author " + who + when + b"committer " + who + when)
@@ -143,9 +143,9 @@ class GitExport(Struct):
 
 @contextmanager
 def git_export(folder: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterator[GitExport]:
-    """Export into a repository that is new, or that holds an earlier export of the same collection.
+    """Export into a new repository, or one with an earlier export of this collection.
 
-    Nothing is committed where the work beside it fails. Raises ``Refused`` for any other folder.
+    If the work inside raises an error, nothing is committed. Raises ``Refused`` for any other folder.
     """
     git_program.program()
     found = git_program.repository(folder)
@@ -164,7 +164,7 @@ def git_export(folder: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterato
         with _export(git, origin, step) as made:
             yield made
     except BaseException:
-        shutil.rmtree(folder if not was_there else git.inner, ignore_errors=True)  # all of it is ours
+        shutil.rmtree(folder if not was_there else git.inner, ignore_errors=True)  # everything in it is ours
         raise
 
 
@@ -193,16 +193,16 @@ def _export(git: GitProgram, origin: HistoryOrigin, step: Checkpoint) -> Iterato
 
 
 def _names(lines: Lines) -> tuple[bytes, bytes]:
-    """A version by its name, and by all that it is."""
+    """A version's identity, and all that is known of it, as bytes to compare."""
     named = [lines.get(_TRAILERS[name], "") for name in ("id", "v")]
     if _TRAILERS["v"] not in lines:
-        named.append(lines.get(_TRAILERS["gap"], ""))  # the version after which it was deleted
+        named.append(lines.get(_TRAILERS["gap"], ""))  # the version that was deleted
     whole = [*named, *(lines.get(_TRAILERS[name], "") for name in ("at", "author", "reason", "hash", "deleted"))]
     return _encoded("\n".join(named)), _encoded("\n".join([*whole, lines.get(_HASH, "")]))
 
 
 def _trailers(kept: KeptVersion) -> Lines:
-    """All of a version but its content, by the names of the lines; what it has not is left out."""
+    """Everything about a version except its content, by trailer; empty values are left out."""
     found = dict(c.fields(kept.document))
     empty = {"gap": Value.of(""), "unproven": Value.of(""), "deleted": Value.of(False)}
     lines = {
@@ -216,7 +216,7 @@ def _trailers(kept: KeptVersion) -> Lines:
 
 
 def _message(kept: KeptVersion, lines: Lines, clock: str) -> bytes:
-    """The message of a commit: document, version and reason, what is to be known, and the trailers."""
+    """A commit's message: document, version and reason, then remarks, then the trailers."""
     reason = as_name(kept.reason) or ""
     what = version_name(kept.v) if kept.v is not None else ""
     what = f"{what} deleted".strip() if kept.content is None else what
@@ -240,7 +240,7 @@ def _one_line(said: str, strip: bool = True) -> str:
 
 
 def _ident(kept: KeptVersion) -> bytes:
-    """A version's author as git takes one."""
+    """A version's author in git's form."""
     name = "".join(each if each.isprintable() and each not in "<>" else " " for each in as_name(kept.author) or "")
     name = " ".join(name.split()).strip(" .,:;\"'\\") or _NOBODY
     return _encoded(f"{name} <>")
@@ -255,7 +255,7 @@ def _path(id: Value) -> bytes:
 
 
 def _file(kept: KeptVersion) -> bytes:
-    """A version's content with its id, one line an element."""
+    """A version's content with its id, one line per element."""
     assert kept.content is not None
     whole = c.document([("_id", kept.id), *c.fields(kept.content)])
     return _encoded(text.to_text(whole, indent=2) + "\n")
@@ -272,7 +272,7 @@ class GitHistory(Struct, frozen=True):
 
     @classmethod
     def opened(cls, folder: Path) -> GitHistory:
-        """The history in a folder; raises ``Refused`` if it is none."""
+        """The history in a folder; raises ``Refused`` if there is none."""
         git_program.program()
         git = git_program.repository(folder)
         if git is None or git.answer("rev-parse", "--verify", "--quiet", "HEAD^0") is None:
@@ -284,16 +284,16 @@ class GitHistory(Struct, frozen=True):
             raise Refused(f"{folder} is a git repository that no export wrote; choose another folder.") from None
 
     def trailers(self) -> Iterator[Lines]:
-        """What each commit says of its version, without contents; the oldest commit first."""
+        """The trailers of each commit, oldest first."""
         return (lines for _, lines in self._commits())
 
     def refs(self) -> Iterator[tuple[KeptVersion, str]]:
-        """Each version without its content and the name of its commit, in the order of the commits."""
+        """Each version without its content, and the name of its commit, in the order of the commits."""
         for commit, lines in self._commits():
             yield self._kept(commit, lines, None), commit
 
     def read(self, refs: Sequence[str]) -> Iterator[KeptVersion]:
-        """The versions of some commits."""
+        """The versions of these commits, with contents."""
         with self.git.running(("cat-file", "--batch")) as process:
             for commit in refs:
                 message = _object(process, commit)
@@ -304,7 +304,7 @@ class GitHistory(Struct, frozen=True):
                 yield found
 
     def _commits(self, *options: str) -> Iterator[tuple[str, Lines]]:
-        """The commits with the trailers of their messages; raises ``Unreadable`` for one that no export wrote."""
+        """Each commit with its trailers; raises ``Unreadable`` if one is not from an export."""
         with (
             self.git.running(("rev-list", "--reverse", "--first-parent", *options, "HEAD")) as names,
             self.git.running(("cat-file", "--batch")) as process,
@@ -335,7 +335,7 @@ class GitHistory(Struct, frozen=True):
 
 
 def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:
-    """An object's bytes; None if the repository has it not."""
+    """An object's bytes; None if the repository lacks it."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{name}\n".encode())
@@ -347,7 +347,7 @@ def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:
 
 
 def _lines(commit: bytes, folder: Path, name: str) -> Lines:
-    """The trailers of a commit; raises ``Unreadable`` for one that no export wrote."""
+    """The trailers of a commit; raises ``Unreadable`` if it is not from an export."""
     said = commit.decode("utf-8", "replace").partition("\n\n")[2].rstrip("\n")
     last = said.rpartition("\n\n")[2].split("\n")
     found = dict(line.partition(": ")[::2] for line in last)

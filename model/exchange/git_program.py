@@ -1,4 +1,4 @@
-"""The program ``git``, run on one repository without the settings, hooks and programs that a repository may name."""
+"""The program ``git``, run on a repository without the settings, hooks and programs that the repository may name."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ _WITHOUT = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", 
 
 
 class GitProgram(Struct, frozen=True):
-    """One repository and the program for it. Methods raise ``Refused`` with what git said."""
+    """One repository and its git program. Methods raise ``Refused`` with git's own message."""
 
     folder: Path
-    inner: Path  # where its objects are: the folder itself for a bare one
+    inner: Path  # where its objects are; in a bare repository, the folder itself
 
     @property
     def bare(self) -> bool:
-        """Whether no files are checked out beside it."""
+        """Whether it has no work tree."""
         return self.inner == self.folder
 
     def answer(self, *words: str) -> str | None:
-        """What a command printed; None if it failed."""
+        """The output of a command; None if it failed."""
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(self._command(words), stdout=subprocess.PIPE, stderr=said, env=_environment())
         return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
 
     def do(self, *words: str) -> None:
-        """Run a command whose output nobody needs."""
+        """Run a command and ignore its output."""
         with self.running(words) as process:
             assert process.stdout is not None
             process.stdout.read()
 
     @contextmanager
     def running(self, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """A command with its input and output as pipes; ended where the work beside it fails."""
+        """A running command with pipes for input and output; stopped if the work inside raises an error."""
         with tempfile.TemporaryFile() as said:
             pipe = subprocess.PIPE
             try:
@@ -85,7 +85,7 @@ def program() -> str:
 
 
 def repository(folder: Path) -> GitProgram | None:
-    """The repository in a folder, bare or with a work tree; None if the folder itself is none."""
+    """The repository in a folder, bare or with a work tree; None if the folder is not one."""
     for inner in (folder / ".git", folder):
         if (inner / "HEAD").is_file() and (inner / "objects").is_dir():
             return GitProgram(folder, inner)
@@ -93,7 +93,7 @@ def repository(folder: Path) -> GitProgram | None:
 
 
 def begun(folder: Path) -> GitProgram:
-    """A new repository in a folder that is empty or not there yet."""
+    """A new repository in an empty or missing folder."""
     made = GitProgram(folder, folder / ".git")
     try:
         folder.mkdir(parents=True, exist_ok=True)

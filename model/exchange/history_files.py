@@ -1,4 +1,4 @@
-"""A history in files of any form: written by :func:`export_history`, and opened by :func:`history_files`."""
+"""A history in files of any form: :func:`export_history` writes it, :func:`history_files` opens it."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from model.storage.reserved_fields import place_of
 from model.values.canonical import Value
 
 Form: TypeAlias = Literal["git", "folder", "jsonl"]
-TOGETHER = 10_000  # versions that are sorted in memory, without their contents
+TOGETHER = 10_000  # versions without contents that are sorted in memory
 
 
 class HistoryFiles(Protocol):
-    """The versions in files that an export wrote. What cannot be read is raised as ``Unreadable``."""
+    """The versions in files of an export. Raises ``Unreadable`` for what cannot be read."""
 
     @property
     def origin(self) -> HistoryOrigin:
-        """The collection that they are from."""
+        """The collection that they come from."""
 
     def refs(self) -> Iterator[tuple[KeptVersion, Any]]:
-        """Each version, with or without its content, and a plain value by which :meth:`read` finds it."""
+        """Each version, with or without its content, and a plain value with which :meth:`read` finds it."""
 
     def read(self, refs: Sequence[Any]) -> Iterator[KeptVersion]:
-        """The versions that some of these values stand for, with their contents."""
+        """The versions for these values, with contents."""
 
 
 class HistoryExport(Protocol):
-    """An export as it is written."""
+    """An export while it is written."""
 
     written: int
     other: list[str]
-    """The versions that stand otherwise in an earlier export, by their names; they were left as they are."""
+    """The names of the versions that differ in an earlier export, and stay there as they are."""
 
     def add(self, kept: KeptVersion) -> bool:
-        """Take one version; False if an earlier export has it."""
+        """Take one version; False if an earlier export already has it."""
 
 
 _FORMS: dict[Form, Callable[[Path, HistoryOrigin, Checkpoint], AbstractContextManager[HistoryExport]]] = {
@@ -60,7 +60,7 @@ _FORMS: dict[Form, Callable[[Path, HistoryOrigin, Checkpoint], AbstractContextMa
 
 
 class ExportedDocument(Struct, frozen=True):
-    """One document of an export: its versions, and how many of them were not there before."""
+    """One document of an export: the number of its versions, and of those that are new in the files."""
 
     id: Value
     versions: int
@@ -68,7 +68,7 @@ class ExportedDocument(Struct, frozen=True):
 
 
 class ExportedHistory(Struct):
-    """An export while it is made; iterate over it once, for each document. What it says of itself is whole then."""
+    """An export while it is made: iterate over it once, to get each document. The totals are known afterwards."""
 
     layout: Layout
     ids: Iterable[Value]
@@ -79,10 +79,10 @@ class ExportedHistory(Struct):
     versions: int = 0
     written: int = 0
     left: tuple[str, ...] = ()  # sentences on what was left out
-    other: tuple[str, ...] = ()  # versions that stand otherwise there, by their names
+    other: tuple[str, ...] = ()  # names of the versions that differ in the files
 
     def __iter__(self) -> Iterator[ExportedDocument]:
-        """Write one document after another; nothing is there under its name before all are, but in a folder."""
+        """Write one document after another. Only in a folder do files appear before all are written."""
         left: list[str] = []
         with _FORMS[self.form](self.path, HistoryOrigin.of(self.layout), self.checkpoint) as into:
             for id, layout in together(self.layout, self.ids):
@@ -92,7 +92,7 @@ class ExportedHistory(Struct):
                         self.checkpoint(self.versions, None)
                         into.add(kept)
                         several, self.versions = several + 1, self.versions + 1
-                except NotFound:  # gone since it was listed
+                except NotFound:  # deleted since it was listed
                     continue
                 self.documents += 1
                 yield ExportedDocument(id, several, into.written - before)
@@ -100,7 +100,7 @@ class ExportedHistory(Struct):
 
 
 def history_files(path: Path) -> HistoryFiles:
-    """The history in a folder or a file; raises ``Refused`` if it is none, ``NotFound`` where nothing is there."""
+    """The history in a folder or file; raises ``Refused`` if there is none, ``NotFound`` if the path does not exist."""
     if not path.is_dir():
         return VersionLines.opened(path)
     if git_program.repository(path) is not None:
@@ -109,9 +109,10 @@ def history_files(path: Path) -> HistoryFiles:
 
 
 def by_document(files: HistoryFiles, step: Checkpoint) -> Iterator[tuple[Value, list[Any]]]:
-    """The documents of a history, each with what :meth:`HistoryFiles.read` finds its versions by, oldest first.
+    """The documents of a history; for each, the values with which :meth:`HistoryFiles.read` finds its versions,
+    oldest first.
 
-    Versions are ordered by their numbers; a deletion without a number is the last.
+    Versions are sorted by number; a deletion without a number is last.
     """
     with ExternalSort(TOGETHER) as versions:
         for done, (kept, ref) in enumerate(files.refs(), 1):
@@ -132,7 +133,7 @@ def by_document(files: HistoryFiles, step: Checkpoint) -> Iterator[tuple[Value, 
 
 
 def _key(kept: KeptVersion) -> bytes:
-    """What sorts a version: its document, then its number, then the order in which they came."""
+    """Sorts versions by document, then number; equal ones stay in their order."""
     id, place = kept.id, place_of(kept.v)
     number = 2**64 - 1 if kept.v is None else 2**63 + place if place is not None else 0
     return bytes([id.type]) + len(id.data).to_bytes(4) + id.data + number.to_bytes(9)

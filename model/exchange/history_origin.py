@@ -1,4 +1,4 @@
-"""The collection that exported versions come from, with its layout as a profile states it: the default of an import."""
+"""The collection that exported versions come from, with its layout as a profile states it, as default for an import."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from model.values.canonical import Value
 
 FORMAT = "palimpsest history"
 EDITION = 1
-"""Of the form of all files; a later one is refused."""
+"""The edition of all file forms; a later one is refused."""
 
 
 class HistoryOrigin(Struct, frozen=True):
     """Where a history comes from."""
 
     ns: str
-    stated: Mapping[str, Any] = field(default_factory=dict)  # its table in a profile; {} if none can state it
-    sealed: bool = False  # whether authors and reasons are content, as hashes cover them
+    stated: Mapping[str, Any] = field(default_factory=dict)  # its table in a profile; {} if no profile can state it
+    sealed: bool = False  # whether author and reason belong to the content, because hashes cover them
 
     @classmethod
     def of(cls, layout: Layout) -> HistoryOrigin:
-        """The origin of what is exported from a collection."""
+        """The origin for an export of a collection."""
         said = table(layout.profile)
         try:
             again = Profile.read({"collection": [{"ns": layout.ns, **said}]}, "").collections
-        except Refused:  # a name that was recognised inside a field
+        except Refused:  # a recognised name inside a sub-document
             return cls(layout.ns)
         return cls(layout.ns, said if again == (as_stated(layout.profile),) else {}, layout.profile.seals_author)
 
     @property
     def document(self) -> bytes:
-        """It as one document, which :func:`history_origin` reads back."""
+        """The origin as a document; :func:`history_origin` reads it back."""
         found = {
             "format": FORMAT,
             "edition": EDITION,
@@ -49,7 +49,7 @@ class HistoryOrigin(Struct, frozen=True):
 
 
 def history_origin(raw: bytes) -> HistoryOrigin:
-    """The origin in a document; raises ``Unreadable`` if it says none, or where the edition is not known here."""
+    """The origin in a document; raises ``Unreadable`` if it holds none, or is of an unknown edition."""
     found = dict(c.fields(raw))
     format, ns, stated, edition = (found.get(name) for name in ("format", "ns", "stated", "edition"))
     if format != Value.of(FORMAT) or ns is None or ns.type != c.STRING or stated is None or stated.type != c.OBJECT:

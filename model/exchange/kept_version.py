@@ -1,7 +1,7 @@
-"""A version of a document as it leaves for a file, and as it is read back from one.
+"""A version of a document on its way to a file and back.
 
-As a document it is ``{"id", "v", "at", "author", "reason", "hash", "deleted", "gap", "unproven", "content"}``; author,
-reason and hash are the values that are stored, whatever their types are.
+As a document it is ``{"id", "v", "at", "author", "reason", "hash", "deleted", "gap", "unproven", "content"}``;
+author, reason and hash are the stored values, of any type.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ NULL = Value.of(None)
 
 
 class KeptVersion(Struct, frozen=True):
-    """One version; without a content it says that the document was deleted.
+    """One version; without content, it means that the document was deleted.
 
-    ``v`` is None if nothing but the document's absence says so: nobody kept when that was, and by whom.
+    ``v`` is None if only the document's absence shows its deletion: nobody recorded when and by whom.
     """
 
     id: Value
@@ -34,13 +34,13 @@ class KeptVersion(Struct, frozen=True):
     author: Value | None
     reason: Value | None
     content: Raw | None
-    seal: Value | None = None  # the hash that is stored for the content, where there is one
-    gap: str = ""  # the versions that are missing before it, one sentence
-    unproven: str = ""  # why its content cannot be proven
+    seal: Value | None = None  # the hash stored for the content, if there is one
+    gap: str = ""  # a sentence on versions missing before it
+    unproven: str = ""  # why its content is not proven
 
     @property
     def document(self) -> bytes:
-        """It as one document, which :func:`kept_version` reads back."""
+        """The version as a document; :func:`kept_version` reads it back."""
         return c.document(
             [
                 ("id", self.id),
@@ -57,7 +57,7 @@ class KeptVersion(Struct, frozen=True):
         )
 
     def version(self, current: bool) -> Version:
-        """Converts it to a version that a layout can store."""
+        """The version in a form that a layout can store."""
         whole = self.content
         return Version(
             self.v,
@@ -77,7 +77,7 @@ class KeptVersion(Struct, frozen=True):
 
 
 def kept_version(raw: bytes) -> KeptVersion:
-    """The version in a document; raises ``Unreadable`` with the field that is wrong."""
+    """The version in a document; raises ``Unreadable`` naming the wrong field."""
     found = dict(c.fields(raw))
     values = {name: None if value.type == c.NULL else value for name, value in found.items()}
     id, content, gone = found.get("id"), values.get("content"), found.get("deleted")  # an id may be null
@@ -111,14 +111,14 @@ def as_name(value: Value | None) -> str | None:
 
 
 def kept_versions(layout: Layout, id: Value, left: list[str]) -> Iterator[KeptVersion]:
-    """The versions of a document as they are kept, newest first, one at a time; a deletion without a version is last.
+    """A document's versions for a file, one by one, newest first; a deletion without a version comes last.
 
     ``left`` gets a sentence for each version that cannot be read. Raises ``NotFound``.
     """
     held: Version | None = None
     newest: Version | None = None
     is_there = False
-    missing: list[Version] = []  # the first and the last of those behind the one that is held
+    missing: list[Version] = []  # the first and last one missing before the held version
     for version in layout.history(id, contents="all"):
         newest, is_there = newest or version, is_there or version.current
         if version.content is None and not version.deleted:

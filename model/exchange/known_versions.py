@@ -1,4 +1,4 @@
-"""The versions that an earlier export wrote, as digests on disk, so that memory stays flat however many they are."""
+"""The versions of an earlier export, as digests on disk, so that any number of them needs little memory."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from contextlib import closing, contextmanager
 
 
 class KnownVersions:
-    """Versions by their names, and by all that they are; both as bytes of any length."""
+    """Versions by identity and by everything known of them, both as bytes of any length."""
 
     def __init__(self, spool: sqlite3.Connection) -> None:
         self._spool = spool
         spool.execute("CREATE TABLE known (name BLOB, whole BLOB, PRIMARY KEY (name, whole)) WITHOUT ROWID")
 
     def note(self, name: bytes, whole: bytes) -> None:
-        """Take a version for known."""
+        """Remember a version."""
         self._spool.execute("INSERT OR IGNORE INTO known VALUES (?, ?)", (_digest(name), _digest(whole)))
 
     def stands(self, name: bytes, whole: bytes) -> bool | None:
-        """Whether a version is there as it is; None if it is not there at all."""
+        """Whether a version is known and equal in everything; None if its identity is unknown."""
         found = self._spool.execute("SELECT whole FROM known WHERE name = ?", (_digest(name),)).fetchall()
         return (_digest(whole),) in found if found else None
 
 
 @contextmanager
 def known_versions() -> Iterator[KnownVersions]:
-    """No version at first; forgotten at the end."""
-    with closing(sqlite3.connect("")) as spool:  # a file without a name, as soon as it grows
+    """An empty collection of known versions, which is deleted at the end."""
+    with closing(sqlite3.connect("")) as spool:  # a temporary file, once it grows
         yield KnownVersions(spool)
 
 

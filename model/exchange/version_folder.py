@@ -1,6 +1,6 @@
-"""A history as a folder: a file for each version in a folder for each document, and one that says where it is from.
+"""A history as a folder: a folder for each document with a file for each version, and a file on its origin.
 
-Each file is indented Extended JSON: what :class:`.KeptVersion` says of a version.
+Each file is a :class:`.KeptVersion` as indented Extended JSON.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ ORIGIN = "palimpsest-history.json"
 
 
 class FolderExport(Struct):
-    """The writing of one export into a folder."""
+    """An export into a folder while it is written."""
 
     folder: Path
     written: int = 0
-    other: list[str] = field(default_factory=list)  # versions that stand otherwise in the folder
-    _ours: set[Path] = field(default_factory=set)  # files of the document at hand that this export wrote
+    other: list[str] = field(default_factory=list)  # versions that differ in the folder
+    _ours: set[Path] = field(default_factory=set)  # files of the current document that this export wrote
 
     def add(self, kept: KeptVersion) -> bool:
-        """Write one version; False if it is there."""
+        """Write one version; False if the folder already has it."""
         place = self.folder / folder_name(kept.id) / file_name(kept.id)
         data = _encoded(kept.document)
         path = place / f"{_name(kept)}.json"
-        if path in self._ours:  # stored twice under one number
+        if path in self._ours:  # two versions are stored under one number
             path = place / f"{_name(kept, kept.document)}.json"
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def _name(kept: KeptVersion, twice: bytes | None = None) -> str:
 
 @contextmanager
 def folder_export(folder: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterator[FolderExport]:
-    """Export into a folder that is empty, or that holds an earlier export of the same collection.
+    """Export into an empty folder, or one with an earlier export of this collection.
 
     Raises ``Refused`` for any other folder.
     """
@@ -90,7 +90,7 @@ def _encoded(document: bytes) -> bytes:
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Write a whole file, or none."""
+    """Write a file completely or not at all."""
     aside = path.with_name(f".{path.name}.part")
     aside.write_bytes(data)
     os.replace(aside, path)
@@ -104,7 +104,7 @@ class VersionFolder(Struct, frozen=True):
 
     @classmethod
     def opened(cls, folder: Path) -> VersionFolder:
-        """The history in a folder; raises ``Refused`` if it is none."""
+        """The history in a folder; raises ``Refused`` if there is none."""
         try:
             return cls(folder, history_origin(_document(folder / ORIGIN)))
         except NotFound:

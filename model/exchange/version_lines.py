@@ -1,6 +1,6 @@
-"""A history as lines of JSON: one for each version, what :class:`.KeptVersion` says of it.
+"""A history as lines of JSON, one per version, each a :class:`.KeptVersion`.
 
-The first one says beside it where the history is from, as ``"collection"``.
+The first line also has the history's origin, as ``"collection"``.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _ORIGIN = "collection"
 
 
 class LinesExport(Struct):
-    """The writing of one export."""
+    """An export into a file while it is written."""
 
     file: IO[bytes]
     origin: HistoryOrigin
     known: KnownVersions
-    empty: bool  # whether there is no line yet
+    empty: bool  # whether it has no lines yet
     written: int = 0
-    other: list[str] = field(default_factory=list)  # versions that stand otherwise in the file
+    other: list[str] = field(default_factory=list)  # versions that differ in the file
 
     def add(self, kept: KeptVersion) -> bool:
-        """Write one version; False if it is there."""
+        """Write one version; False if the file already has it."""
         raw = kept.document
         stands = self.known.stands(_name(kept), raw)
         if stands is not None:
@@ -57,9 +57,9 @@ class LinesExport(Struct):
 
 @contextmanager
 def lines_export(path: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterator[LinesExport]:
-    """Export into a file that is not there, or behind what an earlier export of the same collection wrote.
+    """Export into a new file, or append to an earlier export of this collection.
 
-    The file appears under its name when it is whole. Raises ``Refused`` for any other file.
+    The file appears under its name only when it is complete. Raises ``Refused`` for any other file.
     """
     there = None
     if path.exists() and (path.is_dir() or path.stat().st_size):
@@ -88,7 +88,7 @@ def lines_export(path: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterato
 
 
 def _name(kept: KeptVersion) -> bytes:
-    """A version by its document and number; a deletion without one by the version before it."""
+    """A version's identity: its document and number; for a deletion without a number, the version that was deleted."""
     return c.document([("id", kept.id), ("v", kept.v or Value.of(kept.gap))])
 
 
@@ -100,7 +100,7 @@ class VersionLines(Struct, frozen=True):
 
     @classmethod
     def opened(cls, path: Path) -> VersionLines:
-        """The history in a file; raises ``Refused`` if it is none."""
+        """The history in a file; raises ``Refused`` if there is none."""
         try:
             check_input(path)
             with path.open("rb") as file:
@@ -119,7 +119,7 @@ class VersionLines(Struct, frozen=True):
             raise Refused(f"{path} holds no history that an export wrote; give another file.") from None
 
     def refs(self) -> Iterator[tuple[KeptVersion, int]]:
-        """Each version, and where its line begins."""
+        """Each version, and the offset of its line."""
         at = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, 1):
@@ -128,7 +128,7 @@ class VersionLines(Struct, frozen=True):
                 at += len(line)
 
     def read(self, refs: Sequence[int]) -> Iterator[KeptVersion]:
-        """The versions in some lines."""
+        """The versions in these lines, with contents."""
         with self.path.open("rb") as file:
             for at in refs:
                 file.seek(at)

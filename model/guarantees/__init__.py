@@ -1,7 +1,7 @@
 """A server's real guarantees, measured in a scratch database, in words that a team can act on.
 
-There are servers that speak the protocol and let two writers win one swap; others lack an index, a type, a clock. Each
-promise is measured and told by itself: a server may hold its unique indexes and lose swaps.
+Some servers speak the protocol, yet let two writers win one swap; others lack an index, a type or a clock. Each
+guarantee is measured separately: a server may enforce unique indexes and still lose swaps.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ WRONG = dt.timedelta(hours=1)
 
 
 def check(server: Server, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
-    """Measure promise after promise; ``quick`` is swaps and unique indexes alone, in a second or two.
+    """Measure each guarantee in turn; ``quick`` measures only swaps and unique indexes, in a second or two.
 
-    Writes into a database of its own, which is dropped at the end, and nowhere else. Raises ``NotAllowed`` where
-    that may not be written, ``Unreachable`` where the server is lost on the way, and the errors of ``checkpoint``.
+    It writes only into a database of its own, which is dropped at the end. Raises ``NotAllowed`` if that database may
+    not be written, ``Unreachable`` if the server is lost, and the errors of ``checkpoint``.
     """
     rounds = QUICK_ROUNDS if quick else ROUNDS
     total = 2 * rounds if quick else 2 * rounds + 7
@@ -114,7 +114,7 @@ def _unique(scratch: Scratch, rounds: int, step: Checkpoint) -> Guarantee:
 
 
 def _passed(name: str, race: Race, said: str) -> Guarantee:
-    """The verdict of a race without a loss: safe, where the race proves anything."""
+    """The verdict of a race without losses: safe if the race proves anything."""
     if race.unknown or race.wins < race.rounds:
         why = f": {race.trouble}" if race.trouble else "."
         doubt = f"Only {race.wins} of {race.rounds} rounds had a winner that is known{why}"

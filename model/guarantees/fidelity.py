@@ -1,4 +1,4 @@
-"""Whether a document comes back as it was stored: every type, the order of fields, odd names."""
+"""Checks whether a document comes back as it was stored: every type, the order of fields, odd names."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COMMON: dict[str, Value] = {
     "timestamp": Value(c.TIMESTAMP, struct.pack("<II", 1, 1_700_000_000)),
     "Decimal128": _decimal(0x303C000000000000, 100),  # 1.00
 }
-"""What people store every day: a server that changes one of these silently is not safe to edit through."""
+"""Everyday values: if a server changes one of these silently, it is not safe to edit through."""
 
 RARE: dict[str, Value] = {
     "negative zero": Value(c.DOUBLE, struct.pack("<d", -0.0)),
@@ -75,14 +75,14 @@ class Kept(Struct, frozen=True):
 
 
 def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
-    """Store each value in a document of its own, and read its bytes again."""
+    """Store each value in a document of its own, and read back its bytes."""
     ends: dict[str, list[str]] = {"same": [], "refused": [], "changed": []}
     for name, value in values.items():
         sent = c.document([("value", value)])
         try:
             back = scratch.read("types", scratch.insert("types", sent))
         except (NotAllowed, Unreachable):
-            raise  # of what this user may not do, and of a server that is silent, nothing is known
+            raise  # if this user has no right, or the server is silent, nothing is known
         except Refused:
             ends["refused"].append(name)
             continue
@@ -93,14 +93,14 @@ def types(scratch: Scratch, values: dict[str, Value]) -> Kept:
 class KeptOrders(Struct, frozen=True):
     """Whether fields come back in their order."""
 
-    inserted: bool  # as they were sent
+    inserted: bool  # in the order in which they were sent
     replaced: bool
-    added: bool  # by $set, as they were named; MongoDB sorts them by name since version 5
+    added: bool  # by $set, in the order in which they were named; MongoDB sorts them by name since version 5
     trouble: str = ""
 
 
 def orders(scratch: Scratch) -> KeptOrders:
-    """Store fields out of the order of their names, replace them in another one, and add some by ``$set``."""
+    """Store fields in unsorted order, replace them in another order, and add some by ``$set``."""
 
     def of(*names: str) -> bytes:
         return c.document((name, Value.of(1)) for name in names)
@@ -118,7 +118,7 @@ def orders(scratch: Scratch) -> KeptOrders:
 
 
 def names(scratch: Scratch) -> tuple[str, ...]:
-    """The odd names of fields that cannot be stored here."""
+    """The kinds of odd field names that cannot be stored here."""
     refused = []
     for what, name in (("dots", "a.b"), ("a dollar in front", "$a"), ("nothing in them", "")):
         sent = c.document([("in", Value.document(c.document([(name, Value.of(1))])))])
@@ -134,7 +134,7 @@ def names(scratch: Scratch) -> tuple[str, ...]:
 
 
 def damages_dots(scratch: Scratch) -> bool:
-    """Whether an edit of another field harms a document that has a name with a dot; no where it cannot be stored."""
+    """Whether an edit of another field damages a document with a dotted name; False if such names cannot be stored."""
     before, after = (c.document([("a.b", Value.of(1)), ("n", Value.of(n))]) for n in (1, 2))
     try:
         id = scratch.insert("dots", before)
@@ -147,7 +147,7 @@ def damages_dots(scratch: Scratch) -> bool:
 
 
 def doubles_the_id(scratch: Scratch) -> bool:
-    """Whether a pipeline that writes a document whole stores a second ``_id``; no where pipelines are refused."""
+    """Whether a pipeline that replaces a document stores a second ``_id``; False if pipelines are refused."""
     ns, id = scratch.ns("whole"), scratch.insert("whole", c.document([("v", Value.of(1))]))
     body = c.document([("_id", id), ("v", Value.of(2))])
     write = Write(ns, "update", by_id(id) | {"v": 1}, [{"$replaceWith": {"$literal": Value.document(body)}}])

@@ -1,4 +1,4 @@
-"""Eight writers at once: whether one swap is won once, and whether a unique index lets one of them in."""
+"""Eight writers at once: whether a swap has one winner, and whether a unique index accepts one insert."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from model.values.canonical import Value
 
 WRITERS = 8
 _PATIENCE = 60.0  # seconds that a writer waits for the others
-LIMIT = 30.0  # seconds after which a race ends with the rounds that it has
+LIMIT = 30.0  # seconds after which a race ends with the rounds done so far
 
 
 class Race(Struct, frozen=True):
-    """The result of some rounds, in each of which all writers tried for one thing."""
+    """The result of some rounds; in each, all writers tried to win one thing."""
 
-    rounds: int  # that were run: fewer than asked for where the server is slow
+    rounds: int  # rounds done; fewer than requested if the server is slow
     wins: int  # writes that the server acknowledged
     shared: int  # rounds with more than one winner
-    unknown: int  # writes whose outcome nobody can tell
-    stored: int  # what is there at the end: versions counted, or documents
-    trouble: str = ""  # why writes were refused, the first sentence
+    unknown: int  # writes whose outcome is unknown
+    stored: int  # at the end: the version reached, or the documents there
+    trouble: str = ""  # the first error message of refused writes
 
 
 def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
-    """In each round all writers swap the version that all of them read for the next one, each with its own token.
+    """In each round, all writers read one version and try to swap it for the next one, each with its own token.
 
-    Every other round sends a replacement instead of an update, and two of four want back what they wrote. ``stored`` is
-    the version at the end.
+    Every other round sends a replacement instead of an update, and two of four request the written document.
+    ``stored`` is the version at the end.
     """
     ns, id = scratch.ns("swaps"), Value.of(ObjectId())
     scratch.command({"insert": "swaps", "documents": [{"_id": id, "v": 0}]})
@@ -61,9 +61,9 @@ def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
 
 
 def insertions(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
-    """In each round all writers insert the same key under a unique index. ``stored`` counts the documents at the end.
+    """In each round, all writers insert one key under a unique index. ``stored`` counts the documents at the end.
 
-    Raises ``Refused`` if the index cannot be made.
+    Raises ``Refused`` if the index cannot be created.
     """
     ns = scratch.ns("unique")
     scratch.server.create_index(ns, {"docId": 1, "v": 1}, unique=True)
@@ -85,7 +85,7 @@ def _race(
     barrier, until = threading.Barrier(WRITERS, timeout=_PATIENCE), time.monotonic() + LIMIT
     lock = threading.Lock()
     wins: list[int] = []
-    unanswered: list[int] = []  # writes of each round; a server that answers none is waited for no longer
+    unanswered: list[int] = []  # writes per round; the race ends if a server answers none
     over = threading.Event()
     unknown: list[str] = []
     troubles: list[str] = []
@@ -103,7 +103,7 @@ def _race(
                     else:
                         wins.append(0)
                 made = write(number)
-                barrier.wait()  # everybody has read the same
+                barrier.wait()  # everybody has read this version
                 if over.is_set():
                     return
                 end = run(scratch.server, made, None)
@@ -117,7 +117,7 @@ def _race(
                         troubles.append(end.sentence)
                 barrier.wait()  # and nobody reads before all have written
         except threading.BrokenBarrierError:
-            pass  # another writer stopped, and said why
+            pass  # another writer has stopped, and said why
         except BaseException as error:
             with lock:
                 stop.append(error)

@@ -1,4 +1,4 @@
-"""The abilities of a server beside storing: remembering retried writes, telling of changes, keeping time."""
+"""Abilities of a server besides storing: remembering retried writes, change streams, keeping time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _END_OF_TIME = 253_402_300_800_000
 
 
 class Retry(Struct, frozen=True):
-    """The end of a write that was sent twice under one number."""
+    """The end of a write that was sent twice with one transaction number."""
 
-    times: int  # how often it took effect; 0 where it was refused
+    times: int  # how often it took effect; 0 if it was refused
     trouble: str = ""
 
 
 def retry(scratch: Scratch) -> Retry:
-    """Send one numbered ``$inc`` twice, as a driver does that never saw the first answer."""
+    """Send one numbered ``$inc`` twice, like a driver that never saw the first answer."""
     id = Value.of(ObjectId())
     scratch.command({"insert": "retries", "documents": [{"_id": id, "n": 0}]})
     session = scratch.server.session()
@@ -39,7 +39,7 @@ def retry(scratch: Scratch) -> Retry:
         for _ in range(2):
             scratch.command(command, session)
     except (NotAllowed, Unreachable):
-        raise  # of what this user may not do, and of a server that is silent, nothing is known
+        raise  # if this user has no right, or the server is silent, nothing is known
     except Refused as error:
         return Retry(0, str(error))
     found = scratch.command({"find": "retries", "filter": {"_id": id}})
@@ -47,7 +47,7 @@ def retry(scratch: Scratch) -> Retry:
 
 
 def tells_of_changes(scratch: Scratch) -> str:
-    """The reason why there is no change stream; "" if one told of an insert."""
+    """Why there is no change stream; "" if one reported an insert."""
     scratch.command({"insert": "changes", "documents": [{"_id": 0}]})
     session = scratch.server.session()
     try:
@@ -70,7 +70,7 @@ def tells_of_changes(scratch: Scratch) -> str:
 
 
 def clock(scratch: Scratch) -> dt.timedelta | None:
-    """How far the server's clock is ahead of this computer's, give or take half the time of a reply; None unknown."""
+    """How far the server's clock is ahead of this computer's, within half a reply's time; None if unknown."""
     before = dt.datetime.now(dt.UTC)
     try:
         said = scratch.command({"hello": 1}).get("localTime")
@@ -84,7 +84,7 @@ def clock(scratch: Scratch) -> dt.timedelta | None:
         except Refused:
             return None
     after = dt.datetime.now(dt.UTC)
-    if isinstance(said, int) and not isinstance(said, bool):  # milliseconds, of servers that are not MongoDB
+    if isinstance(said, int) and not isinstance(said, bool):  # milliseconds, from servers that are not MongoDB
         said = dt.datetime.fromtimestamp(said / 1000, dt.UTC) if 0 <= said < _END_OF_TIME else None
     if not isinstance(said, dt.datetime):
         return None

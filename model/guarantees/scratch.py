@@ -1,4 +1,4 @@
-"""A database of its own to measure in: made by the first write into it, dropped at the end."""
+"""A database to measure in: the first write creates it, and it is dropped at the end."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ class Scratch:
         return f"{self.name}.{collection}"
 
     def command(self, command: Terms, session: Any = None) -> Mapping[str, Any]:
-        """Run a command in it; raises ``Refused`` with the server's own words, those on a write that it refused too."""
+        """Run a command in it; raises ``Refused`` with the server's own words, also for a refused write."""
         reply = self.server.in_scratch(self.name, command, session)
         if problems := reply.get("writeErrors"):
             raise Refused(str(problems[0].get("errmsg", "it was not stored"))[:200])
         return reply
 
     def insert(self, collection: str, raw: bytes) -> Value:
-        """Store a document without ``_id`` under a new one, which is returned; raises ``Refused``.
+        """Store a document without ``_id`` under a new one, and return that; raises ``Refused``.
 
-        A server that hangs up on the document, and answers what comes next, has refused it.
+        A server that drops the connection at the document, but answers the next command, has refused it.
         """
         id = Value.of(ObjectId())
         stored = c.document([("_id", id), *c.fields(raw)])
         try:
             self.command({"insert": collection, "documents": [Value.document(stored)]})
         except Unreachable as lost:
-            self.command({"ping": 1})  # else it is the server that is lost
+            self.command({"ping": 1})  # raises an error if the server is lost
             raise Refused(str(lost)) from None
         return id
 

@@ -1,8 +1,8 @@
-"""The verdicts of checks, kept by source: so that nobody edits by oversight on a server that loses edits.
+"""The verdicts of checks, kept by source, so that nobody edits unknowingly on a server that loses edits.
 
-A file for each source in ``servers`` in the data folder, so that two who check at once lose nothing of one another. A
-finding holds for the version of the server that was measured; an override holds for its connection until somebody takes
-it back.
+Each source has a file in the data folder's ``servers``, so that simultaneous checks do not overwrite each other. A
+finding holds for the server version that was measured; an override holds for its connection until somebody revokes
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from model.foundation.guarantee import Guarantee
 from model.userdata import folders as homes
 
 LATELY = 1.0
-"""Seconds within which a write does not ask again whether another program has kept other findings."""
+"""For so many seconds, writes do not look again whether another program has stored new findings."""
 
 
 class Measured(Struct, frozen=True):
@@ -33,20 +33,20 @@ class Measured(Struct, frozen=True):
 
     at: dt.datetime
     version: str  # of the server then
-    unsafe: tuple[str, ...] = ()  # the unsafe points, a sentence each
-    allowed: bool = False  # somebody edits there all the same
+    unsafe: tuple[str, ...] = ()  # a sentence for each unsafe point
+    allowed: bool = False  # somebody edits there nevertheless
     checks: tuple[str, ...] = ()  # the check that found each of `unsafe`
 
 
 class ServerVerdicts:
-    """The findings of one person's checks."""
+    """The stored findings of one person's checks."""
 
     def __init__(self, home: Path | None = None) -> None:
         self._home = homes.chosen(home)
-        self._place = str(self._home or "")  # compared with each write, as a path is slowly
+        self._place = str(self._home or "")  # compared at each write, and comparing paths is slow
 
     def measured(self, source: str, version: str) -> Measured | None:
-        """The findings on a source at this version of its server; None if it was never measured."""
+        """The findings on a source for this version of its server; None if it was never measured."""
         try:
             file = _file(homes.place(self._home), source)
             now = os.stat(file)  # most often there is none
@@ -57,11 +57,11 @@ class ServerVerdicts:
             unsafe = tuple(str(each) for each in found["unsafe"])
             checks = tuple(str(each) for each in found.get("checks", ()))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, Refused):
-            return None  # not there yet, or damaged: then nothing is known, and the next check writes it anew
+            return None  # missing or damaged: nothing is known, and the next check writes it anew
         return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
 
     def lately(self, source: str, version: str) -> Measured | None:
-        """The findings as they were at most :data:`LATELY` seconds ago; what this program keeps counts at once."""
+        """The findings as of at most :data:`LATELY` seconds ago; those stored by this program count at once."""
         asked = self._place, source, version
         at, found = _known.get(asked, (-math.inf, None))
         if time.monotonic() - at > LATELY:
@@ -69,7 +69,7 @@ class ServerVerdicts:
         return found
 
     def keep(self, source: str, version: str, found: Sequence[Guarantee]) -> Measured:
-        """Keep the findings of a check; those it did not measure, and an override, stay as they were."""
+        """Store the findings of a check; those that it did not measure, and an override, stay."""
         before = self.measured(source, version)
         unsafe = {each.check: each.detail for each in found if each.verdict == "unsafe"}
         measured = {each.check for each in found if each.verdict != "unknown"}
@@ -82,7 +82,7 @@ class ServerVerdicts:
         return made
 
     def allow(self, source: str, version: str, allowed: bool) -> None:
-        """Keep whether this source may be edited although its server is unsafe."""
+        """Store whether this source may be edited although its server is unsafe."""
         before = self.measured(source, version) or Measured(dt.datetime.now(dt.UTC), version)
         self._put(source, replace(before, allowed=allowed))
 
@@ -98,7 +98,7 @@ _known: dict[tuple[str, str, str], tuple[float, Measured | None]] = {}
 
 @lru_cache
 def _read(file: Path, state: tuple[int, ...]) -> Any:
-    """The content of a file in this state, which another program may change."""
+    """The content of a file in this state; another program may change it."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 

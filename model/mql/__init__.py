@@ -1,1 +1,1 @@
-"""MongoDB's query language over BSON bytes: filters, expressions and sort orders as a server reads them."""
+"""MongoDB's query language over BSON bytes: filters, expressions and sort orders, evaluated as on a server."""

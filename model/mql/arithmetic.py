@@ -1,7 +1,7 @@
-"""Sums and products of BSON numbers with the result types that a server gives.
+"""Sums and products of BSON numbers with the result types of a server.
 
-Int32 and Int64 keep their type until they overflow to the next wider integer; a double makes the result a
-double, a decimal makes it a decimal.
+Int32 and Int64 keep their type until they overflow to the next wider integer; a double makes the result a double, a
+decimal makes it a decimal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def double(value: float) -> Element:
 
 
 def integer(value: int, wide: bool = False) -> Element:
-    """An Int32 where it fits and is not to be wide, else an Int64; OverflowError beyond that."""
+    """An Int32 if it fits and ``wide`` is not set, else an Int64; OverflowError if neither fits."""
     if not wide and -(2**31) <= value < 2**31:
         return c.INT32, struct.pack("<i", value)
     if -(2**63) <= value < 2**63:
@@ -62,7 +62,7 @@ def widen(value: Any) -> decimal.Decimal:
 def combine(
     a: Element, b: Element, plain: Callable[[Any, Any], Any], wide: Callable[[decimal.Decimal, decimal.Decimal], Any]
 ) -> Element:
-    """One operation on two numbers; ``wide`` serves where either is a decimal."""
+    """One operation on two numbers; ``wide`` computes it if one is a decimal."""
     x, y = order.number(*a), order.number(*b)
     if c.DECIMAL128 in (a[0], b[0]):
         return exact(wide(widen(x), widen(y)))

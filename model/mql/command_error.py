@@ -1,4 +1,4 @@
-"""The errors that a server answers a command with: code, name and message as MongoDB has them."""
+"""The errors with which a server answers a command: code, name and message as in MongoDB."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = {
 
 
 class CommandError(Exception):
-    """A command, or one write of it, that cannot be done; ``extra`` goes into the reply beside code and message."""
+    """A command, or one of its writes, has failed; ``extra`` goes into the reply besides code and message."""
 
     def __init__(self, code: int, message: str, **extra: Any) -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
-"""Aggregation expressions over stored bytes, for ``$expr``, ``$project`` and updates that are pipelines.
+"""Aggregation expressions over stored bytes, for ``$expr``, ``$project`` and update pipelines.
 
-Every type stays exact. An operator that is not here is refused as a server refuses one that it does not know.
-None is the missing value, as in the result of ``"$nothing.there"``.
+All types stay exact. An unsupported operator is refused, as a server refuses an unknown one. None is the missing
+value, as in the result of ``"$nothing.there"``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model.values import canonical as c
 
 
 class Scope(Struct, frozen=True):
-    """The document that an expression looks at, and the variables that ``$let``, ``$map``, … have bound."""
+    """The document that an expression is evaluated on, and the variables bound by ``$let``, ``$map``, …"""
 
     root: bytes
     variables: Mapping[str, Element | None] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Scope(Struct, frozen=True):
         return Scope(self.root, {**self.variables, **more}, self.tables)
 
     def look_up(self, path: tuple[bytes, ...]) -> Element | None:
-        """The value at the end of a path from the root."""
+        """The value at a path from the root."""
         try:
             return self.tables.walk(self.root, path)
         except Unreadable:
@@ -39,14 +39,14 @@ class Scope(Struct, frozen=True):
 
 
 class Tables:
-    """The fields of a document by path, for expressions that ask for many: each level is taken apart only once."""
+    """The fields of a document by path, for expressions that use many: each level is parsed only once."""
 
     def __init__(self) -> None:
         self._asked = 0
         self._levels: dict[tuple[bytes, ...], dict[bytes, Element]] = {}
 
     def walk(self, root: bytes, path: tuple[bytes, ...]) -> Element | None:
-        """The value of a field path as :func:`walk` gives it; raises ``Unreadable`` for damage on the way."""
+        """The value of a field path, as :func:`walk` returns it; raises ``Unreadable`` for damage on the way."""
         self._asked += 1
         here: Element | None = (c.OBJECT, root)
         if self._asked <= _WORTH_A_TABLE:
@@ -63,7 +63,7 @@ class Tables:
         return here
 
 
-_WORTH_A_TABLE = 8  # look-ups: one or two read no further than to their field
+_WORTH_A_TABLE = 8  # look-ups; fewer read only up to their field, which is cheaper
 Expression = Callable[[Scope], Element | None]
 
 
@@ -74,7 +74,7 @@ def condition(operand: Element) -> Callable[[bytes], bool]:
 
 
 def compile_expression(operand: Element) -> Expression:
-    """Compile an expression; raises ``CommandError`` if it is not understood."""
+    """Compile an expression; raises ``CommandError`` if it is invalid."""
     kind, data = operand
     if kind == c.STRING and data[4:5] == b"$":
         return _reference(data[4:-1].decode("utf-8", "surrogateescape"))
@@ -114,11 +114,11 @@ def _reference(text: str) -> Expression:
 
 
 def walk(start: Element | None, path: tuple[bytes, ...]) -> Element | None:
-    """The value of a field path in expressions: an array on the way gives an array of its documents' values."""
+    """The value of a field path in expressions; an array on the way gives an array of its documents' values."""
     try:
         return _walked(start, path)
     except Unreadable:
-        return None  # behind damage nothing can be seen
+        return None  # nothing after the damage can be read
 
 
 def _walked(start: Element | None, path: tuple[bytes, ...]) -> Element | None:
@@ -150,7 +150,7 @@ def _operator(name: str, operand: Element) -> Expression:
     return lambda scope: function(*(part(scope) for part in compiled))
 
 
-# The operators that take their operands unevaluated or evaluate only some of them.
+# --- operators that do not evaluate their operands, or only some
 
 
 def _members(operand: Element, name: str, *wanted: str) -> list[Element | None]:
@@ -168,7 +168,7 @@ def _needed(operand: Element, name: str, *wanted: str) -> list[Expression]:
 
 
 def _date_of(operand: Element, name: str) -> Element:
-    """The date of an operand that is an expression or ``{date: …, timezone: …}``."""
+    """The date from an operand, which is an expression or ``{date: …, timezone: …}``."""
     date, timezone = _members(operand, name, "date", "timezone")
     if timezone is not None:
         raise CommandError(238, f"{name} with a timezone is not supported here: it counts in UTC")

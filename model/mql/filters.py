@@ -1,8 +1,8 @@
-"""MongoDB filters, evaluated on the stored bytes as a server evaluates them.
+"""MongoDB filters, evaluated on the stored bytes as on a server.
 
-Decoded Python values would not do: there 1 equals True, the order of a sub-document's fields does not count,
-``$type`` cannot tell Int32 from Int64, and a document that does not decode cannot be matched at all. Guards of
-writes rest on exactly these distinctions.
+Decoded Python values would not do: with them, 1 equals True, the order of a sub-document's fields does not count,
+``$type`` cannot tell Int32 from Int64, and a document that cannot be decoded cannot be matched. The guards of writes
+depend on exactly these distinctions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Predicate = Callable[[bytes], bool]
 
 
 class Matcher(Struct):
-    """A compiled filter, with its conditions on single fields, for the choice of an index."""
+    """A compiled filter, with its conditions on single fields, which help to choose an index."""
 
     matches: Predicate
-    equal: dict[str, list[Key]] = field(default_factory=dict)  # path -> keys, one of which it must have
+    equal: dict[str, list[Key]] = field(default_factory=dict)  # path -> keys, one of which the field must have
     bounds: dict[str, list[tuple[str, Key]]] = field(default_factory=dict)  # path -> ($gt, $gte, $lt, $lte; key)
-    seeds: list[tuple[str, Element]] = field(default_factory=list)  # equalities that an upsert begins with
+    seeds: list[tuple[str, Element]] = field(default_factory=list)  # equalities from which an upsert makes its document
     everything: bool = False
 
 
 def looked_at(raw: bytes) -> tuple[str, ...] | None:
-    """The top-level fields that decide whether a document meets a filter; None if it looks at the whole."""
+    """The top-level fields that decide whether a document meets a filter; None if it needs the whole document."""
     names: list[str] = []
     for name, operand in c.fields(raw):
         if name in ("$and", "$or", "$nor") and operand.type == c.ARRAY:
@@ -50,10 +50,10 @@ def looked_at(raw: bytes) -> tuple[str, ...] | None:
 
 
 def predicate(raw: bytes, trouble: str) -> Predicate:
-    """Whether a document meets a filter.
+    """A test whether a document meets a filter.
 
-    Raises ``Refused``, which begins with ``trouble``, where the filter is not understood; so does the test where it
-    cannot be evaluated on a document.
+    Raises ``Refused``, beginning with ``trouble``, if the filter is invalid; so does the test if it cannot be
+    evaluated on a document.
     """
 
     def refused(error: CommandError) -> Refused:
@@ -74,7 +74,7 @@ def predicate(raw: bytes, trouble: str) -> Predicate:
 
 
 def compile_filter(raw: bytes) -> Matcher:
-    """Compile a filter; raises ``CommandError`` if it is not understood."""
+    """Compile a filter; raises ``CommandError`` if it is invalid."""
     matcher = Matcher(lambda _: True)
     predicates = _gathered(_document(raw, matcher))
     matcher.everything = not predicates
@@ -83,7 +83,7 @@ def compile_filter(raw: bytes) -> Matcher:
         try:
             return all(predicate(document) for predicate in predicates)
         except (Unreadable, RecursionError):
-            return False  # damage where the filter looks: only a filter that does not look there finds it
+            return False  # a field that the filter looks at is damaged
 
     if predicates:
         matcher.matches = matches
@@ -91,7 +91,7 @@ def compile_filter(raw: bytes) -> Matcher:
 
 
 def _gathered(predicates: list[Predicate]) -> list[Predicate]:
-    """The clauses behind the first one gathered into one; the first is mostly on ``_id``, and decides alone."""
+    """The clauses after the first, combined; the first is usually on ``_id``, and mostly decides alone."""
     tests = [predicate for predicate in predicates if isinstance(predicate, FieldTest)]
     if len(tests) <= WORTH_A_WALK:
         return predicates
@@ -140,7 +140,7 @@ def _joined(name: str, operand: Element, top: Matcher | None) -> list[Predicate]
 
 
 def _note_lowest(branches: Sequence[Matcher], top: Matcher) -> None:
-    """The lowest keys that a field may have by any of several conditions, where each of them sets one."""
+    """Note the lowest key that a field may have under ``$or``, if each branch sets one."""
     for name in set.intersection(*({*each.bounds, *each.equal} for each in branches)):
         lowest = [_lowest(each, name) for each in branches]
         if all(lowest):
@@ -154,7 +154,7 @@ def _lowest(branch: Matcher, name: str) -> Key | None:
 
 
 def is_operators(operand: Element) -> bool:
-    """Whether a field's operand is a document of operators and not a value to be equal to."""
+    """Whether a field's operand is a document of operators, rather than a value to compare with."""
     if operand[0] != c.OBJECT:
         return False
     first = next(c.elements(operand[1]), None)
@@ -182,7 +182,7 @@ def _note_equal(name: str, operand: Element, top: Matcher | None) -> None:
 
 
 def value_test(operand: Element) -> Callable[[Element], bool]:
-    """The test of one value by operators or by equality, as ``$pull`` and ``$elemMatch`` want it."""
+    """The test of one value by operators or by equality, for ``$pull`` and ``$elemMatch``."""
     if is_operators(operand):
         operators = _operators(operand[1], "", None)
         return lambda element: all(operator([element], [element]) for operator in operators)
@@ -253,7 +253,7 @@ def _any(test: Test, wanted: bool = True) -> Operator:
 
 
 def equal_to(operand: Element) -> Test:
-    """Whether a value equals the operand as a server sees it; null equals a missing field."""
+    """Whether a value equals the operand on a server; null equals a missing field."""
     kind, _ = operand
     if kind in (c.NULL, c.UNDEFINED):
         return lambda e: e is None or e[0] in (c.NULL, c.UNDEFINED)
@@ -319,7 +319,7 @@ def _compared(operator: str, operand: Element) -> Test:
 
 
 def type_numbers(operand: Element) -> set[int]:
-    """The BSON types that the operand of ``$type`` names, by number, alias or a list of these."""
+    """The BSON types in the operand of ``$type``: a number, an alias, or a list of these."""
     kind, data = operand
     if kind == c.ARRAY:
         return set().union(*(type_numbers(e) for e in order.items(data)))
@@ -363,7 +363,7 @@ def _not(operand: Element) -> Operator:
 
 
 def _none(operators: Sequence[Operator]) -> Operator:
-    """The test that not all of some operators hold."""
+    """The test that not all of these operators hold."""
     return lambda found, flat: not all(operator(found, flat) for operator in operators)
 
 
@@ -412,7 +412,7 @@ def _modulo(operand: Element) -> Test:
         if value != value or value in (float("inf"), float("-inf")):
             return False
         whole = int(value)
-        # The sign of the remainder is the dividend's, as in C.
+        # The remainder has the sign of the dividend, as in C.
         return (abs(whole) % abs(divisor)) * (-1 if whole < 0 else 1) == rest
 
     return test

@@ -1,4 +1,4 @@
-"""The operators of expressions that are functions of their evaluated operands; None is a missing value."""
+"""Operators of expressions that are functions of their evaluated operands; None is a missing value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from model.values.kinds import KINDS
 Function = Callable[..., "Element | None"]
 
 ALIASES = {kind.alias: kind.code for kind in KINDS}
-"""The names that ``$type`` knows; MinKey is -1 in queries and 255 in stored bytes."""
+"""The type names of ``$type``; MinKey is -1 in queries and 255 in stored bytes."""
 _NAMES = {number: name for name, number in ALIASES.items()}
 
 
@@ -34,12 +34,12 @@ def truth(element: Element | None) -> bool:
 
 
 def array_of(values: Any) -> Element:
-    """An array of elements; none of them is None."""
+    """An array of elements; none may be None."""
     return c.ARRAY, c.array(c.Value(*e) for e in values).data
 
 
 def object_of(pairs: Any) -> Element:
-    """A document of fields, less those that are missing."""
+    """A document of fields, without missing ones."""
     return c.OBJECT, c.document((name, c.Value(*e)) for name, e in pairs if e is not None)
 
 
@@ -50,7 +50,7 @@ def now() -> Element:
 
 
 def array_input(value: Element | None, name: str) -> list[Element] | None:
-    """The elements of an operand that has to be an array; None if it is null or missing."""
+    """The elements of an operand that must be an array; None if it is null or missing."""
     if value is None or value[0] in (c.NULL, c.UNDEFINED):
         return None
     if value[0] != c.ARRAY:
@@ -59,7 +59,7 @@ def array_input(value: Element | None, name: str) -> list[Element] | None:
 
 
 def _missing_key(e: Element | None) -> order.Key:
-    return (-0.5,) if e is None else order.key(*e)  # in expressions missing sorts below null, above MinKey
+    return (-0.5,) if e is None else order.key(*e)  # in expressions, a missing value sorts below null and above MinKey
 
 
 def _comparison(judge: Callable[[order.Key, order.Key], bool]) -> tuple[int, int, Function]:
@@ -72,7 +72,7 @@ def _compare(x: Element | None, y: Element | None) -> Element:
 
 
 def type_name(e: Element | None) -> str:
-    """The name that ``$type`` answers."""
+    """The type name that ``$type`` returns."""
     return "missing" if e is None else _NAMES.get(e[0], "unknown")
 
 
@@ -119,7 +119,7 @@ def _date_part(part: Callable[[dt.datetime], int]) -> tuple[int, int, Function]:
         if e is None or _nothing(e):
             return a.NULL
         kind, data = e
-        if kind in (c.OBJECT_ID, c.TIMESTAMP):  # seconds: the first four bytes of the one, the last four of the other
+        if kind in (c.OBJECT_ID, c.TIMESTAMP):  # in an ObjectId the first four bytes, in a timestamp the last
             seconds = int.from_bytes(data[:4], "big") if kind == c.OBJECT_ID else int.from_bytes(data[4:], "little")
             kind, data = c.DATE, struct.pack("<q", seconds * 1000)
         if kind != c.DATE:
@@ -162,7 +162,7 @@ def _dates(function: Callable[[Element, Element], Element], otherwise: Function)
 
 
 def total(values: Iterable[Element | None]) -> Element:
-    """The sum of the numbers among some values, as ``$sum`` has it."""
+    """The sum of the numbers among some values, as in ``$sum``."""
     out = a.integer(0)
     for value in values:
         if value is not None and a.is_number(value):
@@ -174,20 +174,20 @@ def total(values: Iterable[Element | None]) -> Element:
 
 
 def average(values: Iterable[Element | None]) -> Element:
-    """The mean of the numbers among some values, as ``$avg`` has it; null where there is none."""
+    """The mean of the numbers among some values, as in ``$avg``; null if there is none."""
     numbers = [v for v in values if a.is_number(v)]
     return a.divide(total(numbers), a.integer(len(numbers))) if numbers else a.NULL
 
 
 def _listed(parts: Sequence[Element | None]) -> Sequence[Element | None]:
-    """The operands; those in the array where it is the only one."""
+    """The operands; if an array is the only one, its elements."""
     if len(parts) == 1 and parts[0] is not None and parts[0][0] == c.ARRAY:
         return order.items(parts[0][1])
     return parts
 
 
 def _rounded(name: str, whole: Callable[[Any], int], mode: str) -> tuple[int, int, Function]:
-    """``$ceil`` and ``$floor``: a whole number of the operand's own type."""
+    """``$ceil`` and ``$floor``: a whole number in the operand's own type."""
 
     def function(e: Element | None) -> Element:
         if e is None or _nothing(e):
@@ -231,7 +231,7 @@ def _modulo(x: Element | None, y: Element | None) -> Element:
 
 
 def _text(e: Element | None) -> bytes:
-    """An operand of a function of strings: numbers and dates count as their text."""
+    """An operand of a string function: numbers and dates count as their text."""
     if e is None or _nothing(e):
         return b""
     if e[0] not in (*order.NUMBERS, c.STRING, c.SYMBOL, c.CODE, c.DATE):
@@ -263,7 +263,7 @@ def _whole(e: Element, what: str) -> int:
 
 
 def sliced(values: list[Element], first: int, count: int | None = None) -> Element:
-    """The first elements, the last ones where ``first`` is negative, or ``count`` of them from a position on."""
+    """The first elements, the last ones if ``first`` is negative, or ``count`` of them from a position."""
     if count is None:
         return array_of(values[:first] if first >= 0 else values[first:])
     skip = first if first >= 0 else max(0, len(values) + first)

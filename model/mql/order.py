@@ -1,9 +1,8 @@
 """The order and equality of BSON values on a MongoDB server, over the stored bytes.
 
-A key is a tuple that sorts as the server sorts and is equal where the server finds two values equal: 1, 1.0,
-Int64(1) and a decimal 1.00 share one key, True does not. Decoded Python values would not do: there 1 == True, and
-the order of a document's fields does not count.
-Source: "Comparison/Sort Order" in the MongoDB manual.
+A key is a tuple that sorts as the server sorts, and equals the keys of all values that the server finds equal: 1,
+1.0, Int64(1) and a decimal 1.00 share one key, but not True. Decoded Python values would not do: there 1 == True, and
+the order of a document's fields does not count. Source: "Comparison/Sort Order" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ NUMBERS = kinds.NUMBERS
 NULL_KEY: Key = (5,)
 NAN_KEY: Key = (10, 0)
 ABOVE_ALL: Key = (200,)
-"""Sorts behind the key of every value."""
+"""Sorts after the key of every value."""
 
 _NAN = Decimal("NaN")
 _int32 = struct.Struct("<i").unpack
@@ -40,9 +39,9 @@ _length = struct.Struct("<i").unpack_from
 
 
 def field(raw: bytes, name: bytes) -> Element | None:
-    """The first top-level field of that name, or None; ``name`` ends in a NUL byte.
+    """The first top-level field with this name, or None; ``name`` ends with a NUL byte.
 
-    Reads no further than the field it finds, so that the ``_id`` of a document with damage behind it is found.
+    It reads no further than that field, so it finds the ``_id`` of a document that is damaged after it.
     """
     at, end = 4, len(raw) - 1
     while at < end:
@@ -70,7 +69,7 @@ def number(kind: int, data: bytes) -> Any:
     if kind == c.DOUBLE:
         return _double(data)[0]
     value = decimal_of(data)
-    return _NAN if value.is_nan() else value  # a signalling NaN raises wherever it is compared
+    return _NAN if value.is_nan() else value  # comparing a signalling NaN would raise an error
 
 
 def key(kind: int, data: bytes) -> Key:
@@ -86,13 +85,13 @@ def value_key(value: Value) -> Key:
 
 
 def number_key(kind: int, data: bytes) -> Key:
-    """Numbers of all kinds by what they count; NaN below all of them."""
+    """Numbers of all types by value; NaN below all others."""
     value = number(kind, data)
     return (10, 1, value) if value == value else NAN_KEY
 
 
 def text_key(kind: int, data: bytes) -> Key:
-    """Texts by their bytes, without the length before them."""
+    """Strings by their bytes, without the length before them."""
     return RANK[kind], data[4:-1]
 
 
@@ -127,7 +126,7 @@ def regex_key(kind: int, data: bytes) -> Key:
 
 
 def object_key(kind: int, data: bytes) -> Key:
-    """By the fields in their order: the rank of each, its name, its value."""
+    """By the fields in their order: the rank of each type, the name, the value."""
     return RANK[kind], *((RANK.get(k, _UNKNOWN), name, key(k, data[a:b])) for name, k, a, b in c.elements(data))
 
 
@@ -146,7 +145,7 @@ _KEYS: dict[int, Callable[[int, bytes], Key]] = kinds.functions("order")
 
 
 def key_of(element: Element | None) -> Key:
-    """The key of a value, or null's where there is none: a server sorts and indexes a missing field as null."""
+    """The key of a value; a missing field has that of null, as when a server sorts and indexes."""
     return NULL_KEY if element is None else key(*element)
 
 
@@ -156,9 +155,9 @@ def items(array: bytes) -> list[Element]:
 
 
 def reach(raw: bytes, path: tuple[bytes, ...]) -> list[Element | None]:
-    """The values that a dotted path leads to, through arrays of documents; None stands for a missing field.
+    """The values at the end of a dotted path, through arrays of documents; None stands for a missing field.
 
-    The names in ``path`` end in a NUL byte. An array at the end of the path stays whole; :func:`expanded` opens it.
+    The names in ``path`` end with a NUL byte. An array at the end of the path stays whole; :func:`expanded` opens it.
     """
     found = field(raw, path[0])
     if len(path) == 1:
@@ -186,7 +185,7 @@ def _descend(found: Element | None, path: tuple[bytes, ...], depth: int, out: li
 
 
 def expanded(found: list[Element | None]) -> list[Element | None]:
-    """The values that an equality filter is compared with: of an array its elements, and the array itself."""
+    """The values to compare an equality filter with: for an array, its elements and the array itself."""
     if not any(e is not None and e[0] == c.ARRAY for e in found):
         return found
     out: list[Element | None] = []
@@ -198,12 +197,12 @@ def expanded(found: list[Element | None]) -> list[Element | None]:
 
 
 def path_of(dotted: str) -> tuple[bytes, ...]:
-    """A dotted path as the names that :func:`field` wants."""
+    """A dotted path as the names that :func:`field` takes."""
     return tuple(c.name_bytes(step) + b"\x00" for step in dotted.split("."))
 
 
 def sort_key(raw: bytes, path: tuple[bytes, ...], descending: bool) -> Key:
-    """The key that a document sorts by: of an array the least element, descending the greatest."""
+    """The key by which a document is sorted: in an array, the lowest element, or if descending the highest."""
     try:
         found = reach(raw, path)
         if len(found) == 1 and (found[0] is None or found[0][0] != c.ARRAY):

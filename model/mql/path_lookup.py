@@ -1,8 +1,7 @@
-"""Many dotted paths looked up in a document at once.
+"""Looks up many dotted paths in a document at once.
 
-One path is looked up from the front of the document (:func:`model.mql.order.reach`); a filter with a clause for each
-of 3,000 fields would go through them 3,000 times. Here the document is walked once, and each path collects its
-values.
+Looking up one path reads the document from the start (:func:`model.mql.order.reach`); a filter with a clause for each
+of 3,000 fields would read it 3,000 times. Here the document is read once, and each path collects its values.
 """
 
 from __future__ import annotations
@@ -17,34 +16,34 @@ from model.values import canonical as c
 
 Found = Sequence[Element | None]
 Operator = Callable[[Found, Found], bool]
-"""Judges a field by what its path leads to: as it is, and with arrays expanded."""
+"""Judges a field by the values at its path: as they are, and with arrays expanded."""
 WORTH_A_WALK = 8
-"""Paths from which on one walk for all of them is cheaper than one for each."""
+"""With so many paths or more, reading once for all is cheaper than once for each."""
 
 
 class FieldTest(Struct, frozen=True):
-    """A clause on one field: every operator has to agree."""
+    """A clause on one field; all its operators must hold."""
 
     path: tuple[bytes, ...]
     operators: Sequence[Operator]
 
     def __call__(self, raw: bytes) -> bool:
-        """Whether a document passes."""
+        """Whether a document meets it."""
         return self.judge(order.reach(raw, self.path))
 
     def judge(self, found: list[Element | None]) -> bool:
-        """Whether the values that the path led to meet the condition."""
+        """Whether the values at the path meet the condition."""
         flat = order.expanded(found)
         return all(operator(found, flat) for operator in self.operators)
 
 
 class _PathNode(Struct):
     children: dict[bytes, _PathNode] = field(default_factory=dict)  # by name, without the NUL byte
-    at: int = -1  # where the found values go; -1 where no path ends
+    at: int = -1  # the index for the found values; -1 if no path ends here
 
 
 class Together:
-    """Clauses on many fields, judged after one walk."""
+    """Clauses on many fields, judged after one reading."""
 
     def __init__(self, tests: Sequence[FieldTest]) -> None:
         self._root = _PathNode()
@@ -59,7 +58,7 @@ class Together:
             self._tests[node.at] += (test,)
 
     def __call__(self, raw: bytes) -> bool:
-        """Whether a document passes them all."""
+        """Whether a document meets all of them."""
         found: list[list[Element | None]] = [[] for _ in self._tests]
         _into_object(raw, self._root, found)
         return all(test.judge(values) for tests, values in zip(self._tests, found, strict=True) for test in tests)
@@ -80,13 +79,13 @@ def _descend(element: Element | None, node: _PathNode, found: list[list[Element 
 
 
 def _into_object(raw: bytes, node: _PathNode, found: list[list[Element | None]]) -> None:
-    left = dict.fromkeys(node.children)  # the first of each name counts
+    left = dict.fromkeys(node.children)  # only the first field of each name counts
     for name, kind, a, b in c.elements(raw):
         if name in left:
             del left[name]
             _descend((kind, raw[a:b]), node.children[name], found)
             if not left:
-                return  # the bytes behind are not looked at: they may be damaged
+                return  # do not read the rest: it may be damaged
     for name in left:
         _descend(None, node.children[name], found)
 

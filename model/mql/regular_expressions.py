@@ -1,4 +1,4 @@
-"""Regular expressions that end: a pattern that backtracks without end is given up, and named."""
+"""Regular expressions with a time limit: a pattern that backtracks endlessly raises an error that names it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable
 from model.mql.command_error import CommandError
 
 SECONDS = 1.0
-"""The time for one text, of the process: a pattern that needs more would need years for a text a little longer."""
+"""The processor seconds for one text: a pattern that needs more would need years for a slightly longer text."""
 
 _REPEATS = ("*", "+", "?", "{")
 
 
 def compiled(source: str, flags: str) -> Callable[[str], bool]:
-    """The test whether a text has a match; ``flags`` are letters as a server knows them.
+    """The test whether a text has a match; ``flags`` are letters as on a server.
 
-    Raises ``CommandError`` if the pattern is none; so does the test where it takes too long.
+    Raises ``CommandError`` if the pattern is invalid; so does the test if it takes too long.
     """
-    import regex  # slower to load than all else here, and most filters need it not
+    import regex  # slow to import, and most filters do not need it
 
     known = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "x": regex.VERBOSE}
     bits = 0
@@ -26,7 +26,7 @@ def compiled(source: str, flags: str) -> Callable[[str], bool]:
         bits |= known.get(letter, 0)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of another syntax, which the pattern is not in
+            warnings.simplefilter("ignore")  # about other syntax, which the pattern does not use
             search = regex.compile(source, bits).search
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise CommandError(51091, f"Regular expression is invalid: {error}") from None
@@ -35,7 +35,7 @@ def compiled(source: str, flags: str) -> Callable[[str], bool]:
 
     def found(text: str) -> bool:
         try:
-            # Other threads, the window's among them, go on meanwhile.
+            # Release the interpreter lock, so that other threads such as the window's continue meanwhile.
             return search(text, timeout=SECONDS, concurrent=True) is not None
         except TimeoutError:
             raise CommandError(

@@ -1,7 +1,7 @@
-"""Saved connections: all that opens a source again, with the passwords in the system's keyring only.
+"""Saved connections: everything needed to open a source again, with passwords only in the system's keyring.
 
-``connections.json`` in the data folder holds names and addresses without any secret; :class:`.Address` knows which of
-their parts are. The keyring keeps the whole address under the address without them.
+``connections.json`` in the data folder holds names and addresses without secrets; :class:`.Address` knows which parts
+are secret. The keyring stores the full address under the address without secrets.
 """
 
 from __future__ import annotations
@@ -24,50 +24,50 @@ from model.userdata import folders as homes
 T = TypeVar("T")
 
 PATIENCE = 60.0
-"""Seconds that a keyring may take: somebody may be typing its own password into a box of the system."""
+"""Seconds to wait for a keyring: somebody may be typing its password into a dialog of the system."""
 
 _SERVICE = "palimpsest"
 _ADDRESS = re.compile(r"mongodb(?:\+srv)?://[^\s'\"]+")
-_CREDENTIALS = re.compile(r"(://[^\s:/@]*):(?!\d+(?:[/,?;\s.]|$))[^\n]*@")  # a password with blanks, and no port
+_CREDENTIALS = re.compile(r"(://[^\s:/@]*):(?!\d+(?:[/,?;\s.]|$))[^\n]*@")  # a password with blanks, but not a port
 
 
 class SavedConnection(Struct, frozen=True):
-    """A source to open again; ``uri`` holds no password and may be a dump's path."""
+    """A source to open again; ``uri`` has no password, and may be a dump's path."""
 
     name: str
     uri: str
     read_only: bool = False
-    production: bool = False  # asks for more before anything destructive
+    production: bool = False  # asks for more confirmation before anything destructive
     last_used: dt.datetime | None = None
-    profile: str = ""  # the file that states its layouts, by its whole path
+    profile: str = ""  # the full path of the file that states its layouts
 
 
 def without_password(source: str) -> str:
-    """The source as it may be shown and kept: an address loses its password and its secret options."""
+    """The source for display and storage: an address without its password and secret options."""
     address = Address.parse(source)
     return source if address is None else str(address.without_secrets())
 
 
 def hidden(sentence: str) -> str:
-    """A sentence in which no address shows its password, however it is written."""
+    """The sentence with the password of every address in it hidden, in any notation."""
     sentence = _CREDENTIALS.sub(r"\1:…@", sentence)
     return _ADDRESS.sub(lambda found: without_password(found[0]), sentence)
 
 
 def has_secret(source: str) -> bool:
-    """Whether an address carries a password or a secret option."""
+    """Whether an address contains a password or a secret option."""
     address = Address.parse(source)
     return address is not None and address.without_secrets() != address
 
 
 def needs_password(source: str) -> bool:
-    """Whether an address names a user and no password, with a mechanism that wants one."""
+    """Whether an address lacks a password although it names a user whose mechanism needs one."""
     address = Address.parse(source)
     return address is not None and address.lacks_password
 
 
 def may_lack_secrets(source: str) -> bool:
-    """Whether an address may have had secrets that were taken out."""
+    """Whether an address may have had secrets that were removed."""
     address = Address.parse(source)
     return address is not None and address.may_lack_secrets
 
@@ -81,7 +81,7 @@ def with_password(uri: str, password: str) -> str:
 
 
 def database_of(source: str) -> str:
-    """The database that an address names behind its hosts; "" if it names none."""
+    """The database in an address; "" if there is none."""
     address = Address.parse(source)
     return "" if address is None else address.database
 
@@ -95,7 +95,7 @@ def label(source: str) -> str:
 
 
 class Connections:
-    """The saved connections of one person on one computer; any part may make one whenever it needs it."""
+    """The saved connections of one person on one computer. It holds no state: create one wherever it is needed."""
 
     def __init__(self, home: Path | None = None) -> None:
         self._home = home
@@ -105,7 +105,7 @@ class Connections:
         return homes.folder(self._home) / "connections.json"
 
     def all(self) -> list[SavedConnection]:
-        """Every connection, the last used one first; raises ``Refused`` if the file cannot be understood."""
+        """Every connection, the last used one first; raises ``Refused`` if the file cannot be read."""
         found = list(self._read().values())
         never = dt.datetime.min.replace(tzinfo=dt.UTC)
         return sorted(found, key=lambda c: c.last_used or never, reverse=True)
@@ -120,10 +120,10 @@ class Connections:
     def save(
         self, connection: SavedConnection, password: str | None = None, with_secrets: bool = True
     ) -> SavedConnection:
-        """Keep a connection under its name and its secrets in the keyring; returns it as it was kept.
+        """Save a connection under its name, and its secrets in the keyring; returns it as it was saved.
 
-        Without ``with_secrets`` the keyring forgets those that it has. Raises ``Refused`` if the keyring does not
-        keep them: then the connection is kept all the same, without password.
+        Without ``with_secrets`` its secrets are removed from the keyring. Raises ``Refused`` if the keyring does not
+        store them; the connection is then saved without password.
         """
         uri = connection.uri if password is None else with_password(connection.uri, password)
         kept = replace(connection, uri=without_password(uri))
@@ -138,14 +138,14 @@ class Connections:
         return kept
 
     def used(self, name: str) -> None:
-        """Note that a connection was opened just now."""
+        """Note that a connection has just been opened."""
         listed = self._read()
         if name in listed:
             listed[name] = replace(listed[name], last_used=dt.datetime.now(dt.UTC))
             self._write(listed)
 
     def remove(self, name: str) -> None:
-        """Forget a connection, and its password unless another one needs it."""
+        """Forget a connection, and also its password unless another connection needs it."""
         listed = self._read()
         gone = listed.pop(name, None)
         if gone is None:
@@ -155,9 +155,9 @@ class Connections:
             _keyring_delete(gone.uri)
 
     def complete(self, source: str) -> str:
-        """The source with the secrets that the keyring holds for it; unchanged where it holds none.
+        """The source with its secrets from the keyring; unchanged if there are none.
 
-        What the source has already goes first. Raises ``Refused`` if the keyring fails.
+        Secrets in the source itself take precedence. Raises ``Refused`` if the keyring fails.
         """
         given = Address.parse(source)
         if given is None or not given.may_lack_secrets:
@@ -195,18 +195,19 @@ def _from_row(row: dict[str, object]) -> SavedConnection:
     )
 
 
-# The keyring is imported late: it looks for its backends on import, which a command that needs none should not pay.
-# Its backends raise whatever the system's own parts raise, so that any error is one of the keyring.
+# The keyring is imported late: on import it looks for its backends, and most commands do not need it. Its backends
+# raise any error that the system raises, so every error is treated as one of the keyring.
 
 
 class _Silence(Exception):
-    """The keyring has not answered in the time for it."""
+    """The keyring has not answered in time."""
 
 
 def _answer(ask: Callable[[], T]) -> T:
     """The answer of the keyring, or its error; raises ``_Silence`` if none comes.
 
-    It is asked in a thread of its own: a backend that waits for ever, as on a bus that nobody serves, keeps only that.
+    It is asked in a thread of its own: if a backend waits forever, as on a bus without a service, only that thread
+    hangs.
     """
     told: list[T | Exception] = []
 
@@ -232,7 +233,7 @@ def _keyring_set(account: str, secret: str) -> None:
 
         keyring.set_password(_SERVICE, account, secret)
         if keyring.get_password(_SERVICE, account) != secret:
-            raise LookupError("it does not come back")  # there are backends that keep nothing
+            raise LookupError("it does not come back")  # some backends store nothing
 
     try:
         _answer(ask)
@@ -302,7 +303,7 @@ def _keyring_delete(account: str) -> None:
 
 
 def _is_missing(error: Exception) -> bool:
-    """Whether there is no keyring at all, rather than one that fails."""
+    """Whether there is no keyring at all, as opposed to one that fails."""
     try:
         import keyring.errors
     except Exception:

@@ -1,7 +1,7 @@
-"""Edits that are not saved yet, kept on disk so that they survive a refresh, a closed tab and a crash.
+"""Unsaved edits, kept on disk so that they survive a refresh, a closed tab and a crash.
 
-One file a draft in the data folder's ``drafts``: the document it belongs to, the version it began from, and both
-contents as exact Extended JSON. A newer draft replaces the file at once.
+Each draft is a file in the data folder's ``drafts``: its document, the version that it is based on, and both contents
+as exact Extended JSON. A newer draft replaces the file at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class Drafts:
-    """The drafts of one person on one computer; a document has one at most."""
+    """The drafts of one person on one computer; a document has at most one."""
 
     def __init__(self, home: Path | None = None) -> None:
         self._home = homes.chosen(home)
@@ -32,7 +32,7 @@ class Drafts:
         return homes.folder(self._home, "drafts")
 
     def keep(self, draft: Draft) -> None:
-        """Write a draft, in place of an earlier one of the same document."""
+        """Write a draft; it replaces an earlier one of this document."""
         row = {
             "source": draft.source,
             "ns": draft.ns,
@@ -45,19 +45,19 @@ class Drafts:
         homes.write(self._path(draft.source, draft.ns, draft.id), json.dumps(row, ensure_ascii=True))
 
     def all(self) -> list[Draft]:
-        """Every draft, the newest first. One that cannot be read is left on disk and named in the log."""
+        """Every draft, newest first. One that cannot be read stays on disk and is named in the log."""
         found = []
         for path in self._folder.glob("*.json"):
             try:
                 found.append(_read(path))
-            except FileNotFoundError:  # forgotten since the folder was listed
+            except FileNotFoundError:  # discarded since the folder was listed
                 continue
             except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
                 _log.warning("The draft in %s cannot be read.", path)
         return sorted(found, key=lambda draft: draft.kept_at, reverse=True)
 
     def get(self, source: str, ns: str, id: Value) -> Draft | None:
-        """The draft of one document, if there is one."""
+        """The draft of one document; None if there is none."""
         path = self._path(source, ns, id)
         try:
             return _read(path)
@@ -67,11 +67,11 @@ class Drafts:
             raise Refused(f"The draft in {path} cannot be read; look into the file, then move it away.") from None
 
     def discard(self, source: str, ns: str, id: Value) -> None:
-        """Forget the draft of one document; nothing happens where there is none."""
+        """Delete the draft of one document, if there is one."""
         self._path(source, ns, id).unlink(missing_ok=True)
 
     def _path(self, source: str, ns: str, id: Value) -> Path:
-        # The type is part of the name: the ids 1 and 1.0 are two documents.
+        # The type is part of the name: the ids 1 and 1.0 belong to two documents.
         key = "\0".join((source, ns, str(id.type))).encode("utf-8", "surrogateescape") + b"\0" + id.data
         return self._folder / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
 

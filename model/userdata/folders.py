@@ -1,6 +1,6 @@
-"""The folder where journal, drafts and saved connections are kept, readable by its owner only.
+"""The folder with journal, drafts and saved connections, which only its owner can read.
 
-``PALIMPSEST_HOME`` names it, else the platform's place for a user's data. Folders are 0700, files 0600.
+``PALIMPSEST_HOME`` names it; the default is the platform's folder for user data. Folders are 0700, files 0600.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from model.foundation.whole_files import whole_file
 
 
 def chosen(home: Path | None = None) -> Path | None:
-    """The folder that somebody chose, here or in ``PALIMPSEST_HOME``; None for the platform's own."""
+    """The folder that somebody chose, here or in ``PALIMPSEST_HOME``; None for the platform's default."""
     if home is None and (named := os.environ.get("PALIMPSEST_HOME")):
         return Path(named)
     return home
 
 
 def place(home: Path | None = None) -> Path:
-    """The data folder, which may not be there yet."""
+    """The path of the data folder, which may not exist yet."""
     return chosen(home) or platformdirs.user_data_path("palimpsest", False)
 
 
 def folder(home: Path | None = None, *parts: str) -> Path:
-    """The data folder, or one inside it, made where missing; raises ``Refused`` if it cannot be made."""
+    """The data folder, or one inside it, created if missing; raises ``Refused`` if that fails."""
     named, root = chosen(home), place(home)
     where = root.joinpath(*parts)
     try:
         if not root.is_dir():
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if named is None and root.stat().st_mode & 0o077:
-            root.chmod(0o700)  # a folder that someone named keeps the rights it has; the files in it are 0600
+            root.chmod(0o700)  # a folder chosen by a person keeps its rights; the files in it are 0600
         if where != root and not where.is_dir():
             where.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -47,7 +47,7 @@ def folder(home: Path | None = None, *parts: str) -> Path:
 
 
 def kept_again(home: Path | None = None) -> Path:
-    """The folder of what can be made again: ``PALIMPSEST_CACHE``, a part of a chosen data folder, or the platform's."""
+    """The cache folder: ``PALIMPSEST_CACHE``, else inside a chosen data folder, else the platform's."""
     if named := os.environ.get("PALIMPSEST_CACHE"):
         return Path(named)
     root = chosen(home)
@@ -55,12 +55,12 @@ def kept_again(home: Path | None = None) -> Path:
 
 
 def name_of(source: str) -> str:
-    """The name of a file about one source: always the same one, and no address can be read in it."""
+    """A file name for a source: always the same for one source, and it does not reveal the address."""
     return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def write(path: Path, data: str) -> None:
-    """Write a whole file, so that a crash leaves the old one or the new one; raises ``Refused``."""
+    """Write a whole file, so that a crash leaves either the old or the new one; raises ``Refused``."""
     try:
         with whole_file(path) as file:
             file.write(data.encode())

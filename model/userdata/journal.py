@@ -1,12 +1,13 @@
-"""The journal of writes: an intent before each, its outcome after it, and the data that undoing needs.
+"""The journal of writes: an intent before each, its outcome afterwards, and the data to undo it.
 
-One SQLite file (``journal.sqlite3``, 0600) in the data folder, shared safely by several processes (write-ahead
-log, 10 s of patience). A process that dies between intent and outcome leaves an entry of kind ``begun``: whether its
-write arrived is not known until someone looks. An intent is on the disk before its write is sent; an outcome that a
-power cut takes back is looked for again. Documents are kept as BSON, large ones compressed and once where a write
-changes little of them; journals that keep them as Extended JSON are read on. Sources have no password.
+It is one SQLite file (``journal.sqlite3``, 0600) in the data folder, which several processes can share (write-ahead
+log, 10 s of patience). A process that dies between intent and outcome leaves an entry of kind ``begun``; somebody
+must look to know whether its write arrived. An intent is on disk before its write is sent; an outcome may be lost in
+a power cut, because it can be found again. Documents are stored as BSON; large ones are compressed, and if a write
+changes little, the common part is stored once. Older journals with Extended JSON can be read. Sources have no
+password.
 
-An entry of data that live in memory only carries the session's ``lifetime``; it can be undone in that session alone.
+An entry on data that are only in memory has the session's ``lifetime``; it can only be undone in that session.
 """
 
 from __future__ import annotations
@@ -52,36 +53,36 @@ _LISTED = (
     " version_before, version_after, extra, undoes, undone_by, before IS NOT NULL AS had_before,"
     " after IS NOT NULL AS has_after"
 )
-_DOCUMENTS = "before, after, stored"  # may be large, and are read where they are looked at
+_DOCUMENTS = "before, after, stored"  # may be large, so read only if needed
 _FOR_GOOD = {
     "migrate": "Take a whole migration back with `palimpsest migrate … --take-back --apply`.",
     "create index": "An index is not dropped from here; drop it with your own tools.",
     "next number": "A number that was handed out is not taken back: somebody may use it already.",
 }
 _DIED = "Not known: the process ended before the answer came."
-_UPTIME = "uptime"  # in ``extra``: the seconds for which the computer was up
-_PATIENCE = 10.0  # seconds that one process waits for another's write
+_UPTIME = "uptime"  # a key of ``extra``: for how many seconds the computer was up
+_PATIENCE = 10.0  # seconds to wait for another process's write
 
 
 class Intent(Struct, frozen=True):
-    """A write that is about to be sent."""
+    """A write about to be sent."""
 
     source: str  # without password
     ns: str
-    document: Value | None  # its id; None where the write is about the collection
+    document: Value | None  # its id; None if the write is about the collection
     action: str
     layout: str
-    before: bytes | None = None  # contents; None: was not there
+    before: bytes | None = None  # contents; None if there was none
     after: bytes | None = None
     version_before: Value | None = None
-    stored: bytes | None = None  # the stored document that goes, where undo needs more than its content
+    stored: bytes | None = None  # the stored document that goes, if undo needs more than its content
     token: str | None = None  # the write token, hex
     extra: Mapping[str, str] = field(default_factory=dict)  # Extended JSON of values that only this action has
     undoes: str | None = None
 
 
 class Record(Struct, frozen=True):
-    """An entry with everything that undoing it or looking for it again needs."""
+    """An entry with everything needed to undo it or to look for its write."""
 
     entry: Entry
     document: Value | None
@@ -96,11 +97,11 @@ class Record(Struct, frozen=True):
     extra: Mapping[str, str]
     undoes: str | None
     age: dt.timedelta
-    """How long ago it began, at least: no clock that is set makes a write look older than it is."""
+    """The minimal time since it began: setting the clock does not make a write look older."""
 
 
 class Journal:
-    """The journal of one person on one computer; safe to call from several threads, over one connection to the file."""
+    """The journal of one person on one computer; several threads can use it, over one connection to the file."""
 
     def __init__(self, home: Path | None = None, lifetime: str = "") -> None:
         self._home, self._lifetime = homes.chosen(home), lifetime
@@ -108,18 +109,18 @@ class Journal:
         self._open: _OpenFile | None = None
         self._tokens: dict[str, str] = {}  # the write tokens of entries that have not ended
         self.begun: Counter[str] = Counter()
-        """How many writes of each run were noted here before they were sent."""
+        """The number of writes of each run that were noted here before they were sent."""
         self.lost: list[str] = []
-        """Why writes that are done could not be noted, a sentence each: none of these can be undone from here."""
+        """A sentence for each write that happened but could not be noted, and so cannot be undone from here."""
         self._close = weakref.finalize(self, lambda: None)
 
     @property
     def path(self) -> Path:
-        """The file; its folder is made where missing. A run that only reads documents needs neither."""
+        """The path of the file; creates its folder if missing. A run that only reads documents needs neither."""
         return homes.folder(self._home) / "journal.sqlite3"
 
     def begin(self, intent: Intent) -> str:
-        """Note a write before it is sent; returns the entry's id. Raises ``Refused``: then nothing may be sent."""
+        """Note a write before it is sent; returns the entry's id. If it raises ``Refused``, do not send the write."""
         row = {
             "at": _now(),
             "pid": os.getpid(),
@@ -153,7 +154,7 @@ class Journal:
         return entry
 
     def end(self, entry: str, outcome: Outcome, stored_content: bytes | None = None) -> None:
-        """Note how a write ended. ``stored_content`` is the content on the server, where it is not the one sent."""
+        """Note how a write ended. ``stored_content`` is the content on the server, if it differs from the one sent."""
         changes: dict[str, Any] = {
             "ended": _now(),
             "kind": outcome.kind,
@@ -163,14 +164,12 @@ class Journal:
         if outcome.token is not None:
             changes["token"] = outcome.token
         if outcome.kind == "applied" and outcome.id is not None:
-            changes["document"] = _storable(
-                text.value_text(outcome.id)
-            )  # a number that was free may have been taken meanwhile
+            changes["document"] = _storable(text.value_text(outcome.id))  # its number may have been taken meanwhile
         if stored_content is not None:
             changes |= {"after": packed_document.pack(stored_content), "hash_after": canonical.hash_of(stored_content)}
         sets = ", ".join(f"{name} = :{name}" for name in changes)
         with self._file() as db:
-            # Of another file that took the place of this one, the entry of this number is somebody else's.
+            # If another file took the place of this one, its entry with this number is about another write.
             asked = changes | {"entry": int(entry), "begun": self._tokens.pop(entry, None)}
             found = db.execute(
                 f"UPDATE entries SET {sets} WHERE id = :entry AND (:begun IS NULL OR token IS :begun)", asked
@@ -187,7 +186,7 @@ class Journal:
                 )
 
     def entries(self, limit: int = 200, source: str | None = None, before: str | None = None) -> list[Entry]:
-        """The entries, newest first; of one source, and those before an entry, on request."""
+        """The entries, newest first; optionally of one source only, or only those before an entry."""
         with self._file() as db:
             rows = db.execute(
                 f"SELECT {_LISTED} FROM entries WHERE (:source IS NULL OR source = :source)"
@@ -201,7 +200,7 @@ class Journal:
         return self.record(id).entry
 
     def record(self, id: str) -> Record:
-        """One entry with everything about it; raises ``NotFound``."""
+        """One entry with all its data; raises ``NotFound``."""
         with self._file() as db:
             row = db.execute(f"SELECT {_LISTED}, {_DOCUMENTS} FROM entries WHERE id = ?", (_number(id),)).fetchone()
         if row is None:
@@ -209,7 +208,7 @@ class Journal:
         return self._record(row)
 
     def records(self, name: str, value: str) -> Iterator[Record]:
-        """The entries that carry something in their ``extra``, such as the run of a repair; oldest first."""
+        """The entries with this value in their ``extra``, such as the run of a repair; oldest first."""
         with self._file() as db:
             found = db.execute(
                 "SELECT id FROM entries WHERE instr(extra, ?) AND json_extract(extra, ?) = ? ORDER BY id",
@@ -219,7 +218,7 @@ class Journal:
             yield self.record(str(row["id"]))
 
     def deletions(self, source: str, ns: str) -> dict[Value, dt.datetime]:
-        """When documents of a collection were deleted from here, each for the last time."""
+        """When documents of a collection were last deleted from here, by id."""
         asked = (
             "SELECT document, at, lifetime FROM entries WHERE source = ? AND ns = ? AND action = 'delete'"
             " AND kind = 'applied' ORDER BY id"
@@ -230,7 +229,7 @@ class Journal:
         return {document: at for document, at in found if document is not None}
 
     def merges(self, source: str) -> set[tuple[str, Value, Value]]:
-        """The versions of a source that a merge from here made: collection, document and version."""
+        """The versions in a source that were made by merging here: collection, document and version."""
         asked = (
             "SELECT ns, document, version_after, lifetime FROM entries WHERE source = ? AND action = 'merge'"
             " AND kind = 'applied'"
@@ -259,10 +258,11 @@ class Journal:
         )
 
     def prune(self, age: dt.timedelta, apply: bool = False) -> tuple[int, int]:
-        """Forget entries of that age with their documents; returns how many go, and how many stay for good reason.
+        """Delete entries older than ``age`` with their documents; returns how many are deleted, and how many must
+        stay.
 
-        An entry in doubt stays, and so does one that a younger entry undoes. Without ``apply`` nothing goes. A
-        forgotten write cannot be undone, and none of it remains in the file.
+        An entry in doubt stays, and so does one that a younger entry undoes. Without ``apply`` nothing is deleted. A
+        deleted entry's write cannot be undone, and nothing of it remains in the file.
         """
         try:
             before = (dt.datetime.now(dt.UTC) - age).isoformat(timespec="milliseconds")
@@ -280,14 +280,15 @@ class Journal:
             if apply and old > kept:
                 db.execute(f"DELETE FROM entries WHERE at < :before AND NOT ({needed})", {"before": before})
                 db.commit()
-            # Also what an earlier call left that was ended between the two: deleted, and still in the file.
+            # An earlier call may have died between deleting and this, so its documents are still in the file's free
+            # pages.
             if apply and (old > kept or db.execute("PRAGMA freelist_count").fetchone()[0]):
                 db.execute("VACUUM")
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return old - kept, kept
 
     def unsettled(self) -> list[Entry]:
-        """Writes that may or may not have arrived: those with an unknown outcome, and those of processes that died."""
+        """Writes that may have arrived: those with an unknown outcome, and those of processes that died."""
         with self._file() as db:
             rows = db.execute(
                 f"SELECT {_LISTED} FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC"
@@ -295,7 +296,7 @@ class Journal:
         return [self._entry(row) for row in rows if row["kind"] == "unknown" or not _alive(row["pid"], row["host"])]
 
     def close(self) -> None:
-        """Give the file back; the next call opens it again."""
+        """Close the file; the next call opens it again."""
         with self._lock:
             self._close()
             self._open = None
@@ -306,7 +307,7 @@ class Journal:
 
     @contextmanager
     def _file(self, durably: bool = False) -> Iterator[sqlite3.Connection]:
-        """The file, in a transaction that is on the disk where it ends ``durably``, and else in the system's hands."""
+        """The file, in a transaction; with ``durably`` it is on disk at the end, else the system writes it later."""
         path = self.path
         with self._lock:
             try:
@@ -321,12 +322,12 @@ class Journal:
                 raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
 
     def pulse(self) -> tuple[int, int]:
-        """Two numbers that are others once another process has written to the file. Raises ``Refused``."""
+        """Two numbers that change when another process writes to the file. Raises ``Refused``."""
         with self._file() as db:
             return id(db), int(db.execute("PRAGMA data_version").fetchone()[0])
 
     def _connection(self, path: Path) -> sqlite3.Connection:
-        """The connection that is kept; a new one where somebody moved the file away, or this is another process."""
+        """The open connection; a new one if the file was moved away, or this process was forked."""
         if self._open is not None and self._open.is_at(path):
             return self._open.db
         self.close()
@@ -369,7 +370,7 @@ class Journal:
         return bool(row["lifetime"]) and row["lifetime"] != self._lifetime
 
     def _why_not(self, row: sqlite3.Row) -> str:
-        """Why an entry cannot be undone, one sentence; empty where it can."""
+        """Why an entry cannot be undone, one sentence; "" if it can."""
         if row["kind"] in ("begun", "unknown"):
             return "It is not known whether this write arrived; check that first."
         if row["kind"] != "applied":
@@ -382,14 +383,14 @@ class Journal:
 
 
 class _OpenFile(Struct, frozen=True):
-    """A connection, the process that made it, and the file that it leads to."""
+    """A connection, the process that opened it, and its file."""
 
     db: sqlite3.Connection
     process: int
     file: os.stat_result
 
     def is_at(self, path: Path) -> bool:
-        """Whether it leads to the file that has this path now."""
+        """Whether its file is the one at this path now."""
         try:
             now = path.stat()
         except OSError:
@@ -398,7 +399,7 @@ class _OpenFile(Struct, frozen=True):
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    """Write-ahead log and tables; SQLite does not wait by itself where several begin a file at one moment."""
+    """Create write-ahead log and tables. SQLite itself does not wait when several processes create a file together."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -416,23 +417,23 @@ def _now() -> str:
 
 
 def _uptime() -> float:
-    """The seconds since this computer was started, which nobody sets."""
+    """The seconds since this computer started, which nobody can set."""
     return time.monotonic()
 
 
 def _age(row: sqlite3.Row) -> dt.timedelta:
-    """By the time for which this computer is up, where it was noted here; else by the clock."""
+    """The age by the computer's uptime if that was noted on this computer, else by the clock."""
     noted = json.loads(row["extra"]).get(_UPTIME)
     if noted is None or row["host"] != socket.gethostname():
         return dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(row["at"])
     up = _uptime()
-    return dt.timedelta(seconds=up - float(noted) if up >= float(noted) else up)  # it was started anew since
+    return dt.timedelta(seconds=up - float(noted) if up >= float(noted) else up)  # it was restarted since
 
 
 def _number(id: str) -> int:
     try:
         number = int(id)
-        if abs(number) < 2**63:  # the file holds no larger ones
+        if abs(number) < 2**63:  # SQLite has no larger numbers
             return number
         raise ValueError
     except ValueError:
@@ -469,7 +470,7 @@ def _alive(pid: int, host: str) -> bool:
     if pid == os.getpid():
         return True
     if os.name == "nt":
-        return False  # signal 0 would end the process there
+        return False  # signal 0 would end the process on Windows
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,8 +1,8 @@
-"""One run at a time: a lock that the operating system lets go of when its process ends, however it ends.
+"""One run at a time: a lock that the operating system releases when its process ends, even in a crash.
 
-A file in the data folder, one for each kind of work and source, says who holds it. The lock is on the open file, so
-the file of a dead process stops nobody; its text then tells that the run did not end properly. Runs on other computers
-are not seen: their writes must be guarded by themselves.
+For each kind of work and source, a file in the data folder names the process that holds it. The lock is on the open
+file, so a dead process's file blocks nobody; its text then tells that the run did not end properly. Runs on other
+computers are invisible to it: their writes need guards of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from model.userdata import folders as homes
 
 
 class Holder(Struct, frozen=True):
-    """The process that holds a lock, or held it last."""
+    """The process that holds a lock, or was the last to hold it."""
 
     pid: int
     host: str
@@ -32,7 +32,7 @@ class Holder(Struct, frozen=True):
 
 
 class Held(Refused):
-    """Another process does this work; ``holder`` names it, where that can be read."""
+    """Another process does this work; ``holder`` names it if that can be read."""
 
     def __init__(self, what: str, holder: Holder | None) -> None:
         self.holder = holder
@@ -43,9 +43,9 @@ class Held(Refused):
 
 @contextmanager
 def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | None]:
-    """Hold the lock of this work on this source; yields the holder that died with it, or None.
+    """Hold the lock for this work on this source; yields the holder that died with it, or None.
 
-    Raises :class:`Held` where another process has it, at once and without waiting.
+    Raises :class:`Held` at once if another process has it; it does not wait.
     """
     path = homes.folder(home, "locks") / f"{what}-{homes.name_of(source)}.lock"
     try:
@@ -60,7 +60,8 @@ def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | 
         try:
             yield before
         finally:
-            # The file stays: a process that waits for it must not get another one of its name.
+            # Do not delete the file: a process that has opened it and one that creates it anew would both get the
+            # lock.
             _write(file, None)
 
 
@@ -69,7 +70,7 @@ def _lock(file: IO[str]) -> bool:
         if os.name == "nt":
             import msvcrt
 
-            file.seek(_FAR)  # the text before it can still be read by others
+            file.seek(_FAR)  # others can still read the text before it
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         else:
             import fcntl

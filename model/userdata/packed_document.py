@@ -1,8 +1,9 @@
-"""Documents as the journal keeps them: BSON, compressed where that pays, and only what differs from another one.
+"""Documents as the journal stores them: BSON, compressed if that pays, without the parts that another document
+shares.
 
-The first byte tells how: 0 as it is, 1 compressed; 2 and 3 likewise, for the part between a beginning and an end that
-the other document has too. A journal of an older version keeps text, Extended JSON, or its bytes where that holds half
-a character: these begin with a brace.
+The first byte is the form: 0 plain, 1 compressed; 2 and 3 likewise, but only the middle between a beginning and an
+end that the other document also has. Older journals have Extended JSON as text, or as bytes if it contains half a
+character; both begin with a brace.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from model import text
 from model.errors import Unreadable
 
 _PLAIN, _COMPRESSED, _BETWEEN = 0, 1, 2
-_SMALL = 4096  # bytes that are not worth the work
-_TRIED = 64 << 10  # bytes that tell whether compressing pays
+_SMALL = 4096  # bytes; smaller documents are not worth the work
+_TRIED = 64 << 10  # bytes of a sample that shows whether compressing pays
 _PAYS = 0.8
 _STEP = 64 << 10
-_SHARED = struct.Struct("<II")  # the lengths of the beginning and of the end
-_LARGEST = 64 << 20  # bytes; servers take documents of a quarter of that
+_SHARED = struct.Struct("<II")  # the lengths of the shared beginning and end
+_LARGEST = 64 << 20  # bytes; four times what servers take
 _DAMAGED = "The journal's copy of the document is damaged, so nothing is known of it; the entry cannot be undone."
 
 
 def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
-    """A document for the file; ``other`` is needed to read it again. None stays None."""
+    """A document for the file; reading it needs ``other`` again. None stays None."""
     if raw is None:
         return None
     if other is None or len(raw) <= _SMALL:
@@ -38,7 +39,7 @@ def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
 
 
 def unpack(kept: bytes | str | None, other: bytes | None = None) -> bytes | None:
-    """The document again, whatever version of the program kept it; raises ``Unreadable`` if it is damaged."""
+    """The document, from any version of the program; raises ``Unreadable`` if it is damaged."""
     if kept is None:
         return None
     if isinstance(kept, str):
@@ -59,7 +60,7 @@ def unpack(kept: bytes | str | None, other: bytes | None = None) -> bytes | None
 
 
 def _unpacked(data: bytes, how: int) -> bytes:
-    """The bytes, and no more of them than a document can have: a few of zlib's stand for as many as one likes."""
+    """The unpacked bytes, at most as many as a document may have: a few bytes of zlib can stand for any number."""
     if not how & _COMPRESSED:
         return data
     unpacking = zlib.decompressobj()
