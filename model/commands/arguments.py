@@ -1,4 +1,4 @@
-"""The arguments of a command as a source, a document and its layout."""
+"""Turns the arguments of a command into a source, a document and its layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.values.canonical import Value
 
 
 def open_session(args: argparse.Namespace, source: str | None = None) -> Session:
-    """The session of the command's SOURCE, or of another one."""
+    """A session on the command's SOURCE, or on another source."""
     with Progress("Reading", unit="bytes") as progress:
         session = Session.open(
             source or args.source,
@@ -33,13 +33,13 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
 
 
 def document(args: argparse.Namespace, session: Session, create: bool = False) -> Value:
-    """The id that NS and ID name, in the layout that was asked for; of a document to ``create`` where there is none."""
+    """The id that NS and ID name, with the requested layout; with ``create``, an id that nothing has is allowed."""
     choose_layout(args, session)
     return find_id(session, args.ns, args.id, create)
 
 
 def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
-    """The stored id for a text; with ``create`` a new one where nothing has it."""
+    """The stored id that a text means; with ``create``, a new id if nothing has it."""
     try:
         return session.documents.find_id(ns, written)
     except NotFound:
@@ -49,17 +49,17 @@ def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
 
 
 def choose_layout(args: argparse.Namespace, session: Session) -> None:
-    """Use ``--layout`` for NS; say once where the data contradict what a profile states for it."""
+    """Use ``--layout`` for NS; say once if the data contradict the profile's statement on it."""
     if args.layout:
         session.catalogue.set_layout(args.ns, args.layout)
-    if args.profile and (_insists(args) or not hasattr(args, "yes_layout")):  # else it is the refusal that says it
+    if args.profile and (_insists(args) or not hasattr(args, "yes_layout")):  # others are refused
         with contextlib.suppress(NotFound):
             if doubt := session.catalogue.info(args.ns).doubt:
                 say(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
 
 
 def tell_unseen(session: Session, documents: bool = True) -> None:
-    """Say on standard error what this user may not see: databases, collections, and ``documents`` of some of them."""
+    """Say on standard error what this user may not see: databases, collections, with ``documents`` also documents."""
     for place, sentence in session.catalogue.unseen.items():
         if "." not in place:
             say(sentence, file=sys.stderr)

@@ -14,7 +14,7 @@ _MARKS = {"safe": "ok", "unsafe": "UNSAFE", "limited": "limited", "unknown": "un
 
 
 def check(args: argparse.Namespace) -> int:
-    """Print the guarantees of a server; 1 where something is unsafe."""
+    """Print the guarantees of a server; 1 if something is unsafe."""
     with Session.open(args.source, args.profile, args.read_only) as session, Progress("Measuring") as progress:
         if args.allow_edits or args.refuse_edits:
             session.trust.allow_unsafe(args.allow_edits)
@@ -44,7 +44,7 @@ def _print(each: Guarantee, as_json: bool) -> None:
 
 
 def _left_from_before(measured: Measured | None, unsafe: list[Guarantee], as_json: bool) -> bool:
-    """Whether an earlier check found more that is unsafe, at which this one did not look; says so in a table."""
+    """Whether an earlier check found unsafe points that this one did not test; a table mentions them."""
     if measured is None:
         return False
     left = [said for said in measured.unsafe if said not in {each.detail for each in unsafe}]

@@ -1,4 +1,4 @@
-"""The nightly job: finish the pending tokens that their writers left behind, one run at a time, with a report."""
+"""The nightly job: finishes pending tokens left by their writers, one run at a time, and reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from model.userdata.lock import Held, Holder, held
 
 
 def cleanup(args: argparse.Namespace) -> int:
-    """Finish the tokens that are old enough, or say how that would end; 1 where no collection was looked at."""
+    """Finish tokens that are old enough, or say how that would end; 1 if no collection keeps tokens."""
     if args.layout and not args.ns:
         raise Refused("Name the collections that --layout is for, as in `palimpsest cleanup SOURCE shop.stats`.")
     with open_session(args) as session:
@@ -35,7 +35,7 @@ def cleanup(args: argparse.Namespace) -> int:
             with alone as left_by:
                 return _clean(session, args, left_by)
         except Held as other:
-            # The other run does the work of this one, so nothing went wrong and nothing is to be mended.
+            # The other run does this work, so nothing is wrong.
             say(_json_note(other) if args.json else str(other))
             return 0
 
@@ -56,7 +56,7 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
             progress.make_way()
             for line in _head(session, args, left_by):
                 say(line)
-        # An age that was given is a person's word, also where it is shorter than the grace period.
+        # A person who states an age means it, even if it is shorter than the grace period.
         confirmed = args.older_than is not None
         run = new_run(lambda: dt.datetime.now(dt.UTC), uuid.uuid4().hex[:6]) if args.apply else ""
         why = args.reason or ""
@@ -72,7 +72,7 @@ def _clean(session: Session, args: argparse.Namespace, left_by: Holder | None) -
 
 
 def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) -> Iterator[str]:
-    """The head of the report, by which a mail is understood by itself."""
+    """The head of the report, so that it can be understood as a mail."""
     what = "Cleanup" if args.apply else "Dry run of the cleanup"
     yield f"{what} of {session.source} at {moment(dt.datetime.now(dt.UTC))} UTC"
     if left_by is not None:
@@ -83,7 +83,7 @@ def _head(session: Session, args: argparse.Namespace, left_by: Holder | None) ->
 
 
 def _nothing_looked_at(session: Session, args: argparse.Namespace) -> int:
-    """Say that no counters were found: most often such a nightly job looks in the wrong place."""
+    """Say that no counters were found: such a nightly job most often looks in the wrong place."""
     said = (
         f"Nothing was looked at: no collection of {session.source} was recognised as one that keeps pending tokens. "
         "Name it with --layout pending, or state it in a profile."
@@ -95,7 +95,7 @@ def _nothing_looked_at(session: Session, args: argparse.Namespace) -> int:
 def _chosen(
     session: Session, places: Sequence[str], args: argparse.Namespace, progress: Progress
 ) -> tuple[list[PendingToken], int]:
-    """The tokens to finish, and how many are left alone as too young."""
+    """The tokens to finish, and the number of those that are too young."""
     tokens: list[PendingToken] = []
     young = 0
     for ns in places:

@@ -1,8 +1,8 @@
 """The command line, without Qt and without a display: ``palimpsest COMMAND …``.
 
-Exit 0 is success, 1 a difference, a conflict or something skipped, 2 trouble (one sentence on standard error), 3 an
-outcome that is not known. Nothing is written without ``--apply``, save by the commands that are named after a write:
-``edit``, ``restore``, ``undo``, ``next``, ``insert``, ``count`` and ``process``.
+Exit status 0 is success, 1 a difference, a conflict or something skipped, 2 trouble (one sentence on standard error),
+3 an unknown outcome. Nothing is written without ``--apply``, except by commands named after a write: ``edit``,
+``restore``, ``undo``, ``next``, ``insert``, ``count`` and ``process``.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from model.commands import grammar
 from model.commands.standard_streams import drop_output, fill_closed, say
 from model.errors import Cancelled, Refused
 
-_STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # a shell's exit statuses for SIGINT, SIGPIPE and SIGTERM
+_STOPPED, _READER_GONE, _ENDED = 130, 141, 143  # the exit statuses of shells for SIGINT, SIGPIPE and SIGTERM
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit status, whatever happens."""
+    """Run one command; always returns its exit status."""
     fill_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Half characters of a damaged string are shown as their escapes instead of ending the output.
+            # Print half characters of a damaged string as escapes instead of ending with an error.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         with _ended_tidily():
             words = sys.argv[1:] if argv is None else argv
             args = grammar.parser(*grammar.named(words)).parse_args(words)
-            from model.commands import passwords  # what only says the version needs none of this
+            from model.commands import passwords  # printing the version needs none of this
 
             module, _, function = args.run.partition(":")
             with passwords.given(args):
@@ -49,10 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _trouble("Stopped.")
         return _STOPPED
     except BrokenPipeError:
-        drop_output()  # the reader has seen enough
+        drop_output()  # the reader closed the pipe
         return _READER_GONE
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is None:  # files and servers are spoken of as Refused
+        if isinstance(error, OSError) and error.filename is None:  # errors of files and servers arrive as Refused
             drop_output()
             return _trouble(f"The output cannot be written ({error.strerror or error}); send it elsewhere.")
         if os.environ.get("PALIMPSEST_DEBUG"):
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ended_tidily() -> Iterator[None]:
-    """Let SIGTERM end the process as an error does: connections are closed, private folders removed."""
+    """Let SIGTERM end the process like an error: connections are closed, private folders removed."""
 
     def end(*_: object) -> None:
         sys.exit(_ENDED)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def differ(args: argparse.Namespace) -> int:
-    """Print the changes between two versions or two files; 1 where there are any."""
+    """Print the changes between two versions or two files; 1 if there are any."""
     form = args.format or ("json" if args.json else "text")
     if len(args.sides) == 2:
-        # git hands the null device to its external diff in place of a file that is new or gone.
+        # git passes the null device to its external diff for a file that was added or deleted.
         a, b = (document_file.read_value(side, empty=side == os.devnull) for side in args.sides[:2])
         if a.type != b.type:
             which = args.sides[0 if a.type == canonical.ARRAY else 1]
@@ -64,7 +64,7 @@ def _print_diff(changes: Diff, a: bytes, b: bytes, form: str, kind: int = canoni
 
 def merged(args: argparse.Namespace) -> int:
     """Print the merge of three files, or its conflicts."""
-    # git hands an empty base to its merge driver where both sides added the file.
+    # git passes an empty base to its merge driver if both sides added the file.
     base, _ = document_file.read(args.base, empty=True)
     mine, form = document_file.read(args.mine)
     theirs, _ = document_file.read(args.theirs)

@@ -1,4 +1,4 @@
-"""The commands that take histories out of the house and bring them back: export and import."""
+"""The commands export and import, for histories in files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 20  # names in one message
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write histories to files; 1 where a version was left out, or stands otherwise in an earlier export."""
+    """Write histories to files; 1 if a version was left out, or differs from an earlier export."""
     form: Form = "git" if args.git else "folder" if args.folder else "jsonl"
     path = Path(args.git or args.folder or args.jsonl)
     with open_session(args) as session, Progress("Reading version") as progress:
@@ -57,7 +57,7 @@ def _say_exported(made: ExportedHistory) -> None:
 
 
 def import_history(args: argparse.Namespace) -> int:
-    """Bring a history in, or say what that would do; exit status as of a repair."""
+    """Import a history, or say what that would do; exit status as for a repair."""
     with open_session(args) as session, Progress("Reading version") as progress:
         work = session.exchange.history_import(args.ns, args.place, args.layout or "")
         if not args.apply:

@@ -1,4 +1,4 @@
-"""The feeder as a command: it runs until it is stopped, or with ``--once`` until nothing waits."""
+"""The feeder as a command: it runs until it is stopped, or with ``--once`` until nothing is left to feed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.feed import Fed
 
 
 def feed(args: argparse.Namespace) -> int:
-    """Feed the archives; 1 where a version could not be archived."""
+    """Feed the archives; 1 if a version could not be archived."""
     if args.layout and not args.ns:
         raise Refused("--layout is about one collection: name it behind the source.")
     archived = left = 0
@@ -29,7 +29,7 @@ def feed(args: argparse.Namespace) -> int:
             elif fed.outcome == "applied":
                 progress(archived, None)
             elif fed.outcome == "note" and fed.id is not None:
-                continue  # a delete: as common as a version, and noted with it
+                continue  # a delete, which is as common as a version
             else:
                 progress.make_way()
                 say(f"{fed.ns}: {fed.detail}", flush=True)

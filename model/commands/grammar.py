@@ -1,4 +1,4 @@
-"""The grammar of the command line: every command with its arguments, as argparse knows them."""
+"""The grammar of the command line: every command with its arguments, for argparse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model import __version__
 from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
 from model.storage.numbering_ways import WAYS
 
-TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
+TYPE_CHECKING = False  # importing it from typing takes longer than all imports here
 if TYPE_CHECKING:
     from datetime import timedelta
     from typing import Any, NoReturn
@@ -32,10 +32,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that names a mistake in one sentence."""
+    """A parser that reports a mistake in one sentence."""
 
     commands: Mapping[str, argparse.ArgumentParser]
-    """The parsers of its commands by their names; of :func:`parser` only."""
+    """The parsers of its commands by name; only set by :func:`parser`."""
 
     def error(self, message: str) -> NoReturn:
         from model.userdata.connections import hidden
@@ -45,14 +45,15 @@ class Parser(argparse.ArgumentParser):
 
 _Fill = Callable[[Parser], None]
 _COMMANDS: dict[str, tuple[str, str, bool, _Fill]] = {}
-"""Each command: the function that it runs, what it does in a few words, whether it takes a source, its arguments."""
+"""For each command: the function that it runs, its description, whether it takes a source, and its arguments."""
 
 
 @functools.cache
 def parser(*commands: str) -> Parser:
-    """The grammar of these commands, with the names of all: making all of it takes longer than many a command.
+    """The grammar with these commands complete and all others by name, because building all takes longer than many a
+    command.
 
-    ``run`` of what it reads is the function of the command, as :func:`_command` was told.
+    Parsing sets ``run`` to the command's function, as given to :func:`_command`.
     """
     top = Parser(prog="palimpsest", description="Versioned documents in MongoDB.", epilog=WINDOW)
     top.add_argument("--version", action="version", version=f"palimpsest {__version__}")
@@ -73,7 +74,7 @@ def parser(*commands: str) -> Parser:
 
 
 def _made(**options: Any) -> Parser:
-    """The parser of a command; for all that are only named, and have no description, it is one."""
+    """A command's parser; commands without a description are only listed, and share one."""
     return Parser(**options) if "description" in options else _only_named()
 
 
@@ -83,14 +84,14 @@ def _only_named() -> Parser:
 
 
 def named(words: Sequence[str]) -> tuple[str, ...]:
-    """The command that words name, alone; none where they name none."""
+    """The command among these words, as a tuple; empty if there is none."""
     return tuple(word for word in words if word in _COMMANDS)[:1]
 
 
 def _command(name: str, run: str, help: str, source: bool = True) -> Callable[[_Fill], _Fill]:
-    """Name a command: what follows gives its parser the arguments behind ``source``.
+    """Register a command; the decorated function adds the arguments after ``source`` to its parser.
 
-    What it runs is ``module:function``, a module of this folder, which is imported when the command is called.
+    ``run`` is ``module:function``, a module of this folder, which is imported only when the command runs.
     """
 
     def keep(fill: _Fill) -> _Fill:
@@ -411,7 +412,7 @@ def names() -> tuple[str, ...]:
 
 
 def window() -> Parser:
-    """The grammar of the words that open the window: a source, and how it is opened."""
+    """The grammar of the arguments that open the window: a source, and options for opening it."""
     made = Parser(prog="palimpsest", add_help=False, allow_abbrev=False)
     made.add_argument("words", nargs="*")
     made.add_argument("--profile", metavar="FILE")
@@ -422,7 +423,7 @@ def window() -> Parser:
 
 
 def unknown(word: str) -> str:
-    """The refusal of a word that is neither a command nor a source; one sentence with the nearest commands."""
+    """The error for a word that is neither a command nor a source; one sentence with similar commands."""
     import difflib
 
     from model.session.sources import shown
@@ -465,7 +466,7 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:
 
 
 def _alone(made: Parser) -> None:
-    """The options that go with every command, of one that opens no source."""
+    """The options of every command, for one that opens no source."""
     _everywhere(made, "accepted as with every command; nothing here asks for it")
 
 
@@ -476,20 +477,20 @@ def _connecting(made: Parser) -> None:
 
 
 def _everywhere(made: Parser, profile: str) -> None:
-    """The options of every command; what its profile is for."""
+    """The options of every command; ``profile`` is the help text on its profile."""
     made.add_argument("--profile", metavar="FILE", help=profile)
     made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
 
 
 def _insisting(made: Parser) -> None:
-    """The option of every command that writes."""
+    """The options of every command that writes."""
     said = "write by the profile although the collection's data contradict it"
     made.add_argument("--yes-layout", action="store_true", help=said)
     made.add_argument("--as", metavar="NAME", dest="signed_as", help="your name, where the profile asks who writes")
 
 
 def _reasoned(made: Parser) -> None:
-    """The option of every command whose writes a person can give a reason for."""
+    """The option of every command whose writes can have a reason."""
     made.add_argument("--reason", metavar="TEXT", help="why, where the profile names a field for that")
 
 

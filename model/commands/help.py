@@ -10,7 +10,7 @@ from resources import manual
 
 
 def help(args: argparse.Namespace) -> int:
-    """Print one page, or a line for each."""
+    """Print one page, or a list of all pages."""
     if args.topic is None:
         _list()
         return 0

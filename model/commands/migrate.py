@@ -13,11 +13,11 @@ from model.errors import Refused
 from model.foundation.records import Outcome
 from model.operations.migration import Checked
 
-_SHOWN = 20  # documents that are named one by one, unless all are asked for by --json
+_SHOWN = 20  # documents that are named one by one, except with --json
 
 
 def migrate(args: argparse.Namespace) -> int:
-    """Copy and verify, or take back, or remove the old; without --apply say how copying would end."""
+    """Copy and verify, take back, or remove the old versions; without --apply, say how copying would end."""
     fields = dict(_field(written) for written in args.field)
     with open_session(args) as session, Progress("Looking at document") as progress:
         choose_layout(args, session)
@@ -51,14 +51,14 @@ def _field(written: str) -> tuple[str, str]:
 
 
 class _Told:
-    """Prints rows as they come and counts them."""
+    """Prints rows as they come, and counts them."""
 
     def __init__(self, as_json: bool, progress: Progress) -> None:
         self._json, self._progress = as_json, progress
         self._counts: Counter[str] = Counter()
 
     def outcomes(self, found: Iterable[Outcome]) -> None:
-        """Print a row for each outcome; as text only those that need a person."""
+        """Print a row for each outcome; as text, only for those that need a person."""
         last: dict[object, str] = {}
         shown = 0
         for each in found:
@@ -71,7 +71,7 @@ class _Told:
         self._counts = Counter(last.values())
 
     def status(self, done: str) -> int:
-        """Print a line on all outcomes, and return the exit status."""
+        """Print a line on all outcomes; returns the exit status."""
         counts = self._counts
         if not self._json:
             parts = [f"{counts['applied']:,} {done}", f"{counts['skipped']:,} left as they are"]
@@ -80,7 +80,7 @@ class _Told:
         return 3 if counts["unknown"] else 1 if counts["refused"] or counts["conflict"] else 0
 
     def checked(self, found: Iterable[Checked]) -> int:
-        """Print the result of verifying; 1 where something differs."""
+        """Print the result of verifying; 1 if something differs."""
         documents = versions = wrong = 0
         for each in found:
             documents += 1

@@ -1,4 +1,4 @@
-"""Commands that may be repeated and count once: next, insert, count and process."""
+"""Commands that may be repeated, but count once: next, insert, count and process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def next_number(args: argparse.Namespace) -> int:
 
 
 def insert(args: argparse.Namespace) -> int:
-    """Insert a document under an id, under the hash of its content, or under the next number."""
+    """Insert a document with a given id, the hash of its content, or the next number."""
     if args.id is not None and args.next:
         raise Refused("Say --id or --next; the next number is the id, unless --field names another place for it.")
     if args.id_by_hash and (args.id is not None or args.next):
@@ -71,7 +71,7 @@ def count(args: argparse.Namespace) -> int:
 
 
 def process(args: argparse.Namespace) -> int:
-    """Raise a total once for an entry."""
+    """Raise a total for an entry, once."""
 
     def do(session: Session) -> Outcome:
         key = find_id(session, args.ns, args.key, args.create)

@@ -1,6 +1,6 @@
 """The output of commands: JSON rows for programs, aligned columns for people, progress on a terminal.
 
-A JSON row is one object on one line, BSON values as canonical Extended JSON.
+A JSON row is one object on one line, with BSON values as canonical Extended JSON.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from model.text.pace import Pace
 from model.text.sizes import size_text
 from model.values.canonical import Value
 
-_WIDTHS_FROM = 200  # rows that decide how wide the columns are; those behind them are printed as they come
+_WIDTHS_FROM = 200  # rows that decide on the widths of columns; later rows are printed as they come
 _WIDEST = 80
 _MISSING = "·"
 
 
 def json_row(**fields: object) -> str:
-    """One row; a ``Value`` or a time becomes canonical Extended JSON, a container of plain values JSON."""
+    """One row; a ``Value`` or time becomes canonical Extended JSON, a container of plain values JSON."""
     return "{" + ", ".join(f"{json.dumps(name)}: {_json(value)}" for name, value in fields.items()) + "}"
 
 
@@ -47,9 +47,9 @@ def _json(value: object) -> str:
 def table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), progress: Progress | None = None
 ) -> int:
-    """Print rows under a header in columns as wide as they need, and say how many there were.
+    """Print rows under a header, in columns as wide as needed; returns the number of rows.
 
-    ``right`` names the columns of numbers.
+    ``right`` are the indexes of columns with numbers.
     """
     coming = iter(rows)
     first = [[plain(cell) for cell in row] for row in itertools.islice(coming, _WIDTHS_FROM)]
@@ -75,29 +75,29 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> 
 
 
 def _width(cell: str) -> int:
-    """The columns that a text takes on a terminal: wide East Asian characters take two, combining ones none."""
+    """The width of a text on a terminal: wide East Asian characters take two columns, combining characters none."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
 
 
 def moment(at: dt.datetime | None) -> str:
-    """A time in UTC as columns show it."""
+    """A time in UTC, for a column."""
     return _MISSING if at is None else at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def size(count: int | None) -> str:
-    """A number of bytes as columns show it."""
+    """A number of bytes, for a column."""
     return _MISSING if count is None else size_text(count)
 
 
 def number(count: int | None) -> str:
-    """A count as columns show it."""
+    """A count, for a column."""
     return _MISSING if count is None else f"{count:,}"
 
 
 class Progress:
-    """A checkpoint that says on standard error how far long work has come, where that is a terminal.
+    """A checkpoint that shows progress on standard error, if that is a terminal.
 
-    Behind that: how many rows, or bytes, a second, and the time that is left at this pace.
+    It also shows rows or bytes per second, and the time left.
     """
 
     def __init__(self, doing: str, unit: Literal["rows", "bytes"] = "rows") -> None:
@@ -118,7 +118,7 @@ class Progress:
         sys.stderr.flush()
 
     def make_way(self) -> None:
-        """Clear the line before rows are printed, and stay away where they go to the same terminal."""
+        """Clear the line before rows are printed; if they go to the same terminal, show no more progress."""
         self.__exit__()
         self._active = self._active and not sys.stdout.isatty()
 

@@ -26,15 +26,15 @@ from model.text.row_file import write_rows
 from model.userdata import folders
 from model.values import canonical as c
 
-SHOWN = 1000  # changes in a table; --json has no end
+SHOWN = 1000  # changes in a table; --json has no limit
 FIELDS = 6  # paths in one line of it
 REST = 2.0  # seconds between two looks for new changes
-NAMED = 3  # collections that are named in one line
-TRIES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between tries to reach a server that was followed
+NAMED = 3  # collections named in one line
+TRIES = (1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to reach a server that is followed
 
 
 def activity(args: argparse.Namespace) -> int:
-    """Print who changed what, newest first; 0 where there is something, 1 where there is not."""
+    """Print who changed what, newest first; 1 if there are no changes."""
     _refuse_at_odds(args)
     since, until = moment_given(args.since), moment_given(args.until)
     with open_session(args) as session, Progress("Reading document") as progress:
@@ -63,7 +63,7 @@ def activity(args: argparse.Namespace) -> int:
 
 
 def _refuse_at_odds(args: argparse.Namespace) -> None:
-    """Refuse options that do not go together."""
+    """Refuse options that contradict each other."""
     if (args.layout or args.id) and (len(args.places) != 1 or "." not in args.places[0]):
         option = "--layout" if args.layout else "--id"
         raise Refused(f"Name the collection that {option} is for, as in `palimpsest activity SOURCE shop.contracts`.")
@@ -85,7 +85,7 @@ def _say_beside(session: Session, args: argparse.Namespace, found: ActivityList,
 
 
 def _deleted(session: Session, args: argparse.Namespace, span: Span, progress: Progress) -> int:
-    """Print the documents that are gone; each row is that of its end, with the version that can be restored."""
+    """Print the deleted documents; each row is about the deletion, with the version that can be restored."""
     count = 0
     notes: list[str] = []
     wanted = session.documents.find_id(args.places[0], args.id) if args.id else None
@@ -123,7 +123,7 @@ def _gone_cells(each: Activity) -> tuple[str, ...]:
 
 
 def moment_given(written: str | None) -> dt.datetime | None:
-    """The moment of an option; what was supplied to it is said on standard error."""
+    """The moment that an option states; says on standard error what was assumed."""
     if written is None:
         return None
     found = moment_from_text(written)
@@ -178,7 +178,7 @@ def _counted(found: Iterable[Activity], shown: set[object]) -> Iterator[Activity
 
 
 def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object], shown: set[object]) -> None:
-    """Print changes as they come, each under the one before it, until the command is stopped."""
+    """Print changes as they come, until the command is stopped."""
     rest = threading.Event()
     while not rest.wait(REST):
         several = [e for e in session.time.activity(args.places, **asked) if (e.ns, e.id, e.v) not in shown]  # type: ignore[arg-type]
@@ -188,7 +188,7 @@ def _follow(session: Session, args: argparse.Namespace, asked: dict[str, object]
 
 
 def tail(args: argparse.Namespace) -> int:
-    """Print new versions as they come, until the command is stopped, which is its success."""
+    """Print new versions as they come, until the command is stopped; that counts as success."""
     if args.layout and (len(args.places) != 1 or "." not in args.places[0]):
         raise Refused("Name the collection that --layout is for, as in `palimpsest tail SOURCE shop.contracts`.")
     tried, told = 0, False
@@ -222,7 +222,7 @@ def tail(args: argparse.Namespace) -> int:
 
 
 def as_of(args: argparse.Namespace) -> int:
-    """Print a collection as it stood at a moment, or what differs between two; 1 where anything does."""
+    """Print a collection as it was at a moment, or the differences between two moments; 1 if there are any."""
     first = moment_given(args.times[0])
     further = args.times[1] if len(args.times) > 1 else ""
     second = moment_given(further) if args.compare and further else None

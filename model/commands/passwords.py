@@ -1,4 +1,4 @@
-"""Passwords of commands: from a file or the terminal, and out of the list of processes that everybody can read."""
+"""Passwords of commands: read from a file or the terminal, and hidden from the system's list of processes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from contextlib import contextmanager, suppress
 
 from model.errors import Refused
 
-TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
+TYPE_CHECKING = False  # importing it from typing takes longer than all imports here
 if TYPE_CHECKING:
     import argparse
 
 VARIABLE = "PALIMPSEST_PASSWORD"
-_STARTS, _ENDS = 48, 49  # the fields of /proc/self/stat with the place of the argument list in memory, see proc(5)
-_BEHIND_NAME = 3  # the first field behind the program's name, which may hold blanks
+_STARTS, _ENDS = 48, 49  # the fields of /proc/self/stat with the argument list's addresses in memory, see proc(5)
+_BEHIND_NAME = 3  # the first field after the program's name, which may contain blanks
 _LONGEST_PASSWORD_FILE = 4096  # bytes
 
 
 def hide(words: Sequence[str]) -> None:
-    """Write dots over the secrets of addresses in this process's argument list, where the system has it in memory.
+    """Overwrite secrets in this process's argument list with dots.
 
-    Linux keeps the list that others see in the memory of the process itself; elsewhere nothing is done.
+    It works on Linux, where other users read that list from the process's memory; elsewhere it does nothing.
     """
     addresses = [word for word in words if "://" in word]
     if not addresses:
-        return  # as with most commands: they need not wait for what follows
+        return  # most commands have none, and need not wait for the imports below
     import ctypes
     from pathlib import Path
 
@@ -49,9 +49,9 @@ def hide(words: Sequence[str]) -> None:
 
 @contextmanager
 def given(args: argparse.Namespace) -> Iterator[None]:
-    """The password for the command's source: that of ``--password-file``, or asked for where there is a terminal.
+    """Provide the password for the command's source, from ``--password-file`` or a question on the terminal.
 
-    It stands in the environment of this process for that time, as if it had been given there. Raises ``Refused``.
+    Until the end of the block it is in this process's environment, as if it had been set there. Raises ``Refused``.
     """
     password = _password(args)
     before = os.environ.get(VARIABLE)
@@ -78,7 +78,7 @@ def _password(args: argparse.Namespace) -> str | None:
     address = Address.parse(source)
     if address is None or not address.lacks_password or not sys.stdin.isatty():
         return None
-    from model.session.sources import with_kept_password  # the keyring is asked where there is something to ask for
+    from model.session.sources import with_kept_password  # asks the keyring, but only if a password is missing
 
     kept = Address.parse(with_kept_password(str(source)))
     if kept is None or not kept.lacks_password:

@@ -18,7 +18,7 @@ from model.values.canonical import Value
 
 
 def collections(args: argparse.Namespace) -> int:
-    """Print each collection with its layout and the grounds for it."""
+    """Print each collection with its layout and the reason for it."""
     with open_session(args) as session, Progress("Looking at collection") as progress:
         found = session.catalogue.collections(checkpoint=progress)
         if args.json:
@@ -40,12 +40,12 @@ def collections(args: argparse.Namespace) -> int:
                 for info in found
             )
             table(("Collection", "Layout", "Documents", "Sure", "Fields", "Why"), rows, right=(2, 3), progress=progress)
-        tell_unseen(session, documents=False)  # of these the rows tell
+        tell_unseen(session, documents=False)  # the rows tell about documents
     return 0
 
 
 def _grounds(info: CollectionInfo) -> str:
-    """Why the layout was proposed, and which others fit as well."""
+    """Why the layout was proposed, and which other layouts fit as well."""
     also = " or ".join(filter(None, (", ".join(info.alternatives[:-1]), *info.alternatives[-1:])))
     return f"{info.why} It fits {also} as well." if also else info.why
 
@@ -65,7 +65,7 @@ def history(args: argparse.Namespace) -> int:
                 say(_history_json(version))
             return 0
         named = session.catalogue.info(args.ns).fields
-        said = [role for role in ("author", "reason") if role in named]  # columns only where they can say something
+        said = [role for role in ("author", "reason") if role in named]  # columns only for what is recorded
         rows = (
             (
                 version_name(v.v) + (" (current)" if v.current else ""),
@@ -103,7 +103,7 @@ def _history_json(version: Version) -> str:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print one version's content, or the document as it is stored."""
+    """Print one version's content, or the stored document."""
     with open_session(args) as session:
         choose_layout(args, session)
         id, version = _version_meant(session, args.ns, args.id, args.of_version)
@@ -128,7 +128,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _version_meant(session: Session, ns: str, written: str, of_version: str | None) -> tuple[Value, Version]:
-    """The document and version of ID[@V]: behind the last @ stands a version only where that document has it."""
+    """The document and version that ID[@V] means: text after the last @ is a version only if the document has it."""
     if of_version is not None:
         id = session.documents.find_id(ns, written)
         return id, session.history.version(ns, id, session.catalogue.find_version(ns, id, of_version))
@@ -140,7 +140,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
         except NotFound:
             pass
         except Refused as error:
-            why = error  # several ids are written like that
+            why = error  # several ids are written like this
         else:
             try:
                 return id, session.history.version(ns, id, session.catalogue.find_version(ns, id, tail))

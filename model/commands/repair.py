@@ -1,4 +1,4 @@
-"""The command that carries out a plan, or draws it: ``palimpsest repair SOURCE --plan FILE [--apply]``."""
+"""The command that applies a plan, or shows what it would do: ``palimpsest repair SOURCE --plan FILE [--apply]``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from model.userdata.journal import Journal
 from model.values.canonical import EMPTY
 
 Line = tuple[Item, Kind, str, str, tuple[DocumentChange, ...]]
-"""An item, its outcome, the word for it, the detail, and the writes that a dry run draws."""
+"""An item, its outcome, the word for it, the detail, and the writes shown by a dry run."""
 
 _REPORTS = (".html", ".htm", ".json")
 _WORDS = {"young": "too young", "changed": "changed", "asks": "asks", "nothing": "nothing to do", "refused": "refused"}
@@ -47,7 +47,7 @@ def keep_plan(session: Session, path: str, findings: Iterable[Finding], unchecke
 
 
 def repair(args: argparse.Namespace) -> int:
-    """Do the items of a plan one by one, or say how each would end."""
+    """Apply the items of a plan one by one, or say how each would end."""
     for path in args.report:
         if Path(path).suffix.lower() not in _REPORTS:
             raise Refused(f"A report is a page or JSON: call it {path}.html or {path}.json.")
@@ -76,16 +76,16 @@ def repair(args: argparse.Namespace) -> int:
 
 
 class _Ended(NamedTuple):
-    """What became of a plan's items, and what is said beside them."""
+    """How a plan's items ended, and remarks on them."""
 
     lines: list[Line]
     run: str = ""
     offers: Sequence[str] = ()
-    differ: int = 0  # ticked items that a scan of today would not propose
+    differ: int = 0  # ticked items that a scan would not propose today
 
 
 def _applied(session: Session, plan: Plan, args: argparse.Namespace, progress: Progress) -> _Ended:
-    """Do the items of a plan and print how each ended; where that breaks off, say how what was done is undone."""
+    """Apply a plan's items and print how each ended; if that stops early, say how to undo what was done."""
     lines: list[Line] = []
     reason, differing = args.reason or "", args.differing
     running = session.repairs.apply(plan, progress, confirmed=True, reason=reason, differing=differing)
@@ -109,7 +109,7 @@ def _dry(session: Session, plan: Plan, as_json: bool, progress: Progress) -> _En
 
 
 def undo_run(args: argparse.Namespace) -> int:
-    """Take back the writes of a run of repairs, or of documents deleted or inserted at once, its last write first."""
+    """Take back all writes of a run of repairs, or of several deletes or inserts, the last write first."""
     records = list(Journal().records("run", args.entry))
     if not records:
         raise NotFound(f"The journal has no run {args.entry}; `palimpsest journal` lists what was written.")
@@ -202,12 +202,12 @@ def _sum_up(
 
 
 def _write(change: DocumentChange) -> dict[str, object]:
-    """One write of a dry run, as its row has it."""
+    """One write of a dry run, as a row."""
     return {"write": change.kind, "ns": change.ns, "id": physical(change.before or change.after or EMPTY)}
 
 
 def _places(lines: Sequence[Line]) -> Iterator[str]:
-    """Each collection that a plan would write in, with the number of its writes: the quarantine is one of them."""
+    """Each collection that a plan would write to, including the quarantine, with the number of writes."""
     counted = Counter((each.ns, each.kind) for *_, writes in lines for each in writes)
     for ns in dict.fromkeys(ns for ns, _ in counted):
         kinds = (f"{n:,} {kind}{'' if n == 1 else 's'}" for (of, kind), n in counted.items() if of == ns)

@@ -20,7 +20,7 @@ ALL = 2**31 - 2
 
 
 def revert(args: argparse.Namespace) -> int:
-    """Take versions back, or say what that would do; exit status as of a repair."""
+    """Take versions back, or say what that would do; exit status as for a repair."""
     by = [args.author, args.since, args.until, args.filter]
     if args.version_of and not args.id:
         raise Refused("--version is of one document: say --id ID with it.")
@@ -51,7 +51,7 @@ def revert(args: argparse.Namespace) -> int:
 
 
 def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> list[Chosen]:
-    """The documents with the versions that are meant, in the order of their latest change."""
+    """The selected documents and versions, in the order of their latest change."""
     id = session.documents.find_id(args.ns, args.id) if args.id else None
     if id is not None and args.version_of:
         return [Chosen(id, (session.catalogue.find_version(args.ns, id, args.version_of),))]
@@ -64,7 +64,7 @@ def _chosen(session: Session, args: argparse.Namespace, progress: Progress) -> l
             continue
         versions = several.setdefault(each.id, [])
         if versions and not (since or until or args.author):
-            continue  # by a filter alone: the latest change of each document
+            continue  # with only a filter: the latest change of each document
         versions.append(each.v)
     for note in found.notes:
         say(note, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The commands that look for damage, and show the results of earlier scans: scan and health."""
+"""The commands scan, which looks for damage, and health, which shows earlier scans."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from model.session.health import Health, compared, counted, told
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
 
-TURNS = 1000  # of a watched condition, in a table; --json has no end
-LISTED = 5  # documents that were not checked and are named one by one
+TURNS = 1000  # changes of watched conditions in a table; --json has no limit
+LISTED = 5  # unchecked documents that are named one by one
 
 
 def scan(args: argparse.Namespace) -> int:
-    """Print findings as rows, or by class with the meaning of each; 0 without findings, 1 with some.
+    """Print findings as rows, or by class with each one's meaning; 0 without findings, 1 with some.
 
-    Raises ``Refused`` if nothing could be checked: that is not 0.
+    Raises ``Refused`` if nothing could be checked: that must not look like 0.
     """
     places = [place for place in args.places if place]
     _refuse_at_odds(args, places)
@@ -62,7 +62,7 @@ def scan(args: argparse.Namespace) -> int:
 
 
 def _refuse_at_odds(args: argparse.Namespace, places: Sequence[str]) -> None:
-    """Refuse options that do not go together, or lack the collection that they are for."""
+    """Refuse options that contradict each other, or need a collection."""
     if args.range or args.merge:
         for option, given in (("--id", args.ids), ("--plan", args.plan), ("--range", args.merge and args.range)):
             if given:
@@ -73,7 +73,7 @@ def _refuse_at_odds(args: argparse.Namespace, places: Sequence[str]) -> None:
 
 
 def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
-    """Print the rows of a part of a scan; 0 without findings, 1 with some. Raises ``Refused`` as :func:`scan` does."""
+    """Print the rows of a part of a scan; exit status and errors as in :func:`scan`."""
     number, of = parts.part_of(args.range)
     with open_session(args) as session, Progress("Looking at document") as progress:
         for ns in places if args.layout else ():
@@ -89,7 +89,7 @@ def _in_part(args: argparse.Namespace, places: Sequence[str]) -> int:
 
 
 def _joined(args: argparse.Namespace, places: Sequence[str]) -> int:
-    """Print what the parts of a scan found together, as the whole scan prints it."""
+    """Print the joined findings of a scan's parts, as the whole scan prints them."""
     began = time.monotonic()
     try:
         texts = [(path, whole_text(path, LARGEST).splitlines()) for path in args.merge]
@@ -118,7 +118,7 @@ def _remember(
     summary: Summary,
     watched: Mapping[str, Mapping[str, int]],
 ) -> None:
-    """Count the scan for ``palimpsest health``; that this cannot be done is no reason to fail."""
+    """Record the scan for ``palimpsest health``; if that is impossible, the command does not fail."""
     if not session.health.kept or not (summary.whole or summary.documents):
         return
     now = dt.datetime.now(dt.UTC)
@@ -144,7 +144,7 @@ def _rows(findings: Iterator[Finding], progress: Progress) -> int:
 
 
 def _classes(findings: Iterator[Finding], progress: Progress) -> int:
-    """Print layouts in doubt, then every class with its meaning and its findings; only the printed ones are held."""
+    """Print layouts in doubt, then every class with its meaning and findings; only printed findings stay in memory."""
     by_class: dict[str, list[tuple[str, ...]]] = {}
     doubts: dict[str, None] = {}
     for each in findings:
@@ -172,7 +172,7 @@ def _turn_rows(watched: Watched, progress: Progress) -> None:
 
 
 def _turns(watched: Watched, progress: Progress) -> None:
-    """Print, for each watched condition, in how many documents it holds and where it turned."""
+    """Print, for each watched condition, how many documents meet it, and at which versions it changed."""
     turns: dict[tuple[str, str], list[tuple[str, ...]]] = {}
     more: Counter[tuple[str, str]] = Counter()
     for each in watched:
@@ -215,7 +215,7 @@ def _cells(each: Finding) -> tuple[str, ...]:
 
 
 def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
-    """Print the end of the text; beside JSON rows the unchecked documents go to standard error."""
+    """Print the summary; with JSON rows, it goes to standard error."""
     out = sys.stderr if as_json else sys.stdout
     for line in _unchecked(summary.unchecked):
         say(line, file=out)
@@ -232,7 +232,7 @@ def _sum_up(summary: Summary, plan: str, as_json: bool) -> None:
 
 
 def _refuse_in_vain(summary: Summary) -> None:
-    """Raise ``Refused`` if nothing could be checked, with the first of what was not."""
+    """Raise ``Refused`` if nothing could be checked, with the first reason."""
     if not summary.in_vain:
         return
     first, more = summary.unchecked[0], len(summary.unchecked) - 1
@@ -256,7 +256,7 @@ def _unchecked(unchecked: Sequence[Unchecked]) -> Iterator[str]:
 
 
 def health(args: argparse.Namespace) -> int:
-    """Print the scans of a source that were made from here, newest first; the source itself is not opened."""
+    """Print the scans of a source made on this computer, newest first; the source itself is not opened."""
     source = sources.named(args.source)
     scans = compared(Health(source).scans(args.place))
     if not scans:

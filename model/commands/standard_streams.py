@@ -1,4 +1,4 @@
-"""Standard output and error: the one way to them, and what becomes of them where nobody reads them."""
+"""The only way to standard output and error, also if nobody reads them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import sys
 
 from model.foundation.hidden_characters import visible
 
-TYPE_CHECKING = False  # that of the standard library takes longer to import than all that is imported here
+TYPE_CHECKING = False  # importing it from typing takes longer than all imports here
 if TYPE_CHECKING:
     from typing import TextIO
 
 
 def say(words: str = "", file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
-    """Print words, on standard output where nothing else is said; the one door from a command to a terminal.
+    """Print words to a terminal, by default on standard output; all commands print through here.
 
-    A terminal acts on some characters, and a text from a document, a server or a file may hold them: they become codes.
+    A terminal acts on some characters, which a document, server or file may contain: they are printed as codes.
     """
     print(visible(words), file=file, end=end, flush=flush)
 
 
 def hand_on(file_text: str) -> None:
-    """Print the text of a file, to the byte where it does not go to a terminal."""
+    """Print the text of a file; unchanged unless it goes to a terminal."""
     if sys.stdout.isatty():
         say(file_text)
     else:
@@ -30,7 +30,7 @@ def hand_on(file_text: str) -> None:
 
 
 def fill_closed() -> None:
-    """Put the null device in place of an output that was closed before the start: a file opened later would take it."""
+    """Open the null device in place of a closed standard stream: the next file opened would take its number."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it stays open
     if sys.stderr is None:
@@ -38,6 +38,6 @@ def fill_closed() -> None:
 
 
 def drop_output() -> None:
-    """Send the rest of standard output nowhere, so that it does not fail once more at exit."""
+    """Discard the rest of standard output, so that it does not fail again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Commands that run until they are stopped, and end in order then."""
+"""Lets commands that run until they are stopped end in order."""
 
 from __future__ import annotations
 

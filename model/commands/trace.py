@@ -41,7 +41,7 @@ def _blame_cells(one: Blame, reasons: bool) -> tuple[str, ...]:
 
 
 def bisect(args: argparse.Namespace) -> int:
-    """Print the versions at which a condition turns; 1 where it never does."""
+    """Print the versions at which a condition changes; 1 if it never does."""
     with open_session(args) as session, Progress("Looking at version") as progress:
         found = session.history.bisect(args.ns, document(args, session), args.filter, progress)
         progress.make_way()

@@ -1,4 +1,4 @@
-"""Commands that write: edit, restore and undo; and the journal of their writes."""
+"""Commands that write: edit, restore and undo; and journal, the list of their writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXITS = {"applied": 0, "skipped": 0, "conflict": 1, "refused": 2, "unknown": 3}
 
 
 def edit(args: argparse.Namespace) -> int:
-    """Change some fields in one guarded write."""
+    """Change fields in one guarded write."""
     if not args.set_fields and not args.unset_fields:
         raise Refused("Nothing to change: say --set PATH=EJSON or --unset PATH.")
     values: dict[str | Path, Value | object] = {}
@@ -45,7 +45,7 @@ def edit(args: argparse.Namespace) -> int:
 
 
 def _assignment(written: str) -> tuple[str, Value]:
-    """Path and value of PATH=EJSON; an = in a field's name stands in quotes."""
+    """Path and value from PATH=EJSON; in quotes, a name may contain ``=``."""
     quoted = False
     for at, c in enumerate(written):
         if c == '"' and written[at - 1 : at] != "\\":
@@ -59,7 +59,7 @@ def _assignment(written: str) -> tuple[str, Value]:
 
 
 def restore(args: argparse.Namespace) -> int:
-    """Make an old state, or some fields of it, a new version."""
+    """Make an old state, or some of its fields, a new version."""
     fields = None if args.fields is None else [text.path_from_text(f) for f in args.fields]
     return _one_write(
         args,
@@ -79,7 +79,7 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
             outcome = write(session, id)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
-        # Documents in memory are gone with this process, so there is nothing to undo afterwards.
+        # Documents in memory end with this process, so they cannot be undone afterwards.
         hint = ""
         if outcome.kind == "applied" and outcome.entry is not None and not session.is_local:
             why = session.way_back.hindrance(outcome.entry)
@@ -88,7 +88,7 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
 
 
 def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = False) -> int:
-    """Print how a write ended; returns the exit status for it."""
+    """Print how a write ended; returns the exit status."""
     said = f"{outcome.kind}: {outcome.detail}{hint}"
     try:
         if as_json:
@@ -96,7 +96,7 @@ def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = F
         elif outcome.kind != "refused":
             say(said, flush=True)
     except OSError:
-        drop_output()  # the status has to tell how the write ended, even where the report cannot be printed
+        drop_output()  # the exit status must tell how the write ended, even if the report cannot be printed
         if outcome.kind != "refused":
             say(said, file=sys.stderr)
     if outcome.kind == "refused":
@@ -105,7 +105,7 @@ def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = F
 
 
 def outcome_json(outcome: Outcome, with_value: bool = False, run: str = "") -> str:
-    """The row of an outcome; with the number that was handed out, or the counter as it is now, and with its run."""
+    """An outcome as a row; optionally with its number or counter, and its run."""
     row: dict[str, object] = {"outcome": outcome.kind, "ns": outcome.ns, "id": outcome.id, "detail": outcome.detail}
     row |= ({"value": outcome.value} if with_value else {}) | ({"run": run} if run else {})
     return json_row(**row)
@@ -115,7 +115,7 @@ def outcome_json(outcome: Outcome, with_value: bool = False, run: str = "") -> s
 
 
 def journal(args: argparse.Namespace) -> int:
-    """Print the writes made from here, newest first; or forget those that are old enough."""
+    """Print the writes made on this computer, newest first; or delete old entries."""
     if args.prune is not None:
         return _prune(args)
     if args.apply:
@@ -182,7 +182,7 @@ def _entry_json(entry: Entry) -> str:
 
 
 def undo(args: argparse.Namespace) -> int:
-    """Write the guarded inverse of an entry, or of a whole run of repairs."""
+    """Undo an entry, or a whole run of repairs, by guarded inverse writes."""
     if args.entry.startswith("run-"):
         return undo_run(args)
     record = Journal().record(args.entry)

@@ -1,14 +1,14 @@
-"""The diff of two documents, worked out from their bytes: operations out of a closed set.
+"""The diff of two documents, computed from their bytes: a list of operations of fixed kinds.
 
-Both sides are walked together without decoding. Stretches that are equal byte for byte are skipped, and each difference
-becomes an operation, so a diff is empty exactly when the bytes are equal. Laws::
+Both sides are compared without decoding. Stretches of equal bytes are skipped, and each difference becomes an
+operation, so a diff is empty exactly if the bytes are equal. Laws::
 
     patch(a, diff(a, b)) == b          bool(diff(a, b)) == (a != b)          patch(b, diff(a, b).inverse()) == a
 
-A string of which both sides have at least ``LONG_TEXT`` characters, and that keeps at least a third of them, is a
-text edit; a shorter or wholly rewritten one is replaced. Numbers that are equal but of another type, and text that
-became a symbol or code, are a retype. Documents with two fields of one name, and arrays whose stored positions are
-not 0, 1, 2 …, are compared as a whole where they differ there.
+If both sides have at least ``LONG_TEXT`` characters and at least a third stays, a changed string is a text edit; else
+it is replaced. A number that stays equal in another type, or a text that becomes a symbol or code, is a retype.
+Documents with two fields of one name, and arrays whose stored positions are not 0, 1, 2 …, are replaced whole if they
+differ there.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ __all__ = [
 ]
 
 LONG_TEXT = 200
-MANY = 100  # elements moved, from which on all are taken out of the bytes at once
+MANY = 100  # so many moved elements are cut out of the bytes all at once
 
 _Link: TypeAlias = "tuple[_Link, str | int] | None"
-"""A path from its end: the step, and the link to its parent. Deep paths share their beginnings."""
+"""A path in reverse: the last step, and a link to its parent. Deep paths share their beginnings."""
 
 _CONTAINERS = (c.OBJECT, c.ARRAY)
 
 
 def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
-    """The operations that lead from document ``a`` to document ``b``.
+    """The operations that turn document ``a`` into document ``b``.
 
-    ``keys`` name the fields by which elements of an array that moved or changed are recognised; of several, the first
-    that an element has. Raises ``Unreadable`` if one of them is no BSON.
+    ``keys`` name the fields that identify an array element that moved or changed; if there are several, the first one
+    that the element has. Raises ``Unreadable`` if one document is not BSON.
     """
     if len(a) == len(b) and a == b:
         return Diff(())
@@ -74,9 +74,9 @@ def diff(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> Diff:
 
 
 def diff_values(a: Value, b: Value, keys: Sequence[str] = ("_id",)) -> Diff:
-    """As :func:`diff` for two documents or two arrays; paths in arrays begin with positions.
+    """:func:`diff` for two documents or two arrays; paths in arrays begin with a position.
 
-    A document beside an array is another value.
+    A document compared with an array is one replacement.
     """
     if a == b:
         return Diff(())
@@ -91,7 +91,7 @@ def _encoded(keys: tuple[str, ...]) -> list[bytes]:
 
 
 def changed_fields(a: bytes, b: bytes, keys: Sequence[str] = ("_id",)) -> int:
-    """The number of operations from one document to the other; ``keys`` as in :func:`diff`."""
+    """The number of operations between two documents; ``keys`` as in :func:`diff`."""
     return len(diff(a, b, keys))
 
 
@@ -104,29 +104,29 @@ def _path(link: _Link) -> Path:
     return tuple(steps)
 
 
-_Task: TypeAlias = tuple[int, int, int, int, _Link, _Link]
-"""Two containers to compare: their type, offsets in a and b, whether they start a stretch of known shape, links."""
+_Task: TypeAlias = tuple[int, int, int, _Link, _Link]
+"""Two containers to compare: their type, their offsets in both documents, their paths."""
 
 
 class _Differ:
-    """One comparison. Work waits on a stack, last first, so the operations come out in document order."""
+    """One comparison. Work waits on a stack, last first, so that operations come in document order."""
 
     def __init__(self, pair: Pair, keys: Sequence[bytes]) -> None:
         self.pair = pair
         self.keys = keys
         self.out: list[Operation] = []
         self.coarse = False
-        self.below = False  # whether the value found last has differences inside
+        self.below = False  # whether the last container has differences inside inner containers
 
     def run(self, kind: int) -> Diff:
         self.out.clear()
-        stack: list[Operation | _Task] = [(kind, 0, 0, 0, None, None)]
+        stack: list[Operation | _Task] = [(kind, 0, 0, None, None)]
         while stack:
             task = stack.pop()
             if not isinstance(task, tuple):
                 self.out.append(task)
                 continue
-            kind, at, to, _, old, new = task
+            kind, at, to, old, new = task
             self.below = False
             found = self.document(at, to, old, new) if kind == c.OBJECT else self.array(at, to, old, new)
             if self.below:
@@ -137,7 +137,7 @@ class _Differ:
         return Diff(tuple(self.out), self.coarse)
 
     def whole(self, kind: int, at: int, to: int, old: _Link, new: _Link) -> list[Operation | _Task]:
-        """Compare two containers that can only be compared as a whole."""
+        """Replace one container by another, if they cannot be compared in parts."""
         a, b = self.pair.a, self.pair.b
         return [
             Replace(
@@ -169,7 +169,7 @@ class _Differ:
         self, left: list[Span], same: list[Span], right: list[Span],
         old: _Link, new: _Link, found: list[Operation | _Task],
     ) -> None:  # fmt: skip
-        """Compare documents with one set of names in two orders; the fields are given pair by pair."""
+        """Compare documents with equal names in different orders; ``left`` and ``same`` pair the fields by name."""
         if same != right:
             path = _path(old)
             names = tuple([c.name_of(x[0]) for x in left]), tuple([c.name_of(y[0]) for y in right])
@@ -184,13 +184,13 @@ class _Differ:
         self, left: list[Span], right: list[Span], where: Mapping[bytes, Span], there: Mapping[bytes, int],
         old: _Link, new: _Link, found: list[Operation | _Task],
     ) -> None:  # fmt: skip
-        """Compare documents whose names differ, and of which those in both may stand in two orders."""
+        """Compare documents with different names, whose common names may be in different orders."""
         equal, a = self.pair.equal, self.pair.a
         stay = [x[0] for x in left if x[0] in there]
         if stay != [y[0] for y in right if y[0] in where]:
             names = tuple(c.name_of(x[0]) for x in left), tuple(c.name_of(y[0]) for y in right)
             found.append(Reorder(_path(old), _path(new), *names))
-        done = 0  # fields of the new document that were handled: additions appear where they stand
+        done = 0  # handled fields of the new document: additions are listed in their place
         for i, x in enumerate(left):
             j = there.get(x[0])
             if j is None:
@@ -211,16 +211,16 @@ class _Differ:
     def fields(
         self, differing: list[Difference], at: int, to: int, old: _Link, new: _Link, found: list[Operation | _Task]
     ) -> None:  # fmt: skip
-        """Compare fields in an order that both documents share."""
+        """Compare documents whose common fields have one order."""
         a, b = self.pair.a, self.pair.b
-        i = j = 0  # places among siblings, of the fields that begin there
+        i = j = 0  # the number of siblings before ``at`` and ``to``
         at, to = at + 4, to + 4
-        base: Path | None = None  # the paths of both documents, from when they are needed
+        base: Path | None = None  # both documents' paths, computed only if needed
         base_new: Path = ()
         for x, y in differing:
             if x is not None and y is not None and x[1] == y[1] and x[1] in _CONTAINERS:
                 step = (old, c.name_of(x[0]))
-                found.append((x[1], x[2], y[2], 0, step, step if old is new else (new, step[1])))
+                found.append((x[1], x[2], y[2], step, step if old is new else (new, step[1])))
                 self.below = True
                 continue
             if base is None:
@@ -244,16 +244,16 @@ class _Differ:
         found.append(Add(_path((new, c.name_of(y[0]))), value_at(self.pair.b, y), at))
 
     def value(self, x: Span, y: Span, old: _Link, new: _Link, found: list[Operation | _Task]) -> None:
-        """Compare two values at one place that differ."""
+        """Compare two different values in one place."""
         if x[1] == y[1] and x[1] in _CONTAINERS:
-            found.append((x[1], x[2], y[2], 0, old, new))
+            found.append((x[1], x[2], y[2], old, new))
             self.below = True
             return
         path = _path(old)
         found.append(self.leaf(x, y, path, path if old is new else _path(new)))
 
     def leaf(self, x: Span, y: Span, path: Path, to_path: Path) -> Operation:
-        """Note the operation for two values that differ and are not both documents or both arrays."""
+        """The operation for two different values that are not both documents or both arrays."""
         _, kind, begin, end = x
         old, new = Value(kind, self.pair.a[begin:end]), Value(y[1], self.pair.b[y[2] : y[3]])
         if kind == y[1] and (kind != c.STRING or end - begin <= LONG_TEXT):
@@ -270,9 +270,9 @@ class _Differ:
 
 
 class _ArrayComparison:
-    """The comparison of two arrays: their equal ends are left out, and the elements between them are matched.
+    """The comparison of two arrays: equal ends are skipped, and the elements in between are matched.
 
-    Places are counted from the first element behind the equal beginning, whose place is ``head``.
+    Positions count from the first element after the equal beginning, which is at ``head``.
     """
 
     def __init__(self, differ: _Differ, left: Elements, right: Elements, old: _Link, new: _Link) -> None:
@@ -282,13 +282,13 @@ class _ArrayComparison:
         self.middle = left.part(self.head, n - tail)
         self.matching = match(self.middle, right.part(self.head, m - tail), differ.keys)
         differ.coarse = differ.coarse or self.matching.coarse
-        self.before, self.after = n - tail - self.head, m - tail - self.head  # how many elements are compared
+        self.before, self.after = n - tail - self.head, m - tail - self.head  # the numbers of elements to compare
         self.base, self.base_new = _path(old), _path(new)
         self.gone = self.unmatched()
         self.found: list[Operation | _Task] = []
 
     def unmatched(self) -> deque[int]:
-        """The old elements that are gone, in order."""
+        """The old elements without a match, in order."""
         source = self.matching.source
         if len(source) == self.before:
             return deque()
@@ -296,7 +296,7 @@ class _ArrayComparison:
         return deque(i for i in range(self.before) if i not in taken)
 
     def operations(self) -> list[Operation | _Task]:
-        """What leads from one array to the other, in the order of the new one; removals stand where elements stood."""
+        """The operations between two arrays, in the new order; removals are listed where the elements were."""
         matching, gone, found = self.matching, self.gone, self.found
         source, changed, moved = matching.source, matching.changed, matching.moved
         places = self.places()
@@ -305,11 +305,11 @@ class _ArrayComparison:
         if plain and len(made) == len(places) and not gone:
             return cast(list[Operation | _Task], made)
         ready = dict(zip(plain, made, strict=True))
-        at_old = 0  # the old element behind the last that stayed
+        at_old = 0  # the old element after the last one that stayed
         for j in places:
             i = source.get(j)
             if i is None:
-                at_old = self.removed_from(at_old)  # the elements removed here come before those added
+                at_old = self.removed_from(at_old)  # list elements removed here before those added here
                 self.add(j)
                 continue
             if j not in moved:
@@ -324,7 +324,7 @@ class _ArrayComparison:
         return found
 
     def places(self) -> Sequence[int]:
-        """The new elements to look at: where nothing is gone, those that stayed as they are need no operation."""
+        """The new elements to look at: if nothing was removed, unchanged elements in place can be skipped."""
         if self.gone:
             return range(self.after)
         source = self.matching.source
@@ -332,14 +332,14 @@ class _ArrayComparison:
         return sorted({*self.matching.changed, *self.matching.moved, *added})
 
     def removed_from(self, at: int) -> int:
-        """Note the removal of the elements from an old place on, without a break; returns the place behind them."""
+        """Add removals for consecutive elements from ``at`` on; returns the position after them."""
         while self.gone and self.gone[0] == at:
             self.remove(self.gone.popleft())
             at += 1
         return at
 
     def removed_before(self, i: int) -> None:
-        """Note the removal of all elements before an old place."""
+        """Add removals for all remaining elements before ``i``."""
         while self.gone and self.gone[0] < i:
             self.remove(self.gone.popleft())
 
@@ -356,7 +356,7 @@ class _ArrayComparison:
         return Move((*self.base, self.head + i), (*self.base_new, self.head + j), value, value)
 
     def moves(self, news: list[int]) -> list[Move]:
-        """The moves of many unchanged elements, whose payloads are taken out of the bytes at once."""
+        """The moves of many unchanged elements, whose payloads are cut out of the bytes all at once."""
         if not news:
             return []
         head, middle = self.head, self.middle
@@ -366,7 +366,7 @@ class _ArrayComparison:
         return moves(self.base, self.base_new, starts, ends, types, map(middle.payloads().__getitem__, olds))
 
     def change(self, i: int, j: int) -> None:
-        """Note what became of an element that is not equal: replaced as a whole, or changed inside, perhaps moved."""
+        """Add the operations for an element that differs: replaced whole, or changed inside and perhaps moved."""
         at, to = self.head + i, self.head + j
         x, y = self.left[at], self.right[to]
         whole = x[1] in _CONTAINERS and j in self.matching.whole
@@ -381,7 +381,7 @@ class _ArrayComparison:
 
 
 def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[Operation, bool]:
-    """The operation for two different values at one place, and whether it is coarse."""
+    """The operation for two different values in one place, and whether it is coarse."""
     if old.type != new.type:
         if same_value(old, new):
             return Retype(path, to_path, old, new), False
@@ -396,7 +396,7 @@ def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[O
 
 
 def _text(value: Value) -> str | None:
-    """A string's text where its bytes are UTF-8 in order."""
+    """A string's text; None if it is not valid UTF-8."""
     found = scalars.string_of(value.data)
     if found is None:
         return None
@@ -408,9 +408,9 @@ def _text(value: Value) -> str | None:
 
 
 def same_value(old: Value, new: Value) -> bool:
-    """Whether two values of different types have one meaning: an equal number, or an equal text of another kind.
+    """Whether values of two types have one meaning: equal numbers, or equal texts of different types.
 
-    A double counts as the decimal that it is written as: 0.1 and the decimal 0.1 are equal. Zero and -0.0 are not.
+    A double counts as the decimal that it is written as: 0.1 equals the decimal 0.1. But 0.0 and -0.0 differ.
     """
     if old.type in NUMBERS and new.type in NUMBERS:
         left, right = _number(old), _number(new)

@@ -1,9 +1,9 @@
-"""Two sequences aligned: pairs of elements of the one and of the other.
+"""Aligns two sequences: finds pairs of equal elements in a common order.
 
-The cheapest exact method is taken: equal ends are trimmed, few differences are found by Myers' method, unique elements
-by their longest increasing subsequence, others by a bit-parallel longest common subsequence. Where that would be too
-large, elements that are unique on both sides serve as anchors (patience) and the answer is coarser: right, but not the
-shortest.
+The cheapest exact method is used. Equal ends are trimmed; few differences are found by Myers' method, unique elements
+by their longest increasing subsequence, others by a bit-parallel longest common subsequence. If that would be too
+large, elements that are unique on both sides serve as anchors (patience); the result is then correct, but not the
+longest.
 
 Sources: E. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986; B. Cohen, patience diff.
 """
@@ -18,11 +18,11 @@ from itertools import islice, pairwise
 from msgspec import Struct
 from rapidfuzz.distance import LCSseq
 
-MYERS_BOUND = 256  # differences beyond which Myers' method gives up
-MYERS_STEPS = 2_000_000  # and comparisons: many equal elements make its walks long
-BLOCKS = 60  # stretches of consecutive numbers of which each is compared with each
+MYERS_BOUND = 256  # Myers' method gives up beyond so many differences
+MYERS_STEPS = 2_000_000  # and beyond so many comparisons: equal elements make its walks long
+BLOCKS = 60  # blocks of consecutive numbers; each is compared with every other
 LCS_BITS = 10**8  # n·m of the bit-parallel method: its memory in bits
-PIECES = 100_000  # lines or words of one text beyond which they are not aligned: single steps would hold up all threads
+PIECES = 100_000  # with more lines or words no alignment is tried: single steps would block all threads
 
 
 class Alignment(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Alignment(Struct, frozen=True):
 
 
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Alignment:
-    """The longest common subsequence of two sequences, or an approximation marked as such."""
+    """The longest common subsequence of two sequences, or an approximation that is marked as coarse."""
     head, n, m = 0, len(a), len(b)
     while head < n and head < m and a[head] == b[head]:
         head += 1
@@ -50,14 +50,14 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Alignment:
 
 
 def _middle(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[list[tuple[int, int]], bool]:
-    """Align the elements between equal ends."""
+    """Align the elements between the equal ends."""
     where = {token: j for j, token in enumerate(b)}
     common = [i for i, token in enumerate(a) if token in where]
     if not common:
         return [], False
     if len(where) == len(b) and len({a[i] for i in common}) == len(common):
         return increasing([(i, where[a[i]]) for i in common]), False
-    # Elements on one side only cannot match: leaving them out saves work and changes nothing.
+    # An element that only one side has cannot match: leaving it out saves work and changes nothing.
     left = set(a)
     ai, bj = common, [j for j, token in enumerate(b) if token in left]
     ta, tb = [a[i] for i in ai], [b[j] for j in bj]
@@ -83,7 +83,7 @@ def _large(a: list[Hashable], b: list[Hashable]) -> tuple[list[tuple[int, int]],
 
 
 def _gap(a: list[Hashable], b: list[Hashable]) -> list[tuple[int, int]]:
-    """Align the elements between two anchors: exactly if there are few, else only their ends."""
+    """Align the elements between two anchors: exactly if they are few, else only at their ends."""
     if not a or not b:
         return []
     if len(a) * len(b) <= LCS_BITS:
@@ -110,33 +110,33 @@ def lcs(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
 
 
 def unique_anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Elements that stand once on each side, as many as keep their order."""
+    """The elements that occur once on each side, as many as have a common order."""
     many_a, many_b = Counter(a), Counter(b)
     where = {token: j for j, token in enumerate(b) if many_b[token] == 1}
     return increasing([(i, where[token]) for i, token in enumerate(a) if many_a[token] == 1 and token in where])
 
 
 def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs that increases in its second place; the first increases already."""
+    """The longest run of pairs whose second numbers increase; the first ones must increase already."""
     seconds = [j for _, j in pairs]
     run = set(rising(seconds))
     return list(pairs) if len(run) == len(pairs) else [pair for pair in pairs if pair[1] in run]
 
 
 def rising(numbers: list[int]) -> list[int]:
-    """The longest run of numbers that increases; no number comes twice."""
+    """The longest increasing run of numbers; all must be different."""
     breaks = (k for k, (n, following) in enumerate(pairwise(numbers), 1) if following != n + 1)
     cuts = list(islice(breaks, BLOCKS + 1))
     if len(cuts) <= BLOCKS:
         return _rising_blocks(numbers, [0, *cuts, len(numbers)]) if cuts else numbers
     if numbers == sorted(numbers):
         return numbers
-    tails: list[int] = []  # the smallest end of a run of each length
-    lengths: list[int] = []  # of the longest run that ends with each number, less one
+    tails: list[int] = []  # the smallest end of a run, for each length
+    lengths: list[int] = []  # for each number, the length of the longest run that ends with it, minus one
     note, search = lengths.append, bisect_left
     highest, last = -1, 0
     for n in numbers:
-        if n > highest:  # nearly always, where little moved
+        if n > highest:  # the usual case if little moved
             last = len(tails)
             note(last)
             tails.append(n)
@@ -160,16 +160,16 @@ def rising(numbers: list[int]) -> list[int]:
 
 
 def _rising_blocks(numbers: list[int], edges: list[int]) -> list[int]:
-    """A longest rising run of numbers in few stretches of consecutive ones; each is taken or left as a whole."""
+    """A longest increasing run of numbers in few blocks of consecutive ones; a block is kept whole or not at all."""
     blocks = [numbers[start:end] for start, end in pairwise(edges)]
-    sizes: list[int] = []  # of the longest run that ends with each block
-    before: list[int] = []  # the block before it there, -1 for none
+    sizes: list[int] = []  # for each block, the length of the longest run that ends with it
+    before: list[int] = []  # the block before it in that run; -1 for none
     for i, block in enumerate(blocks):
         k = max((j for j in range(i - 1, -1, -1) if blocks[j][0] < block[0]), key=sizes.__getitem__, default=-1)
         before.append(k)
         sizes.append(len(block) + (sizes[k] if k >= 0 else 0))
     run: list[list[int]] = []
-    i = max(range(len(blocks) - 1, -1, -1), key=sizes.__getitem__)  # of several the last, as without blocks
+    i = max(range(len(blocks) - 1, -1, -1), key=sizes.__getitem__)  # of several the last, as in rising
     while i >= 0:
         run.append(blocks[i])
         i = before[i]
@@ -177,7 +177,7 @@ def _rising_blocks(numbers: list[int], edges: list[int]) -> list[int]:
 
 
 def myers(a: Sequence[Hashable], b: Sequence[Hashable], bound: int) -> list[tuple[int, int]] | None:
-    """The longest common subsequence if at most ``bound`` elements are on one side only; else None."""
+    """The longest common subsequence if at most ``bound`` elements have no partner; else None."""
     n, m, steps = len(a), len(b), 0
     if abs(n - m) > bound:
         return None

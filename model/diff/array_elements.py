@@ -1,7 +1,7 @@
-"""The elements of an array as offsets: found several times as fast as fields, because their names are known.
+"""The elements of an array as offsets; finding them is several times faster than finding fields.
 
-The stored positions of an array are 0, 1, 2 …, so the length of each name is known before it is read; all names are
-checked at the end, at once.
+An array's names are known, 0, 1, 2 …, so their lengths are known before they are read. All names are then checked at
+once.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from model.values.canonical import Value
 
 _int32 = struct.Struct("<i").unpack_from
 _BLOCK = 512  # elements compared at once
-_SMALL = 1024  # bytes of an element beyond which it is not copied to be compared
+_SMALL = 1024  # larger elements are compared without copying, in bytes
 _names: list[bytes] = []
 
 
 def names(low: int, high: int) -> list[bytes]:
-    """The names of positions, each with its NUL."""
+    """The names of positions, each with its NUL byte."""
     if high > 200_000:
         return [b"%d\x00" % i for i in range(low, high)]
     if len(_names) < high:
@@ -31,7 +31,7 @@ def names(low: int, high: int) -> list[bytes]:
 
 
 def decades(low: int, high: int) -> Iterator[tuple[int, int, int]]:
-    """Stretches of positions of one length: first, end, and the distance of the payload from the type."""
+    """Ranges of positions with equally many digits: first, end, and the offset of the payload from the type byte."""
     while low < high:
         digits = len(str(low))
         end = min(high, 10**digits)
@@ -40,28 +40,28 @@ def decades(low: int, high: int) -> Iterator[tuple[int, int, int]]:
 
 
 class Elements(Sequence[Span]):
-    """Some consecutive elements of an array; each is a span with an empty name.
+    """Consecutive elements of an array; each is a span with an empty name.
 
-    ``kind`` is the type of them all where it is known and has a fixed size; else 0.
+    ``kind`` is their common type if that has a fixed size; else 0.
     """
 
     __slots__ = ("first", "kept", "kind", "last", "raw", "starts")
 
     def __init__(self, raw: bytes, starts: list[int], first: int, last: int, kind: int = 0) -> None:
         self.raw, self.starts, self.first, self.last, self.kind = raw, starts, first, last, kind
-        self.kept: list[bytes] | None = None  # payloads of the whole array, for repeated use
+        self.kept: list[bytes] | None = None  # the payloads of the whole array, kept for repeated use
 
     def __len__(self) -> int:
         return self.last - self.first
 
     def __getitem__(self, i: int) -> Span:  # type: ignore[override]
-        """One element, counted from the first of these."""
+        """One element; 0 is the first of these."""
         i += self.first
         start = self.starts[i]
         return b"", self.raw[start], start + len(str(i)) + 2, self.starts[i + 1]
 
     def value(self, i: int) -> Value:
-        """The element as a value, copied."""
+        """A copy of the element's value."""
         i += self.first
         start = self.starts[i]
         return Value(self.raw[start], self.raw[start + len(str(i)) + 2 : self.starts[i + 1]])
@@ -77,7 +77,7 @@ class Elements(Sequence[Span]):
                 yield b"", raw[start], start + skip, end
 
     def part(self, low: int, high: int) -> Elements:
-        """The elements from ``low`` to before ``high``."""
+        """The elements from ``low`` up to, but not including, ``high``."""
         some = Elements(self.raw, self.starts, self.first + low, self.first + high, self.kind)
         some.kept = self.kept
         return some
@@ -104,7 +104,7 @@ class Elements(Sequence[Span]):
         return found
 
     def words(self) -> list[int] | None:
-        """A number for each element, equal for equal payloads: only for elements of one type of 4 or 8 bytes."""
+        """A number for each element, equal for equal payloads; None unless all have one type of 4 or 8 bytes."""
         size = SIZE[self.kind]
         if size not in (4, 8):
             return None
@@ -112,7 +112,9 @@ class Elements(Sequence[Span]):
         return (view.cast("i") if size == 4 else view.cast("q")).tolist()
 
     def _gathered(self, size: int) -> bytearray:
-        """The payloads of elements of one size, joined: the first byte of all is copied at once, then the second."""
+        """The payloads of elements of one size, joined: the first byte of all is copied at once, then the second, and
+        so on.
+        """
         raw, starts, at = self.raw, self.starts, 0
         data = bytearray(size * len(self))
         for low, high, skip in decades(self.first, self.last):
@@ -128,7 +130,7 @@ class Elements(Sequence[Span]):
 def elements(raw: bytes, at: int) -> Elements | None:
     """The elements of the array at ``at``; None if its positions are not 0, 1, 2 …
 
-    Raises ``Unreadable`` if the bytes are no BSON.
+    Raises ``Unreadable`` if the bytes are not BSON.
     """
     if c.walker is not None and (found := c.walker.places(raw, at)) is not None:
         places, kind = found
@@ -144,19 +146,19 @@ def elements(raw: bytes, at: int) -> Elements | None:
 
 
 class _Places:
-    """Where the elements of an array start, if their positions are 0, 1, 2 …
+    """Finds where the elements of an array start, if its positions are 0, 1, 2 …
 
-    They are found decade by decade, as all names of one are equally long: first those of one size, then those of one
-    type, then all others. Until the names are checked these may be no elements, so their bytes raise no error.
+    It goes by ranges of positions with equally many digits: first over elements of one size, then of one type, then
+    others. Until the names are checked these may not be elements at all, so their bytes raise no error.
     """
 
     def __init__(self, raw: bytes, at: int, end: int) -> None:
         self.raw, self.at, self.end = raw, at, end
         self.starts: list[int] = []
-        self.only: int = raw[at]  # the type of all so far, where it is one of a fixed size
+        self.only: int = raw[at]  # the type of all elements so far, if it is one type of fixed size
 
     def find(self) -> bool:
-        """Find them all; False if the bytes before the end cannot be elements with such positions."""
+        """Find them all; False if the bytes cannot be elements with such positions."""
         while self.at < self.end:
             low = len(self.starts)
             digits = len(str(low))
@@ -170,7 +172,7 @@ class _Places:
         return self.at == self.end
 
     def _of_one_size(self, kind: int, skip: int, most: int) -> None:
-        """Pass over all that is left of a decade, where it is of one type with a fixed size."""
+        """Skip the rest of a range, if all its elements have one type of fixed size."""
         raw, at, stride = self.raw, self.at, skip + SIZE[kind]
         count = min(most, (self.end - at) // stride)
         if SIZE[kind] >= 0 and count and raw[at : at + count * stride : stride] == bytes((kind,)) * count:
@@ -180,7 +182,7 @@ class _Places:
                 self.only = 0
 
     def _of_one_type(self, kind: int, skip: int, most: int) -> None:
-        """Pass over elements of one type that say their length themselves; mostly all are."""
+        """Skip elements of one type that begin with their length; often all do."""
         extra = EXTRA[kind]
         if extra < 0:
             return
@@ -197,7 +199,7 @@ class _Places:
         self.at = at
 
     def _of_any_type(self, skip: int, most: int) -> bool:
-        """Pass over elements of any type; False if one cannot be an element with its position."""
+        """Skip elements of any type; False if one cannot be an element with its position."""
         raw, at, end, starts = self.raw, self.at, self.end, self.starts
         for _ in range(most):
             if at >= end:
@@ -220,12 +222,12 @@ class _Places:
 
 
 def _in_order(raw: bytes, starts: list[int]) -> bool:
-    """Whether the names of the elements between these places are 0, 1, 2 …"""
+    """Whether the names of the elements at these places are 0, 1, 2 …"""
     for low, high, skip in decades(0, len(starts) - 1):
         first, stride = starts[low], starts[low + 1] - starts[low]
         last = first + stride * (high - low)
         if starts[high - 1] == last - stride and starts[low:high] == list(range(first, last, stride)):
-            # Elements of one size: the positions are compared digit by digit, each digit of all of them at once.
+            # For elements of one size, compare the positions digit by digit, each digit for all elements at once.
             joined, size = b"".join(names(low, high)), skip - 1
             if any(raw[first + 1 + k : last : stride] != joined[k::size] for k in range(size)):
                 return False
@@ -235,18 +237,18 @@ def _in_order(raw: bytes, starts: list[int]) -> bool:
 
 
 def _check(raw: bytes, starts: list[int], end: int) -> None:
-    """Raise ``Unreadable`` if an array's bytes are damaged, not just its positions other ones."""
+    """Raise ``Unreadable`` if an array's bytes are damaged; other positions are not damage."""
     at = starts[0]
     while at < end:
         at = field_at(raw, at, end)[3]
 
 
 def trim(pair: Pair, left: Elements, right: Elements) -> tuple[int, int]:
-    """How many elements of two whole arrays are equal at the beginning, and, apart from these, at the end."""
+    """The number of equal elements at the start of two whole arrays, and at the end without counting those again."""
     n, m = len(left), len(right)
     a, b = left.starts, right.starts
     common = pair.common(a[0], b[0], min(a[n] - a[0], b[m] - b[0]))
-    # The names are equal there, so equal bytes are equal elements.
+    # The names are equal there, so equal bytes mean equal elements.
     head = min(bisect_right(a, a[0] + common) - 1, bisect_right(b, b[0] + common) - 1)
     tail, most = 0, min(n, m) - head
     while tail < most:

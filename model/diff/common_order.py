@@ -1,4 +1,4 @@
-"""Three sequences of equal members brought into one order, with the members that each side put between them."""
+"""Combines three sequences of equal members into one order, including the members that each side added."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-BLOCKS = 1000  # stretches that all three keep together; with more of them, two new orders do not merge
+BLOCKS = 1000  # blocks that all three keep together; with more of them, two new orders are not combined
 
 T = TypeVar("T", bound=Hashable)
 
 
 def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T] | None:
-    """The order that both sides want, pair by pair; None if they contradict each other.
+    """The order in which each pair is as one side changed it; None if the changes contradict each other.
 
     All three contain equal members, each once, except those that both sides added. A pair that one side reversed is
     reversed; a pair with an added member must have one order on both sides.
@@ -44,7 +44,7 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
 
 
 def _followers(blocks: Sequence[Sequence[T]], mine: Sequence[T], theirs: Sequence[T]) -> list[int]:
-    """How many of the others come behind each block, in the order that both sides want pair by pair."""
+    """For each block, the number of blocks after it in the combined order of pairs."""
     first = {block[0]: i for i, block in enumerate(blocks)}
     in_mine = {first[x]: k for k, x in enumerate(x for x in mine if x in first)}
     in_theirs = {first[x]: k for k, x in enumerate(x for x in theirs if x in first)}
@@ -52,14 +52,14 @@ def _followers(blocks: Sequence[Sequence[T]], mine: Sequence[T], theirs: Sequenc
     followers = [0] * count
     for i in range(count):
         for j in range(i + 1, count):
-            # Either side may turn a pair round, and agrees then with the other; added things stand alike.
+            # If one side reversed a pair, it is reversed; a pair with an added member is alike on both sides.
             before = in_mine[i] < in_mine[j] and in_theirs[i] < in_theirs[j]
             followers[i if before else j] += 1
     return followers
 
 
 def _added_alike(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
-    """Whether the things that the base lacks stand alike in both sides: in one order, behind equal ones of the base."""
+    """Whether both sides have the added members in one order, each after just as many of the base's first members."""
     old = set(base)
     rank: dict[T, int] = {}
     places: list[tuple[T, int]] = []
@@ -79,7 +79,7 @@ def _added_alike(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> b
 
 
 def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool:
-    """Whether both sides moved one member, each to another place among those that neither moved."""
+    """Whether both sides moved one member, but to different places among the members that neither moved."""
     if mine == theirs or base in (mine, theirs):
         return False
     at = {x: i for i, x in enumerate(base)}
@@ -100,7 +100,7 @@ def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool
 
 
 def in_every_run(numbers: Sequence[int]) -> set[int]:
-    """The numbers in every longest increasing run: those that certainly were not moved."""
+    """The numbers in every longest increasing run: only these have certainly not moved."""
     ending = _lengths(numbers)
     starting = _lengths([-n for n in reversed(numbers)])[::-1]
     longest = max(ending, default=0)
@@ -112,7 +112,7 @@ def in_every_run(numbers: Sequence[int]) -> set[int]:
 
 
 def _lengths(numbers: Sequence[int]) -> list[int]:
-    """The length of the longest increasing run that ends at each number."""
+    """For each number, the length of the longest increasing run that ends with it."""
     tails: list[int] = []
     found: list[int] = []
     for n in numbers:
@@ -126,7 +126,7 @@ def _lengths(numbers: Sequence[int]) -> list[int]:
 
 
 def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[list[T]]:
-    """The base, and then the things it lacks, cut into stretches that are consecutive wherever they occur."""
+    """The base, then the added members, cut into blocks that are consecutive on both sides."""
     next_mine = dict(pairwise(mine))
     next_theirs = dict(pairwise(theirs))
     old = set(base) if len(base) < len(mine) else set(mine)
@@ -142,7 +142,7 @@ def _blocks(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[l
 
 
 class OrderedRun(Struct):
-    """Consecutive things that one side added, and the thing of the base that they follow (-1: before all)."""
+    """Consecutive members that one side added, and the rank of the base's member before them (-1: none)."""
 
     after: int
     inside: list[Any] = field(default_factory=list)
@@ -158,11 +158,11 @@ def arranged(
     rank: Mapping[T, int],
     weight: Callable[[T], Any] = lambda _: 0,
 ) -> list[T]:
-    """The skeleton with all of ``extra`` put in, each thing where its side has it.
+    """The skeleton with all of ``extra`` inserted, each member where its side has it.
 
-    That is behind all things of the skeleton that it follows in its side, if the skeleton has such a place, else behind
-    the nearest of them. A side's last things stay last. ``rank`` is a thing's place in the base. Where two sides put
-    things in one place, ``weight`` of the first of them decides, then the order of the sides.
+    That is after all members of the skeleton that precede it on its side, if the skeleton has such a place, else
+    after the nearest of them. A side's last members stay last. ``rank`` is a member's place in the base. If two sides
+    insert in one place, ``weight`` of the first member of each decides, then the order of the sides.
     """
     if not extra:
         return list(skeleton)
@@ -186,7 +186,7 @@ def arranged(
 def _anchored(
     skeleton: Sequence[T], kept: Set[T], side: Sequence[T], places: Sequence[int], rank: Mapping[T, int]
 ) -> dict[object, list[OrderedRun]]:
-    """What stands in some places of a side, by the thing of the skeleton behind which it is put."""
+    """The members at some places of a side, by the member of the skeleton after which they are inserted."""
     if not places:
         return {}
     last = next((i for i in range(len(side) - 1, -1, -1) if side[i] in kept), -1)
@@ -195,7 +195,7 @@ def _anchored(
     runs: dict[object, list[OrderedRun]] = {}
     clear = _clear(skeleton, side, places)
     for i in places:
-        # Between two such places only the nearest thing counts.
+        # Between two such places, only the nearest member counts.
         before = range(i - 1, seen - 1, -1)
         anchor = next((side[k] for k in before if side[k] in kept), anchor)
         after = next((rank[side[k]] for k in before if side[k] in rank), after)
@@ -208,7 +208,7 @@ def _anchored(
 
 
 def _clear(skeleton: Sequence[T], side: Sequence[T], places: Sequence[int]) -> dict[int, T]:
-    """For each place of a side with just the skeleton's first things before it: the last of these in the skeleton."""
+    """For each place preceded by exactly the skeleton's first members, the last of these in the skeleton."""
     order = {x: k for k, x in enumerate(skeleton)}
     kept = [order[x] for x in side if x in order]
     if len(kept) < len(order) or kept == list(range(len(kept))):
@@ -230,7 +230,7 @@ def _flat(runs: list[OrderedRun] | None) -> list[Any]:
 
 
 def _merged(left: list[OrderedRun], right: list[OrderedRun], weight: Callable[[Any], Any]) -> list[OrderedRun]:
-    """Two lists of runs as one; each keeps its own order."""
+    """Two lists of runs as one; each keeps its order."""
     result: list[OrderedRun] = []
     i = j = 0
     while i < len(left) and j < len(right):

@@ -1,4 +1,4 @@
-"""A document for DeepDiff: dictionaries and lists; every other value is a leaf, equal only byte for byte.
+"""A document for DeepDiff: dictionaries and lists; each other value is a leaf, equal only if its bytes are.
 
 DeepDiff compares BSON values by their public attributes and considers two different ObjectIds equal. Here each BSON
 type has its own class of leaf, so that DeepDiff sees a change of type, and an operator compares the bytes.
@@ -22,7 +22,7 @@ _ESCAPE = "\U0001d1c0"  # DeepDiff writes this before a quote within quotes
 
 
 class ExactLeaf:
-    """A BSON value that holds no others."""
+    """A BSON value that contains no others."""
 
     __slots__ = ("value",)
 
@@ -51,7 +51,7 @@ LEAVES: dict[int, type[ExactLeaf]] = {
 
 
 def tree(whole: Value) -> Any:
-    """The document or array with leaves; of any depth. Escape forms are those of ``model.text``."""
+    """The document or array with leaves, at any depth. Escape forms are those of ``model.text``."""
     top: list[Any] = [None]
     waiting: list[tuple[Any, Any, Value]] = [(top, 0, whole)]
     while waiting:
@@ -83,11 +83,11 @@ class ExactLeaves(BaseOperatorPlus):
     """Compares two leaves of one type by their bytes."""
 
     def match(self, level: Any) -> bool:
-        """Whether both sides are leaves of one type; other pairs DeepDiff tells apart itself."""
+        """Whether both sides are leaves of one type; DeepDiff itself tells other pairs apart."""
         return isinstance(level.t1, ExactLeaf) and type(level.t1) is type(level.t2)
 
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
-        """Report a change where the bytes differ; the pair is dealt with either way."""
+        """Report a change if the bytes differ; DeepDiff need not look at the pair in any case."""
         if level.t1 != level.t2:
             diff_instance._report_result("values_changed", level)  # what DeepDiff's own comparisons call
         return True
@@ -98,15 +98,15 @@ class ExactLeaves(BaseOperatorPlus):
 
 
 class Unspeakable(BaseOperatorPlus):
-    """Reports a document as a whole if it differs under a name that DeepDiff's paths cannot express."""
+    """Reports a whole document if it differs under a name that DeepDiff's paths cannot express."""
 
     def match(self, level: Any) -> bool:
-        """Whether both sides are documents, and one has such a name."""
+        """Whether both sides are documents, and one of them has such a name."""
         both = isinstance(level.t1, dict) and isinstance(level.t2, dict)
         return both and any(map(_unspeakable, (*level.t1, *level.t2)))
 
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
-        """Report the documents where they differ under such a name; else they are compared inside."""
+        """Report the documents if they differ under such a name; else DeepDiff compares their fields."""
         old, new = level.t1, level.t2
         whole = any(_unspeakable(name) and old.get(name) != new.get(name) for name in {**old, **new})
         if whole:
@@ -119,7 +119,7 @@ class Unspeakable(BaseOperatorPlus):
 
 
 def _unspeakable(name: str) -> bool:
-    """Whether a Delta would refuse a path over this name as an attribute of Python's, or end it at a quote."""
+    """Whether a Delta would refuse a path with this name as a Python attribute, or misread a quote in it."""
     return ("'" in name and '"' in name) or _ESCAPE in name or (name.startswith("__") and name.endswith("__"))
 
 
@@ -131,7 +131,7 @@ class KeyOrder(BaseOperatorPlus):
         return isinstance(level.t1, dict) and isinstance(level.t2, dict)
 
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
-        """Report the orders where they differ; the fields are compared all the same."""
+        """Report the orders if they differ; DeepDiff still compares the fields."""
         old = [name for name in level.t1 if name in level.t2]
         new = [name for name in level.t2 if name in level.t1]
         if old != new:
@@ -145,8 +145,8 @@ class KeyOrder(BaseOperatorPlus):
 
 
 def text_view(a: Value, b: Value) -> str:
-    """The text view of two documents, or of two arrays, as JSON; ``RecursionError`` where they are nested too deep."""
+    """The text view of two documents or two arrays as JSON; ``RecursionError`` if they are nested too deep."""
     operators = [ExactLeaves(), Unspeakable(), KeyOrder()]
-    # Names that begin with two underscores are fields here (Mongoose's __v is one), no secrets of an object.
+    # Names that begin with two underscores are fields here, such as Mongoose's __v, not private attributes.
     found = DeepDiff(tree(a), tree(b), custom_operators=operators, verbose_level=2, ignore_private_variables=False)
     return str(found.to_json(default_mapping={ExactLeaf: ExactLeaf.plain}, force_use_builtin_json=True))

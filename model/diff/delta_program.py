@@ -1,7 +1,7 @@
 """A difference as a Python program for other people: a DeepDiff Delta over documents as PyMongo decodes them.
 
-DeepDiff's Delta ignores the order of fields, so the program reorders the fields afterwards. It is first run here on
-the decoded document, and returned only if its result is the other document byte for byte.
+DeepDiff's Delta ignores the order of fields, so the program reorders them afterwards. It is first run here on the
+decoded document, and only returned if its result equals the other document byte for byte.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def program(a: bytes, b: bytes, title: str) -> str:
     changes = text_view(Value.document(a), Value.document(b))
     heading = "".join(f"# {line}\n" for line in title.splitlines())
     orders: list[tuple[list[str | int], list[str]]] = []
-    for _ in range(2):  # without orders first, to see where the Delta leaves fields
+    for _ in range(2):  # first without orders, to see where the Delta changes the order
         made = _PROGRAM.format(title=heading, changes=repr(changes), orders=repr(orders))
         result = _run(made, before)
         if encode(result) == b:
@@ -75,7 +75,7 @@ def _run(made: str, before: dict[str, Any]) -> dict[str, Any]:
 
 
 def _orders(found: Any, wanted: Any) -> list[tuple[list[str | int], list[str]]]:
-    """The documents whose fields stand in another order, from the outermost on, each with the order wanted."""
+    """The documents whose fields have another order, outermost first, each with the order wanted."""
     made: list[tuple[list[str | int], list[str]]] = []
     stack: list[tuple[list[str | int], Any, Any]] = [([], found, wanted)]
     while stack:

@@ -1,4 +1,4 @@
-"""A diff for other eyes and programs: lines of text, sentences, JSON Patch, DeepDiff's own structure and its Delta."""
+"""A diff in other forms: lines of text, sentences, JSON Patch, DeepDiff's text view and its Delta."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _SIGNS = {"add": "+", "remove": "-", "replace": "~", "retype": "t", "move": ">",
 
 
 def to_json_patch(changes: Diff, a: bytes, b: bytes, kind: int = OBJECT) -> str:
-    """RFC 6902, one array; applied to the relaxed Extended JSON of ``a`` it gives that of ``b``.
+    """A JSON Patch (RFC 6902); applied to the relaxed Extended JSON of ``a``, it gives that of ``b``.
 
-    Both are documents, or both are arrays by their ``kind``.
+    ``kind`` says whether both are documents or both arrays.
     """
     return json_patch(changes, Value(kind, a), Value(kind, b))
 
 
 def to_deepdiff(a: bytes, b: bytes, kind: int = OBJECT) -> str:
-    """DeepDiff's text view as JSON, values as canonical Extended JSON.
+    """DeepDiff's text view as JSON, with values as canonical Extended JSON.
 
-    Exact where DeepDiff alone is not: every leaf is compared by its bytes, a BSON type is a type, and documents in
-    another order of fields are under ``key_order_changed``. ``Delta(json.loads(…))`` takes the canonical Extended
-    JSON of ``a`` to that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
+    It is exact where DeepDiff alone is not: leaves are compared by their bytes, a BSON type is a type, and documents
+    with another order of fields are under ``key_order_changed``. ``Delta(json.loads(…))`` turns the canonical
+    Extended JSON of ``a`` into that of ``b``. Raises ``Refused`` for documents nested too deep for DeepDiff.
     """
-    from model.diff.deepdiff_tree import text_view  # it brings DeepDiff, which is slow to import
+    from model.diff.deepdiff_tree import text_view  # imports DeepDiff, which is slow
 
     try:
         return text_view(Value(kind, a), Value(kind, b))
@@ -42,12 +42,12 @@ def to_deepdiff(a: bytes, b: bytes, kind: int = OBJECT) -> str:
 
 
 def to_delta(a: bytes, b: bytes, title: str = "") -> str:
-    """A Python program with a DeepDiff ``Delta`` that leads from ``a`` to ``b``, both as PyMongo decodes them.
+    """A Python program with a DeepDiff ``Delta`` that turns ``a`` into ``b``, both as PyMongo decodes them.
 
-    It has been run before it is returned: the result is ``b``, byte for byte. ``title`` stands above it. Raises
-    ``Refused`` where a Delta cannot say the difference.
+    It was run before it is returned: the result is ``b``, byte for byte. ``title`` is its first line. Raises
+    ``Refused`` if a Delta cannot express the difference.
     """
-    from model.diff.delta_program import program  # it brings DeepDiff
+    from model.diff.delta_program import program  # imports DeepDiff
 
     try:
         return program(a, b, title)
@@ -56,7 +56,7 @@ def to_delta(a: bytes, b: bytes, title: str = "") -> str:
 
 
 def to_words(changes: Diff, zone: str = "UTC") -> str:
-    """A sentence for each change, for people; one sentence where there is none."""
+    """A sentence for each change, for people; if there is none, one sentence that says so."""
     if not changes:
         return "Nothing changed."
     return "\n".join(_sentence(op, zone) for op in changes)
@@ -103,7 +103,7 @@ def _edit_words(op: TextEdit, zone: str) -> list[str]:
 
 
 def to_lines(changes: Diff, zone: str = "UTC") -> str:
-    """A line or more for each change, for people; "" if there is none."""
+    """One or more lines for each change, for people; "" if there is none."""
     lines = [line for op in changes for line in _lines(op, zone)]
     if changes.coarse:
         lines.append("(This is right, but not the shortest: that would have taken too long.)")
@@ -130,12 +130,12 @@ def _lines(op: Operation, zone: str) -> list[str]:
 
 
 def _alike(text: str) -> str:
-    """The text without its invisible characters."""
+    """The text without invisible characters, in a normal form."""
     return "".join(x for x in unicodedata.normalize("NFKC", text) if unicodedata.category(x) != "Cf")
 
 
 def _first_bytes(old: Value, new: Value) -> str:
-    """The place from which two values differ that look alike, as long binaries of one size do."""
+    """The first bytes in which two values differ that look alike, such as long binaries of one size."""
     a, b = _content(old), _content(new)
     at = Prefix.similarity(a, b)
     return f"    ~ at byte {at}: {_hex(a, at)} -> {_hex(b, at)}"

@@ -1,7 +1,7 @@
-"""The fields in which two documents differ, found without walking over those that are equal.
+"""The fields in which two documents differ, found without looking at equal ones.
 
-Stretches equal byte for byte are skipped. Where names differ, both sides are read on until they meet again, so a
-field that was added or removed costs a look at its neighbours, not at the whole document.
+Stretches of equal bytes are skipped. If names differ, both sides are read until they meet again, so that an added or
+removed field only costs a look at its neighbours, not at the whole document.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from model.diff.walk import Pair, Span, document_end, field_around, field_at, na
 from model.values import canonical as c
 
 Change: TypeAlias = tuple[Span, Span]
-"""A field in the old and in the new document."""
+"""A field in the old document and in the new one."""
 
 Difference: TypeAlias = tuple[Span | None, Span | None]
-"""A field as it is in the one document and in the other; None if that document does not have it."""
+"""A field in the old document and in the new one; None if that document lacks it."""
 
-_SMALL = 256  # bytes of a document of which the fields are compared by name as fast
-_SEARCHED = 1 << 18  # bytes searched for other fields of a name, instead of listing all names
-_MANY = 16  # names of which each is searched for
+_SMALL = 256  # bytes; in smaller documents, comparing fields by name is as fast
+_SEARCHED = 1 << 18  # bytes searched for a repeated name; beyond that, all names are listed
+_MANY = 16  # names searched for one by one
 
 
 def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
-    """The fields that differ between the documents at two places, old and new.
+    """The fields that differ between the old document at ``at`` and the new one at ``to``.
 
-    None if their names or the order of these differ, or if a differing field has a duplicate name.
+    None if the names or their order differ, or if the name of a differing field is repeated.
     """
     differing = differences(pair, at, to)
     if differing is None:
@@ -39,9 +39,9 @@ def changes(pair: Pair, at: int, to: int) -> list[Change] | None:
 
 
 def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
-    """The fields that differ, in order; at one place those that were removed come before those added.
+    """The fields that differ, in order; in one place, removed fields come before added ones.
 
-    None if fields of both documents stand in another order, or a field that differs has a name that occurs twice.
+    None if common fields have different orders, or if the name of a differing field is repeated.
     """
     a, b = pair.a, pair.b
     end, stop = document_end(a, at), document_end(b, to)
@@ -57,14 +57,14 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
 
 
 def _walked(pair: Pair, at: int, to: int, end: int, stop: int) -> tuple[list[Difference], bool] | None:
-    """The fields that differ, and whether both documents have the same names in the same order.
+    """The fields that differ, and whether both documents have equal names in equal order.
 
-    None if fields of both stand in another order, and of a small document where names differ at all.
+    None if common fields have different orders; in a small document, also if names differ at all.
     """
     a, b, common = pair.a, pair.b, pair.common
     i, j = at + 4, to + 4
     found: list[Difference] = []
-    names: tuple[set[bytes], set[bytes]] | None = None  # that the one side alone seems to have
+    names: tuple[set[bytes], set[bytes]] | None = None  # names that so far only the old, or only the new document has
     while True:
         equal = common(i, j, end - i if end - i < stop - j else stop - j)
         place = i + equal
@@ -92,7 +92,7 @@ def _walked(pair: Pair, at: int, to: int, end: int, stop: int) -> tuple[list[Dif
 
 
 def _are_apart(names: tuple[set[bytes], set[bytes]], gone: list[Span], come: list[Span]) -> bool:
-    """Whether no field that one side alone has is met on the other; ``names`` learns of these."""
+    """Whether fields that seem to be on one side only never appear on the other; adds them to ``names``."""
     left, right = names
     old_names, new_names = [x[0] for x in gone], [y[0] for y in come]
     left.update(old_names)
@@ -101,16 +101,17 @@ def _are_apart(names: tuple[set[bytes], set[bytes]], gone: list[Span], come: lis
 
 
 def _once(pair: Pair, found: list[Difference], same_names: bool, old: tuple[int, int], new: tuple[int, int]) -> bool:
-    """Whether the names of fields that differ occur once in their documents, which begin and end at these places."""
+    """Whether differing fields' names occur once in their documents; ``old`` and ``new`` are their start and end."""
     if same_names:
         return _alone(pair.a, *old, [x for x, _ in found if x is not None])
-    # Fields of both are equal, or among these: counted in the new document; those of the old one alone, in that.
+    # A common field is equal or among these, so checking it in the new document is enough; removed fields are in the
+    # old one.
     news, gone = [y for _, y in found if y is not None], [x for x, y in found if x is not None and y is None]
     return _alone(pair.b, *new, news) and _alone(pair.a, *old, gone)
 
 
 def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[Span], list[Span]]:
-    """The fields on each side before both have one of the same name again; the names at both places differ."""
+    """The fields on each side before both have a field of one name again; the names at ``i`` and ``j`` differ."""
     left: list[Span] = []
     right: list[Span] = []
     here: dict[bytes, int] = {}
@@ -134,11 +135,11 @@ def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[
 
 
 def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
-    """Whether the names of these fields occur once in their document, which ends at ``end``."""
+    """Whether the names of these fields occur once in the document that ends at ``end``."""
     if len(some) > _MANY or (end - at) * len(some) > _SEARCHED:
         wanted = {x[0] for x in some}
         return len(wanted) == len(some) == sum([name in wanted for name in names_of(raw, at + 4, end)])
-    search = raw.rfind  # a search from behind is faster; only bytes that are found are looked at closer
+    search = raw.rfind  # searching backwards is faster; only hits are then examined
     for name, _, begin, stop in some:
         marked = name + b"\x00"
         before = begin - len(marked) - 1
@@ -150,7 +151,7 @@ def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
 
 
 def _occurs(raw: bytes, name: bytes, at: int, end: int) -> bool:
-    """Whether one of the fields that begin at ``at`` and end at ``end`` has the name, which has its NUL."""
+    """Whether a field between ``at`` and ``end`` has this name, given with its NUL byte."""
     hit = raw.find(name, at, end)
     while hit >= 0:
         around = field_around(raw, at, hit - 1, end)

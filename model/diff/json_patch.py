@@ -1,9 +1,9 @@
 """A diff as JSON Patch (RFC 6902), for the relaxed Extended JSON of both documents.
 
-JSON objects have no order, so a reorder of fields is left out; a change of type that relaxed notation does not show
-becomes a replacement by an equal text. Documents and arrays that stand in an escape form on either side are
-replaced as a whole. Operations are in the order in which they apply: inside an element first, while positions are
-still the old ones, then the array's own.
+JSON objects have no order, so a reorder of fields is left out. A change of type that relaxed notation does not show
+becomes a replacement by an equal text. Documents and arrays that need an escape form on either side are replaced
+whole. Operations are in the order of application: first those inside elements, while positions are still the old
+ones, then those of the array itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RELAXED = Style("relaxed")
 
 
 class _Place:
-    """The places of operations, in the old document (all but additions) and in the new one (additions)."""
+    """The operations by place, in the old document (all but additions) or in the new one (additions)."""
 
     __slots__ = ("at", "below")
 
@@ -36,12 +36,12 @@ class _Place:
 
 
 def json_patch(changes: Diff, a: Value, b: Value) -> str:
-    """The patch as one line of JSON, an array; applied to the relaxed JSON of ``a`` it gives that of ``b``."""
+    """The patch as one line of JSON, an array; applied to the relaxed JSON of ``a``, it gives that of ``b``."""
     old, new = _Place(), _Place()
     for op in changes:
         (new if isinstance(op, Add) else old).put(op.path, op)
     out: list[str] = []
-    # Containers come twice: once to look inside, then, after their inside, for their own operations.
+    # A container's own operations wait on the stack, as text, until those inside it are written.
     stack: list[tuple[str, Value, Value, _Place, _Place] | list[str]] = [("", a, b, old, new)]
     while stack:
         task = stack.pop()
@@ -85,7 +85,7 @@ def _document(pointer: str, before: Value, after: Value, left: _Place, right: _P
 def _array(pointer: str, before: Value, after: Value, left: _Place, right: _Place) -> tuple[list[str], _Inside]:
     olds, news = c.items(before), c.items(after)
     gone: list[int] = []
-    moved: dict[int, int] = {}  # new position -> old one
+    moved: dict[int, int] = {}  # new position -> old position
     for i, place in left.below.items():
         for op in place.at:
             if isinstance(op, Remove):
@@ -112,10 +112,10 @@ def _array(pointer: str, before: Value, after: Value, left: _Place, right: _Plac
 def _placed(
     pointer: str, count: int, gone: set[int], source: list[int | None], moved: Collection[int], news: list[Value]
 ) -> list[str]:
-    """Put each added or moved element behind the one that it follows in the new array, from the front on."""
+    """Put each added or moved element after its predecessor in the new array, from the start on."""
     lines: list[str] = []
-    left = _Counts([0, *(i not in gone for i in range(count))])  # of each old element, and first of the front
-    home = 0  # the old element that the next one belongs behind; those already put there count with it
+    left = _Counts([0, *(i not in gone for i in range(count))])  # a count for the start and for each old element
+    home = 0  # the old element after which the next one belongs; those already put there are counted with it
     for j, i in enumerate(source):
         if i is None:
             lines.append(_line("add", f"{pointer}/{left.until(home + 1)}", write(news[j], _RELAXED)))

@@ -1,7 +1,7 @@
-"""The elements of one array matched with those of another: unchanged, changed in place, or moved.
+"""Matches the elements of two arrays: unchanged, changed in place, or moved.
 
-Elements that are equal, or changed and have the same identity key, are aligned first. Each of the others pairs with an
-equal one elsewhere, then, between the same neighbours, with the one that resembles it most.
+First, elements that are equal, or have equal identity keys, are aligned. Each remaining element is paired with an
+equal one elsewhere, then with the most similar one between the same neighbours.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from model.diff.array_elements import Elements
 from model.diff.walk import Span, field_at, spans
 from model.values import canonical as c
 
-GAP_CELLS = 2500  # resemblances computed between two neighbours; beyond, elements pair in order
-_LONG = 2000  # bytes of strings beyond which their resemblance is not computed
+GAP_CELLS = 2500  # similarities computed between two neighbours; beyond that, elements are paired in order
+_LONG = 2000  # bytes; the similarity of longer strings is not computed
 
 Identity: TypeAlias = tuple[bytes, int, bytes]
 """The key's name, and the type and bytes of its value."""
@@ -30,12 +30,12 @@ Identity: TypeAlias = tuple[bytes, int, bytes]
 class Matching(Struct):
     """The old element of each new one; ``coarse`` if an exact search might have matched more.
 
-    ``changed``, ``moved`` and ``whole`` are new elements: those that differ from the old one, those at another place
-    among their neighbours, and those that share nothing with the old one, so that one replaces the other.
+    ``changed``, ``moved`` and ``whole`` contain new elements: those that differ from the old one, those that have
+    moved relative to their neighbours, and those that share nothing with the old one, so that they replace it.
 
-    ``unsure`` are old elements between two neighbours where different numbers of elements without key were removed
-    and added: their matches are guesses, good enough for display but not for a merge. ``apart`` are old elements that
-    have nothing in common with the new ones in their place.
+    ``unsure`` contains old elements between two neighbours where different numbers of elements without key were
+    removed and added: their matches are guesses, good enough to show but not to merge. ``apart`` contains old
+    elements that have nothing in common with the new ones in their place.
     """
 
     source: dict[int, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Matching(Struct):
 
 
 def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
-    """The identity of an element: the first of the key fields that it has; None for an element without any."""
+    """The identity of an element, from the first key field that it has; None without one."""
     if span[1] != c.OBJECT:
         return None
     inner: list[Span] | None = None
@@ -59,7 +59,7 @@ def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
             kind = raw[first - 1]
             return key, kind, raw[end : c.element_end(raw, kind, end)]
         if inner is None:
-            # The bytes of the name are searched first: that is several times as fast, and mostly they are not there.
+            # Search for the name's bytes first: that is much faster than parsing, and they are mostly not there.
             if raw.find(key + b"\x00", first, span[3]) < 0:
                 continue
             inner = spans(raw, span[2])
@@ -70,7 +70,7 @@ def identity(raw: bytes, span: Span, keys: Sequence[bytes]) -> Identity | None:
 
 
 def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
-    """Match elements of one array with elements of another; equal ends must have been trimmed before."""
+    """Match the elements of two arrays, whose equal ends must have been trimmed."""
     found = Matching()
     if not left or not right:
         return found
@@ -84,7 +84,7 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
     if (run := _unique(old, new, left, right, keys, found)) is None:
         _keyed(old, new, left, right, keys, found)
         fixed = _aligned(old, new, found)
-    if len(found.source) < min(len(old), len(new)):  # else the others are all new, or all gone
+    if len(found.source) < min(len(old), len(new)):  # else all other elements are new, or all are gone
         if run:
             gaps.fill(list(map(found.source.__getitem__, run)), run)
         else:
@@ -93,7 +93,7 @@ def match(left: Elements, right: Elements, keys: Sequence[bytes]) -> Matching:
 
 
 def _aligned(old: list[Hashable], new: list[Hashable], found: Matching) -> list[tuple[int, int]]:
-    """Match equal tokens: those in a common order, then the others, which moved. Returns those that stay, in order."""
+    """Match equal tokens: first those in a common order, then the moved ones. Returns the pairs that stay, in order."""
     kept = align(old, new)
     found.coarse = kept.coarse
     found.source = {j: i for i, j in kept.pairs}
@@ -112,7 +112,7 @@ def _others(count: int, taken: Collection[int]) -> list[int]:
 
 
 def _tokens(left: Elements, right: Elements) -> tuple[list[Hashable], list[Hashable]]:
-    """Tokens that are equal where elements are."""
+    """Hashable tokens that are equal exactly if the elements are."""
     if left.kind and left.kind == right.kind:
         words, others = left.words(), right.words()
         if words is not None and others is not None:
@@ -120,7 +120,7 @@ def _tokens(left: Elements, right: Elements) -> tuple[list[Hashable], list[Hasha
     old: list[Hashable] = [*left.payloads()]
     new: list[Hashable] = [*right.payloads()]
     types, kinds = left.types(), right.types()
-    if len({*types, *kinds}) > 1:  # else the payload alone tells elements apart
+    if len({*types, *kinds}) > 1:  # with one type, the payload is enough
         old, new = list(zip(types, old, strict=True)), list(zip(kinds, new, strict=True))
     return old, new
 
@@ -128,7 +128,7 @@ def _tokens(left: Elements, right: Elements) -> tuple[list[Hashable], list[Hasha
 def _keyed(
     old: list[Hashable], new: list[Hashable], left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
 ) -> None:
-    """Give changed elements equal tokens where each side has one of an identity."""
+    """Give changed elements equal tokens if each side has one with their identity."""
     if not keys:
         return
     both = set(old).intersection(new)
@@ -151,12 +151,12 @@ def _same_identity(
 def _unique(
     old: list[Hashable], new: list[Hashable], left: Elements, right: Elements, keys: Sequence[bytes], found: Matching
 ) -> list[int] | None:
-    """Match tokens that all occur once: those outside the longest rising run moved. Returns the run, or None."""
+    """Match tokens if all are unique; those outside the longest increasing run have moved. Returns the run, or None."""
     where = dict(zip(new, range(len(new)), strict=True))
     if len(where) < len(new):
         return None
     to = list(map(where.get, old, repeat(-1)))
-    source = dict(zip(to, range(len(to)), strict=True))  # of those with no partner only the last is in it
+    source = dict(zip(to, range(len(to)), strict=True))  # -1, no partner, collapses into one entry
     if source.pop(-1, None) is not None:
         rest = [i for i, j in enumerate(to) if j < 0]
         if len(source) + len(rest) < len(to) or len({old[i] for i in rest}) < len(rest):
@@ -187,7 +187,7 @@ def _equal_pairs(
 
 
 def _identities(raw: bytes, elements: Sequence[Span], rest: list[int], keys: Sequence[bytes]) -> dict[Identity, int]:
-    """The place of each identity; -1 where it occurs more than once."""
+    """The place of each identity; -1 if it is repeated."""
     found: dict[Identity, int] = {}
     for i in rest:
         key = identity(raw, elements[i], keys)
@@ -197,12 +197,12 @@ def _identities(raw: bytes, elements: Sequence[Span], rest: list[int], keys: Seq
 
 
 def _steady(kept: list[tuple[int, int]], pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """The pairs that keep their order among those kept; the others moved."""
+    """The pairs that keep their order relative to ``kept``; the others have moved."""
     if not kept or not pairs:
         return set(increasing(sorted(pairs)))
     edges_old, edges_new = [i for i, _ in kept], [j for _, j in kept]
     gaps: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    # The pairs come in the order of the old side, so the gap there only grows.
+    # The pairs are in the old side's order, so the gap there only increases.
     gap, edge = 0, edges_old[0]
     for i, j in pairs:
         if i > edge:
@@ -214,14 +214,14 @@ def _steady(kept: list[tuple[int, int]], pairs: list[tuple[int, int]]) -> set[tu
 
 
 class _Gaps:
-    """Pairs elements between the same neighbours by their resemblance."""
+    """Pairs elements between the same neighbours by similarity."""
 
     def __init__(self, left: Elements, right: Elements, keys: Sequence[bytes], found: Matching) -> None:
         self.left, self.right, self.found = left, right, found
         self.old, self.new = _AllLooks(left, keys), _AllLooks(right, keys)
 
     def fill(self, edges_old: list[int], edges_new: list[int]) -> None:
-        """Pair the elements without a match that stand between the same two of those that stay."""
+        """Pair unmatched elements that are between the same two elements that stay."""
         between: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         source = self.found.source
         for i in _others(len(self.left), set(source.values())):
@@ -236,7 +236,7 @@ class _Gaps:
                     self.found.unsure.update(nameless)
 
     def pair(self, some: list[int], others: list[int]) -> None:
-        """Note the matches with the greatest sum of resemblances, in order on both sides."""
+        """Add the matches with the greatest sum of similarities, in order on both sides."""
         if len(some) * len(others) > GAP_CELLS:
             self.many(some, others)
             return
@@ -262,7 +262,7 @@ class _Gaps:
                 y += 1
 
     def many(self, some: list[int], others: list[int]) -> None:
-        """Match very many elements by the field that they begin with, and the others in order."""
+        """Match very many elements by their first field, and the others in order."""
         old, new = self.beginnings(self.left, some), self.beginnings(self.right, others)
         kept = increasing(sorted((i, new[field]) for field, i in old.items() if i >= 0 and new.get(field, -1) >= 0))
         for i, j in kept:
@@ -277,7 +277,7 @@ class _Gaps:
             at, to = end + 1, stop + 1
 
     def beginnings(self, elements: Elements, some: list[int]) -> dict[bytes, int]:
-        """The document for each first field, by its name and value; -1 where several begin with it."""
+        """The document with each first field, by its bytes; -1 if several begin with it."""
         found: dict[bytes, int] = {}
         for i in some:
             _, kind, start, end = elements[i]
@@ -288,7 +288,7 @@ class _Gaps:
         return found
 
     def note(self, i: int, j: int, score: float) -> None:
-        """Note a match, and by its score whether the two share anything."""
+        """Add a match; its score says whether the two share anything."""
         self.found.source[j] = i
         self.found.changed.add(j)
         if score <= 1:
@@ -298,7 +298,7 @@ class _Gaps:
 
 
 class _Looks:
-    """The looks of an element, read once, by which its resemblance to many others is computed."""
+    """The features of an element, read once to compute its similarity to many others."""
 
     __slots__ = ("_parts", "key", "kind", "raw", "span")
 
@@ -308,12 +308,12 @@ class _Looks:
         self._parts: tuple[set[bytes], set[bytes]] | None = None
 
     def text(self) -> bytes | None:
-        """A string's bytes, not characters: enough for a resemblance, and always possible. None of a long one."""
+        """A string's bytes, which always exist and are good enough for similarity; None if it is long."""
         _, _, start, end = self.span
         return self.raw[start + 4 : end] if end - start < _LONG else None
 
     def parts(self) -> tuple[set[bytes], set[bytes]]:
-        """The names (an array's: the values) and the whole fields of a container."""
+        """The names (for an array: the values) and the whole fields of a container."""
         if self._parts is None:
             raw, inner = self.raw, spans(self.raw, self.span[2])
             if self.kind == c.ARRAY:
@@ -325,7 +325,7 @@ class _Looks:
 
 
 class _AllLooks(dict[int, _Looks]):
-    """The looks of an array's elements by their places, each read when it is first asked for."""
+    """The features of an array's elements by position, read on first use."""
 
     def __init__(self, elements: Elements, keys: Sequence[bytes]) -> None:
         super().__init__()
@@ -337,7 +337,7 @@ class _AllLooks(dict[int, _Looks]):
 
 
 def resemblance(old: _Looks, new: _Looks) -> float:
-    """How similar two elements are: above 1 sharing a field or value, 1 only names, 0 with different identities."""
+    """How similar two elements are: above 1 if they share a field or value, 1 if only names, 0 if identities differ."""
     if old.kind != new.kind:
         return 0.5
     if old.kind in (c.OBJECT, c.ARRAY):
@@ -357,10 +357,10 @@ def resemblance(old: _Looks, new: _Looks) -> float:
 
 
 def _straight(olds: list[_Looks], news: list[_Looks]) -> list[float] | None:
-    """The resemblances of documents to those at the same place, if none resembles another more; else None.
+    """The similarity of each document to the one at its position, if no other is more similar; else None.
 
-    Then there is no need to compare every pair. A document shares with another at most those of its fields that
-    any of the others has.
+    It saves comparing every pair. A document shares with any other one at most those of its fields that occur
+    somewhere on the other side.
     """
     if len(olds) != len(news) or len(olds) < 3 or not all(look.kind == c.OBJECT for look in (*olds, *news)):
         return None
@@ -368,7 +368,7 @@ def _straight(olds: list[_Looks], news: list[_Looks]) -> list[float] | None:
     for new in news:
         there |= new.parts()[1]
     least = min(len(new.parts()[0]) for new in news)
-    if not least:  # an empty document resembles all a little
+    if not least:  # an empty document is slightly similar to all
         return None
     found: list[float] = []
     for old, new in zip(olds, news, strict=True):

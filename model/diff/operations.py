@@ -1,8 +1,8 @@
-"""The closed set of operations that a diff consists of, and the diff as a value.
+"""The kinds of operations in a diff, and the diff as a value.
 
-Every operation has ``op``, its name in rows; ``path``, in the new document for an addition and in the old one
-otherwise; ``to_path``, where the same place is in the other document; ``old`` and ``new``, None where there is no
-value. Positions in paths of the two documents differ where array elements were added, removed or moved.
+Every operation has ``op``, its name in rows; ``path``, in the new document for an addition, else in the old one;
+``to_path``, the place in the other document; ``old`` and ``new``, None if there is no value. Positions in paths of
+the two documents differ if array elements were added, removed or moved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from model.values.canonical import Path, Value
 
 
 class Add(Struct, frozen=True):
-    """A field or an element that only the new document has; ``at`` is its place among its new siblings."""
+    """A field or element that only the new document has; ``at`` is its index among its new siblings."""
 
     op: ClassVar[str] = "add"
     path: Path
@@ -32,12 +32,12 @@ class Add(Struct, frozen=True):
 
     @property
     def old(self) -> None:
-        """There is none."""
+        """Always None."""
         return None
 
     @property
     def to_path(self) -> Path:
-        """``path`` too: an operation of this kind has one place."""
+        """Equal to ``path``: a removal has only one place."""
         return self.path
 
     def inverse(self) -> Remove:
@@ -46,7 +46,7 @@ class Add(Struct, frozen=True):
 
 
 class Remove(Struct, frozen=True):
-    """A field or an element that only the old document has; ``at`` is its place among its old siblings."""
+    """A field or element that only the old document has; ``at`` is its index among its old siblings."""
 
     op: ClassVar[str] = "remove"
     path: Path
@@ -55,12 +55,12 @@ class Remove(Struct, frozen=True):
 
     @property
     def new(self) -> None:
-        """There is none."""
+        """Always None."""
         return None
 
     @property
     def to_path(self) -> Path:
-        """``path`` too: an operation of this kind has one place."""
+        """Equal to ``path``: an addition has only one place."""
         return self.path
 
     def inverse(self) -> Add:
@@ -69,7 +69,7 @@ class Remove(Struct, frozen=True):
 
 
 class Replace(Struct, frozen=True):
-    """Another value at one place."""
+    """Another value in one place."""
 
     op: ClassVar[str] = "replace"
     path: Path
@@ -83,7 +83,7 @@ class Replace(Struct, frozen=True):
 
 
 class Retype(Struct, frozen=True):
-    """A number or text that became another BSON type without another value."""
+    """A number or text with another BSON type, but an equal value."""
 
     op: ClassVar[str] = "retype"
     path: Path
@@ -97,7 +97,7 @@ class Retype(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """An array element at another place among its siblings; changes inside it are operations of their own."""
+    """An array element at another place among its siblings; changes inside it are separate operations."""
 
     op: ClassVar[str] = "move"
     path: Path
@@ -113,14 +113,14 @@ class Move(Struct, frozen=True):
 def moves(
     base: Path, to_base: Path, starts: Sequence[int], ends: Sequence[int], types: Iterable[int], data: Iterable[bytes]
 ) -> list[Move]:
-    """The moves of unchanged elements of one array, made all at once, which is faster than one by one."""
+    """The moves of unchanged elements in one array, created together, which is faster."""
     values = list(map(Value, types, data))
     paths, to_paths = map(add, repeat(base), zip(starts)), map(add, repeat(to_base), zip(ends))
     return list(map(Move, paths, to_paths, values, values))
 
 
 class Reorder(Struct, frozen=True):
-    """The fields of a document in another order; ``path`` is the document's. The lists name all its fields."""
+    """The fields of the document at ``path`` in another order; both lists contain all its field names."""
 
     op: ClassVar[str] = "reorder"
     path: Path
@@ -130,21 +130,21 @@ class Reorder(Struct, frozen=True):
 
     @property
     def old(self) -> None:
-        """None: the order is in ``names_old``."""
+        """None: ``names_old`` has the order."""
         return None
 
     @property
     def new(self) -> None:
-        """None: the order is in ``names_new``."""
+        """None: ``names_new`` has the order."""
         return None
 
     def inverse(self) -> Reorder:
-        """The reorder that brings the old order back."""
+        """The reorder that restores the old order."""
         return Reorder(self.to_path, self.path, self.names_new, self.names_old)
 
 
 class TextEdit(Struct, frozen=True):
-    """A long string changed in places: ``edits`` are (at, removed, inserted), in characters of the old text."""
+    """Changes inside a long string: ``edits`` are (at, removed, inserted), counted in characters of the old text."""
 
     op: ClassVar[str] = "text"
     path: Path
@@ -154,7 +154,7 @@ class TextEdit(Struct, frozen=True):
     edits: tuple[Edit, ...]
 
     def inverse(self) -> TextEdit:
-        """The edit that brings the old text back."""
+        """The edit that restores the old text."""
         return TextEdit(self.to_path, self.path, self.new, self.old, tuple(inverse_edits(list(self.edits))))
 
 
@@ -162,9 +162,9 @@ Operation: TypeAlias = Add | Remove | Replace | Retype | Move | Reorder | TextEd
 
 
 class Diff(Struct, frozen=True):
-    """The operations that lead from one document to another; false exactly when their bytes are equal.
+    """The operations that turn one document into another; false exactly if their bytes are equal.
 
-    ``coarse``: they are right but not the fewest, because the exact answer would have taken too long.
+    ``coarse``: they are correct, but not the fewest, because an exact result would have taken too long.
     """
 
     operations: tuple[Operation, ...]
@@ -180,19 +180,19 @@ class Diff(Struct, frozen=True):
         return bool(self.operations)
 
     def inverse(self) -> Diff:
-        """The diff that leads back."""
+        """The diff in the other direction."""
         return replace(self, operations=tuple(op.inverse() for op in self.operations))
 
     def counts(self) -> dict[str, int]:
-        """How many operations there are of each name; those that do not occur are left out."""
+        """The number of operations by name, without zeros."""
         return dict(Counter(op.op for op in self.operations))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The operations as JSON rows, values as canonical Extended JSON."""
+        """The operations as JSON rows, with values as canonical Extended JSON."""
         return [_row(op) for op in self.operations]
 
     def row_texts(self) -> Iterator[str]:
-        """The rows as lines of JSON; unlike ``json.dumps`` of :meth:`rows`, at any depth."""
+        """The rows as lines of JSON, at any depth, which ``json.dumps`` cannot write."""
         for op in self.operations:
             yield _row_text(op)
 

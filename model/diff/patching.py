@@ -1,4 +1,4 @@
-"""A diff applied to a document's bytes; nothing recurses, and every old value is checked."""
+"""Applies a diff to a document's bytes, without recursion; every old value is checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.values.canonical import Path, Value
 
 
 class _PatchNode:
-    """The operations at and below one place."""
+    """The operations at one place and below it."""
 
     __slots__ = ("at", "below")
 
@@ -38,18 +38,18 @@ _NOTHING = _PatchNode()
 
 
 class _PatchedContainer(Struct):
-    """A container being put together: its fields, and which of them have changes below."""
+    """A container being built: its fields, and which of them change inside."""
 
     kind: int
     pairs: list[tuple[str, Value | None]]
     todo: list[tuple[int, Value, _PatchNode, _PatchNode]] = field(default_factory=list)
-    slot: int = -1  # of the parent
+    slot: int = -1  # its index in the parent
 
 
 def patch(a: bytes, d: Diff) -> bytes:
     """The document that the diff leads to: ``patch(a, diff(a, b)) == b``, byte for byte.
 
-    Raises ``Refused`` if a value to change is not the diff's old one.
+    Raises ``Refused`` if a value to change does not equal the diff's old one.
     """
     old, new = _PatchNode(), _PatchNode()
     for op in d.operations:
@@ -61,7 +61,8 @@ def patch(a: bytes, d: Diff) -> bytes:
         frame = stack[-1]
         if frame.todo:
             slot, value, left, right = frame.todo.pop()
-            # A value under way is not kept in its container too: each level would hold all that is below it.
+            # Drop the old value from its container meanwhile: else each level of a deep document would keep all below
+            # it.
             frame.pairs[slot] = (frame.pairs[slot][0], None)
             finished = _start(value, left, right, slot, stack)
             if finished is not None:
@@ -78,7 +79,7 @@ def patch(a: bytes, d: Diff) -> bytes:
 
 
 def _start(value: Value, old: _PatchNode, new: _PatchNode, slot: int, stack: list[_PatchedContainer]) -> Value | None:
-    """The changed value where it is known at once; None if its container went onto the stack."""
+    """The changed value if no work is needed inside it; None if its container was pushed onto the stack."""
     reorder: Reorder | None = None
     for op in old.at:
         if isinstance(op, Reorder):
@@ -132,7 +133,7 @@ def _document(value: Value, old: _PatchNode, new: _PatchNode, reorder: Reorder |
 
 
 def _is_removed(node: _PatchNode, value: Value) -> bool:
-    """Whether a field is taken out; it must be what it was then."""
+    """Whether a field is removed; raises ``Refused`` if its value is not the diff's old one."""
     if not any(isinstance(op, Remove) for op in node.at):
         return False
     if any(op.old != value for op in node.at):
@@ -141,7 +142,7 @@ def _is_removed(node: _PatchNode, value: Value) -> bool:
 
 
 def _bring_in_order(frame: _PatchedContainer, reorder: Reorder) -> None:
-    """Give the fields of a document the order of the new one."""
+    """Bring a document's fields into the new order."""
     by_name = dict(frame.pairs)
     if set(by_name) != set(reorder.names_new) or len(by_name) != len(reorder.names_new):
         raise _misfit(reorder)
@@ -149,7 +150,7 @@ def _bring_in_order(frame: _PatchedContainer, reorder: Reorder) -> None:
 
 
 def _insert(frame: _PatchedContainer, adds: list[Add]) -> None:
-    """Put the added fields of a document where they stand in the new one."""
+    """Insert the added fields of a document at their places."""
     if not adds:
         return
     places: dict[int, tuple[str, Value]] = {}
@@ -197,7 +198,7 @@ def _array(value: Value, old: _PatchNode, new: _PatchNode) -> _PatchedContainer:
 
 
 def _leaving(elements: Sequence[Value], old: _PatchNode) -> tuple[set[int], dict[int, int]]:
-    """The elements that leave their place: those removed, and where each of the moved ones goes."""
+    """The elements that leave their place: the removed ones, and the moved ones with their new positions."""
     gone: set[int] = set()
     moves: dict[int, int] = {}
     for step, node in old.below.items():
@@ -222,7 +223,7 @@ def _removed(node: _PatchNode, name: str | int) -> bool:
 
 
 def _all(node: _PatchNode) -> list[Operation]:
-    """The operations below a node, nearest first."""
+    """The operations nearest to a node, at it or below."""
     found, level = list(node.at), list(node.below.values())
     while level and not found:
         found = [op for inner in level for op in inner.at]

@@ -1,4 +1,4 @@
-"""Where the elements of one document's arrays are in another one, as a diff of the two tells."""
+"""Where elements of a document's arrays are in another document, according to the diff."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from model.values.canonical import Path
 
 
 class _Shifts:
-    """The moves of one array's elements, as others were taken out of it and put into it."""
+    """The positions in one array that elements left, moved between and came to."""
 
     def __init__(self) -> None:
-        self.gone: list[int] = []  # positions before
-        self.come: list[int] = []  # positions now
+        self.gone: list[int] = []  # old positions
+        self.come: list[int] = []  # new positions
         self.moves: dict[int, int] = {}
 
     def ready(self) -> None:
@@ -31,13 +31,13 @@ class _Shifts:
 
 
 class Positions:
-    """The places in the new document of paths in the old one; with the inverse of a diff, the reverse."""
+    """Maps paths in the old document to the new one; with an inverse diff, the other way round."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._shifts = _shifts(operations)
 
     def now(self, path: Path) -> Path:
-        """The place in the new document of the value that was at ``path`` in the old one."""
+        """The path in the new document of the value that was at ``path`` in the old one."""
         made: list[str | int] = []
         for depth, step in enumerate(path):
             shifts = self._shifts.get(path[:depth]) if isinstance(step, int) else None
@@ -46,7 +46,7 @@ class Positions:
 
 
 def _shifts(operations: Iterable[Operation]) -> dict[Path, _Shifts]:
-    """The shifts by the old path of each array that has any."""
+    """The shifts by old path, for each array that has any."""
     found: dict[Path, _Shifts] = {}
     added: list[Path] = []
     for op in operations:
@@ -64,7 +64,7 @@ def _shifts(operations: Iterable[Operation]) -> dict[Path, _Shifts]:
             if isinstance(to, int) and op.to_path[:-1] == op.path[:-1]:
                 shifts.come.append(to)
                 shifts.moves[step] = to
-    # An added element's array is named by its place now; shallow ones first, since deeper names depend on them.
+    # An addition's path is in the new document; start with shallow ones, because deeper paths depend on them.
     for shifts in found.values():
         shifts.ready()
     for path in sorted(added, key=len):
@@ -78,7 +78,7 @@ def _shifts(operations: Iterable[Operation]) -> dict[Path, _Shifts]:
 
 
 def _before(path: Path, shifts: dict[Path, _Shifts]) -> Path:
-    """The old place of an array that is at ``path`` now."""
+    """The old path of an array that is now at ``path``."""
     made: list[str | int] = []
     for step in path:
         here = shifts.get(tuple(made))

@@ -1,6 +1,6 @@
-"""Two texts compared: lines first, then words within the lines that changed, then the differing ends of a word.
+"""Compares two texts: first by lines, then by words within changed lines, then at the ends of changed words.
 
-An edit is ``(at, removed, inserted)``, ``at`` in characters of the old text; edits are in order and do not touch.
+An edit is ``(at, removed, inserted)``, with ``at`` in characters of the old text; edits are in order and never touch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from model.diff.alignment import LCS_BITS, PIECES, align, lcs
 
 Edit: TypeAlias = tuple[int, str, str]
 
-# Characters that are no letters to Python and yet belong to one: accents, vowels of India and Thailand, emoji joiners.
+# Characters that are not letters to Python, but part of one: accents, vowels of India and Thailand, emoji joiners.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
     "\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20f0"
@@ -21,24 +21,24 @@ _MARKS = (
 _WORD = re.compile(rf"[\w.,+{_MARKS}-]+|\s+|[^\w\s]")
 _MARK = re.compile(rf"[{_MARKS}]")
 _JOINER = "\u200d"
-_BREAK = re.compile(r"(?<=\S)(?=\s)")  # no word reaches beyond it
-_NEAR = 4096  # characters within which such a place is looked for
+_BREAK = re.compile(r"(?<=\S)(?=\s)")  # no word crosses it
+_NEAR = 4096  # characters searched for such a break
 _MOST_BITS = 2 * 10**9  # n·m for the words of all lines together: about a second
-_AT_ONCE = 1 << 17  # characters taken apart in one call, during which no other thread runs
+_AT_ONCE = 1 << 17  # characters split in one call, during which no other thread runs
 
 
 def text_edits(old: str, new: str) -> list[Edit]:
-    """The edits that turn one text into the other, few and readable; none where they are equal."""
+    """The edits that turn one text into the other, few and readable."""
     return compare(old, new)[0]
 
 
 def compare(old: str, new: str) -> tuple[list[Edit], bool]:
-    """The edits, and whether they are coarser than they could be because the texts are very large."""
+    """The edits, and whether they are coarse because the texts are very large."""
     if old == new:
         return [], False
     found, coarse, _ = _blocks(_lines(old), _lines(new), _MOST_BITS)
     if coarse:
-        return found, True  # there are more words yet
+        return found, True  # the words are still too many
     edits: list[Edit] = []
     spare = _MOST_BITS
     for at, removed, inserted in found:
@@ -50,7 +50,7 @@ def compare(old: str, new: str) -> tuple[list[Edit], bool]:
 
 
 def apply_edits(old: str, edits: list[Edit]) -> str | None:
-    """The new text; None if the edits are not of this text."""
+    """The new text; None if the edits do not fit this text."""
     parts, at = [], 0
     for start, removed, inserted in edits:
         if start < at or old[start : start + len(removed)] != removed:
@@ -61,7 +61,7 @@ def apply_edits(old: str, edits: list[Edit]) -> str | None:
 
 
 def inverse_edits(edits: list[Edit]) -> list[Edit]:
-    """The edits that lead back, in characters of the new text."""
+    """The edits in the other direction, in characters of the new text."""
     shift, found = 0, []
     for at, removed, inserted in edits:
         found.append((at + shift, inserted, removed))
@@ -70,14 +70,14 @@ def inverse_edits(edits: list[Edit]) -> list[Edit]:
 
 
 def _ends(old: str, new: str) -> tuple[int, int]:
-    """The lengths of the beginning that two texts share and, apart from it, of the end."""
+    """The lengths of the common beginning and, without overlap, of the common end."""
     most = min(len(old), len(new))
     head = _common(old, new, most)
     return head, _common(old[head:][::-1], new[head:][::-1], most - head)
 
 
 def _common(a: str, b: str, most: int) -> int:
-    low, high = 0, most + 1  # equal up to low, and not up to high
+    low, high = 0, most + 1  # equal up to low, not up to high
     step = 64
     while low + step < high:
         if a[low : low + step] != b[low : low + step]:
@@ -95,9 +95,9 @@ def _common(a: str, b: str, most: int) -> int:
 
 
 def _blocks(left: list[str], right: list[str], spare: int) -> tuple[list[Edit], bool, int]:
-    """The differences of two lists of pieces as edits of the joined text; whether coarse, and the bits it took.
+    """The differences between two lists of pieces, as edits of the joined text; whether coarse; and the bits used.
 
-    ``spare`` are the bits that it may take.
+    ``spare`` is the number of bits that may be used.
     """
     head, most = 0, min(len(left), len(right))
     while head < most and left[head] == right[head]:
@@ -150,17 +150,17 @@ def _words_of(text: str) -> list[str]:
 
 
 def _shared_words(old: str, new: str) -> tuple[int, int]:
-    """The lengths of the whole words that both texts surely begin and end with."""
+    """The lengths of the whole words with which both texts certainly begin and end."""
     head, tail = _ends(old, new)
     last = max(0, head - _NEAR)
     breaks = [last + found.start() for found in _BREAK.finditer(old[last:head])]
-    behind = len(old) - tail + 1  # a break is sure where both have what is on either side of it
+    behind = len(old) - tail + 1  # a break counts only if both texts share the characters on both sides of it
     first = _BREAK.search(old, behind, behind + _NEAR)
     return breaks[-1] if breaks else 0, len(old) - first.start() if first else 0
 
 
 def _words(removed: str, inserted: str, spare: int) -> tuple[list[Edit], bool, int]:
-    """Refine a changed stretch by words; results as of :func:`_blocks`."""
+    """Refine a changed stretch by words; returns what :func:`_blocks` does."""
     if not removed or not inserted:
         return [(0, removed, inserted)], False, 0
     start, end = _shared_words(removed, inserted) if len(removed) > _AT_ONCE else (0, 0)
@@ -170,7 +170,7 @@ def _words(removed: str, inserted: str, spare: int) -> tuple[list[Edit], bool, i
     for at, gone, come in found:
         at += start
         head, tail = _ends(gone, come)
-        # A word that shares less than half with the other is a different word, not one with a letter changed.
+        # Words that share less than half are different words, rather than one word with changed letters.
         if (head + tail) * 2 < max(len(gone), len(come)):
             head = tail = 0
         edits.append((at + head, gone[head : len(gone) - tail], come[head : len(come) - tail]))
@@ -178,7 +178,7 @@ def _words(removed: str, inserted: str, spare: int) -> tuple[list[Edit], bool, i
 
 
 def _whole(old: str, edits: list[Edit]) -> list[Edit]:
-    """The edits, widened where one would part a group that people see as one character."""
+    """The edits, widened wherever one would split a group that people see as one character."""
     found: list[Edit] = []
     ahead = [at for at, _, _ in edits[1:]]
     low = 0
@@ -196,7 +196,7 @@ def _whole(old: str, edits: list[Edit]) -> list[Edit]:
 
 
 def _one(text: str, at: int) -> bool:
-    """Whether the characters on both sides belong together."""
+    """Whether the characters on both sides of ``at`` belong together."""
     if not 0 < at < len(text):
         return False
     behind = text[at]
@@ -206,7 +206,7 @@ def _one(text: str, at: int) -> bool:
 
 
 def _joined(edits: list[Edit]) -> list[Edit]:
-    """Neighbours that touch become one."""
+    """The edits with touching neighbours joined."""
     found: list[Edit] = []
     for at, removed, inserted in edits:
         if not removed and not inserted:

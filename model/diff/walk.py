@@ -1,6 +1,6 @@
 """Two documents side by side as bytes: the places of their fields, and their equal stretches.
 
-Nothing is copied that does not have to be: offsets into the two documents stand for their values.
+Values stay offsets into the documents; they are only copied if necessary.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from model.values.canonical import Value
 from model.values.kinds import FIXED
 
 Span: TypeAlias = tuple[bytes, int, int, int]
-"""A field: its name, its type, and where its payload begins and ends."""
+"""A field: its name, its type, and start and end of its payload."""
 
-_prefix = Prefix.similarity  # the length of the beginning that two stretches share
+_prefix = Prefix.similarity  # the length of the common beginning of two stretches
 _int32 = struct.Struct("<i").unpack_from
 _CHUNK = 1 << 18  # bytes compared at once
-_FIRST = 512  # bytes compared first, as a difference may come soon; in so few it is found by counting
-_COPIED = 4096  # bytes of a stretch below which copying it is faster than a view of it
-_FEW = 64  # bytes in which there are so few fields that each is looked at
+_FIRST = 512  # bytes compared first, because a difference may come soon; so few are compared one by one
+_COPIED = 4096  # bytes; copying a shorter stretch is faster than a view of it
+_FEW = 64  # bytes; in fewer, each field is looked at
 _SOME = 32  # small fields counted at once
-_WORTH = 1 << 17  # bytes looked at field by field in all, some 5 ms, before the patterns are made, each in 20 ms
+_WORTH = 1 << 17  # bytes looked at field by field, about 5 ms, before the patterns are compiled, 20 ms each
 
-# How to find a payload's end: its size, or what to add to the length that it begins with, or None for a regex.
+# How to find a payload's end: its size, or what to add to the length that it begins with, or neither for a regex.
 SIZE: list[int] = [-1] * 256
 for _kind, _size in (
     (c.DOUBLE, 8), (c.UNDEFINED, 0), (c.OBJECT_ID, 12), (c.BOOLEAN, 1), (c.DATE, 8), (c.NULL, 0), (c.INT32, 4),
@@ -42,9 +42,9 @@ for _kind, _size in ((c.STRING, 4), (c.CODE, 4), (c.SYMBOL, 4), (c.OBJECT, 0), (
 
 
 def spans(raw: bytes, start: int = 0) -> list[Span]:
-    """The fields of the document at ``start``; raises ``Unreadable`` if the bytes are no BSON.
+    """The fields of the document at ``start``; raises ``Unreadable`` if the bytes are not BSON.
 
-    It tells what :func:`model.values.canonical.elements` tells, several times as fast.
+    It returns what :func:`model.values.canonical.elements` does, several times as fast.
     """
     if c.walker is not None and (walked := c.walker.spans(raw, start)) is not None:
         return cast("list[Span]", walked)
@@ -72,7 +72,7 @@ def spans(raw: bytes, start: int = 0) -> list[Span]:
             else:
                 stop = begin + extra + length_at(raw, begin)[0]
                 if stop < begin + 5:
-                    stop = c.element_end(raw, kind, begin)  # says what is wrong
+                    stop = c.element_end(raw, kind, begin)  # raises the error that says what is wrong
         if stop > end:
             raise Unreadable(f"The value at byte {begin} leads out of its document.")
         add((raw[at + 1 : name_end], kind, begin, stop))
@@ -81,14 +81,14 @@ def spans(raw: bytes, start: int = 0) -> list[Span]:
 
 
 def checked(raw: bytes) -> bytes:
-    """The bytes unchanged, if they are one whole document by their length and end; else raises ``Unreadable``."""
+    """The bytes unchanged; raises ``Unreadable`` if length and end show that they are not one whole document."""
     if len(raw) < 5 or _int32(raw, 0)[0] != len(raw) or raw[-1] != 0:
         raise Unreadable(f"These {len(raw)} bytes are no BSON document: their length says otherwise.")
     return raw
 
 
 class Pair:
-    """Two documents, with quick answers: where they differ next, and whether two stretches are equal."""
+    """Two documents, and fast answers on where they differ next and whether two stretches are equal."""
 
     __slots__ = ("_ends", "_from", "_shift", "_until", "_view", "a", "b", "shift")
 
@@ -97,12 +97,12 @@ class Pair:
         self.shift = len(b) - len(a)
         self._view = memoryview(a)
         self._ends: tuple[int, int] | None = None
-        # The last search: equal from one place until another, where they differ, at this distance.
+        # The last search: the documents are equal from one place up to a difference at another, at this distance.
         self._from, self._until, self._shift = 0, -1, 0
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The lengths of the beginning that both documents share and, apart from it, of the end."""
+        """The lengths of the common beginning and, without overlap, of the common end."""
         if self._ends is None:
             most = min(len(self.a), len(self.b))
             prefix = self.common(0, 0, most)
@@ -136,7 +136,7 @@ class Pair:
         return done
 
     def _stretch(self, i: int, j: int, done: int, most: int) -> tuple[int, int]:
-        """Bounds of the first difference in a stretch, behind ``done`` equal bytes, found without copying it."""
+        """Bounds of the first difference after ``done`` equal bytes of a stretch, found without copying it."""
         b, view, step = self.b, self._view, _FIRST
         while done < most:
             if step < _CHUNK:
@@ -148,7 +148,7 @@ class Pair:
         return most, most
 
     def _common_end(self, most: int) -> int:
-        """The length of the end that both documents share, at most ``most``."""
+        """The length of the common end, at most ``most``."""
         b, view, end, shift = self.b, self._view, len(self.a), self.shift
         done, step = 0, 64
         while done < most:
@@ -170,7 +170,7 @@ class Pair:
         return done
 
     def equal(self, a0: int, a1: int, b0: int, b1: int) -> bool:
-        """Whether ``a[a0:a1] == b[b0:b1]``, without copying where the answer is known or the stretch is long."""
+        """Whether ``a[a0:a1] == b[b0:b1]``, without copying if the answer is known or the stretch is long."""
         size = a1 - a0
         if size != b1 - b0:
             return False
@@ -192,15 +192,15 @@ class Pair:
 
 
 def value_at(raw: bytes, span: Span) -> Value:
-    """The value that a span stands for, copied."""
+    """A copy of a span's value."""
     return Value(span[1], raw[span[2] : span[3]])
 
 
-# --- Single fields, found without walking over those before them
+# --- single fields, found without looking at those before them
 
 
 def document_end(raw: bytes, start: int) -> int:
-    """The place of the NUL that ends the document at ``start``; raises ``Unreadable`` if there is none."""
+    """The offset of the NUL byte that ends the document at ``start``; raises ``Unreadable`` if there is none."""
     if start + 5 > len(raw):
         raise Unreadable(f"There are fewer than the 5 bytes of an empty document at byte {start}.")
     end: int = start + _int32(raw, start)[0] - 1
@@ -221,19 +221,19 @@ def field_at(raw: bytes, at: int, end: int) -> Span:
         extra = EXTRA[kind]
         stop = begin + extra + _int32(raw, begin)[0] if extra >= 0 and begin + 4 <= end else 0
         if stop < begin + 5:
-            stop = c.element_end(raw, kind, begin)  # the other types; or says what is wrong
+            stop = c.element_end(raw, kind, begin)  # other types, or raises the error that says what is wrong
     if stop > end:
         raise Unreadable(f"The value at byte {begin} leads out of its document.")
     return raw[at + 1 : name_end], kind, begin, stop
 
 
 def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
-    """The field that the byte at ``place`` belongs to; None if that is behind all fields, which end at ``end``.
+    """The field that contains the byte at ``place``; None if that is after the last field, which ends at ``end``.
 
-    ``at`` is where some field begins that is not behind it.
+    ``at`` is the start of any field that is not after it.
     """
     by_pattern = place - at > _FEW and _is_worth_patterns(place - at)
-    small = True  # whether fields that are small may follow
+    small = True  # whether small fields may follow
     while at < end:
         if by_pattern and small and place - at > _FEW:
             at = _small_fields().match(raw, at, place).end()  # type: ignore[union-attr]  # it matches nothing, too
@@ -246,7 +246,7 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
             extra = EXTRA[kind]
             stop = begin + extra + _int32(raw, begin)[0] if extra >= 0 and begin and begin + 4 <= end else 0
             if stop < begin + 5:
-                stop = field_at(raw, at, end)[3]  # the other types; or says what is wrong
+                stop = field_at(raw, at, end)[3]  # other types, or raises the error that says what is wrong
         if stop > place:
             if stop > end:
                 raise Unreadable(f"The value at byte {begin} leads out of its document.")
@@ -257,7 +257,7 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
 
 
 def names_of(raw: bytes, at: int, end: int) -> list[bytes]:
-    """The names of the fields from one that begins at ``at`` until ``end``, where one ends."""
+    """The names of the fields between ``at`` and ``end``."""
     found: list[bytes] = []
     by_pattern = _is_worth_patterns(end - at)
     while at < end:
@@ -273,7 +273,7 @@ def names_of(raw: bytes, at: int, end: int) -> list[bytes]:
 
 
 def count_of(raw: bytes, at: int, end: int) -> int:
-    """How many fields there are from one that begins at ``at`` until ``end``, where one ends."""
+    """The number of fields between ``at`` and ``end``."""
     found = 0
     if _is_worth_patterns(end - at):
         while block := _some_small_fields().match(raw, at, end):
@@ -282,11 +282,11 @@ def count_of(raw: bytes, at: int, end: int) -> int:
     return found + len(names_of(raw, at, end))
 
 
-_looked_at = 0  # bytes, as long as there are no patterns
+_looked_at = 0  # bytes looked at so far; counted until the patterns pay
 
 
 def _is_worth_patterns(size: int) -> bool:
-    """Whether so many bytes are searched by patterns: those of a start or of a short command never are."""
+    """Whether to search so many bytes by patterns; a start or a short command never compiles them."""
     global _looked_at
     if _looked_at < _WORTH:
         _looked_at += size
@@ -295,27 +295,27 @@ def _is_worth_patterns(size: int) -> bool:
 
 @cache
 def _small_fields() -> re.Pattern[bytes]:
-    """As many fields as follow one another, each of a size that needs one byte: several times as fast as a loop."""
-    # The empty alternative is for Python 3.11.0 to 3.11.4, which go on behind a field that matches in part.
+    """Matches consecutive fields whose size fits one byte: several times as fast as a loop."""
+    # The empty alternative is for Python 3.11.0 to 3.11.4, which continue after a partially matched field.
     return re.compile(b"(?s:%s|)*+" % _small_field_pattern())
 
 
 @cache
 def _some_small_fields() -> re.Pattern[bytes]:
-    """So many of them that they need not be listed to be counted."""
+    """Matches a fixed number of such fields, to count them."""
     return re.compile(b"(?s:%s){%d}+" % (_small_field_pattern(), _SOME))
 
 
 @cache
 def _small_name() -> re.Pattern[bytes]:
-    """The name of one of them, which is then read to its end."""
+    """Matches one of them, and captures its name."""
     return re.compile(rb"(?s:(?=.([^\0]*+))(?:%s))" % _small_field_pattern())
 
 
 def _small_field_pattern() -> bytes:
 
     def sized(extra: int, least: int) -> bytes:
-        # The sizes are tried one by one, so those above 31 are first looked for by the range that they are in.
+        # The sizes are tried one by one, so sizes above 31 are first narrowed down to a range of 32.
         groups = []
         for low in range(0, 256, 32):
             inner = b"|".join(b"\\x%02x\\0\\0\\0.{%d}+" % (n, n + extra) for n in range(max(low, least), low + 32))

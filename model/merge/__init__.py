@@ -1,11 +1,11 @@
-"""Two edits of one document brought together: base, mine and theirs give decisions, decisions give the document.
+"""Merges two edits of one document: base, mine and theirs give decisions, and the decisions give the merged document.
 
-A change by one side is taken, and so is one that both made alike. Different changes of one place are a conflict, which
-keeps the base's value until somebody chooses. Array elements are the same where they are equal or have the same
-identity key; laws::
+A change by one side is taken, and so is an equal change by both. Different changes in one place are a conflict; it
+keeps the base's value until somebody chooses. Array elements are matched if they are equal or have an equal identity
+key. Laws::
 
     merge(b, x, b).document() == merge(b, b, x).document() == merge(b, x, x).document() == x
-    merge(b, x, y) and merge(b, y, x) agree, but for the order of names that both sides added
+    merge(b, x, y) and merge(b, y, x) agree, except in the order of names that both sides added
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ __all__ = ["Decision", "Merge", "merge"]
 
 
 class Merge(Struct, frozen=True):
-    """The decisions of a merge, in the order of the document, and the document that they make."""
+    """The decisions of a merge, in document order, and the document that follows from them."""
 
     decisions: tuple[Decision, ...]
     top: Part
 
     @property
     def conflicts(self) -> tuple[Decision, ...]:
-        """The decisions that wait for a person."""
+        """The decisions that a person must still make."""
         return tuple(decision for decision in self.decisions if decision.open)
 
     @property
     def unresolved(self) -> int:
-        """The number of decisions that wait for a person."""
+        """The number of decisions that a person must still make."""
         return len(self.conflicts)
 
     def choose(self, conflict: Decision, action: object) -> Merge:
-        """The merge with a decision made: ``action`` is base, mine, theirs, both, or a value.
+        """The merge with one decision made: ``action`` is base, mine, theirs, both, or a value.
 
-        Any other text is a value; one of these four words is one as ``Value.of(…)``. Decisions of an earlier merge
-        will do. Raises ``Refused`` if the action is not to be had there.
+        Any other string is taken as a value; for one of these four words as a value, pass ``Value.of(…)``. The
+        decision may be from an earlier state of this merge. Raises ``Refused`` if the action is impossible there.
         """
         return self._with(self._known(conflict).chosen(action))
 
     def reopen(self, decision: Decision) -> Merge:
-        """The merge with a decision as it was before anybody chose."""
+        """The merge with a decision reset to its state before anybody chose."""
         return self._with(self._known(decision).reopened())
 
     def _known(self, decision: Decision) -> Decision:
@@ -71,7 +71,7 @@ class Merge(Struct, frozen=True):
         return self.preview()
 
     def preview(self) -> bytes:
-        """The document as it stands, the base's value wherever a conflict is open."""
+        """The document so far, with the base's value for each open conflict."""
         result = build(self.top, self.decisions)
         if result is None or result.type != c.OBJECT:
             raise Refused("What was chosen for the whole document is no document; choose again.")
@@ -81,7 +81,7 @@ class Merge(Struct, frozen=True):
 def merge(base: bytes, mine: bytes, theirs: bytes, keys: Sequence[str] = ("_id",)) -> Merge:
     """The merge of two edits of ``base``; ``keys`` as in ``model.diff.diff``.
 
-    Raises ``Unreadable`` if one of them is no BSON.
+    Raises ``Unreadable`` if one of the three is not BSON.
     """
     planner = Planner(base, mine, theirs, keys)
     top = planner.run()

@@ -1,7 +1,8 @@
-"""The merge of three arrays: their equal elements, their new ones, and whether these are certain enough to merge.
+"""The merge of three arrays: their equal elements, their new ones, and whether the matches are certain enough to
+merge.
 
-Elements become numbers: the base's are 0, 1, 2 …, new ones of mine and theirs follow, with one number for an element
-that both added.
+Elements become numbers: the base's are 0, 1, 2 …, then come the new ones of mine and theirs. An element that both
+added has one number.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class MergedElement(NamedTuple):
     base: Side
     mine: Side
     theirs: Side
-    whole: bool = False  # another element in its place: not merged field by field
+    whole: bool = False  # one side replaced it by an unrelated one: not merged field by field
 
 
 class Insertion(NamedTuple):
-    """Different elements put at one place by both sides, as arrays; ``both`` is mine followed by theirs."""
+    """Different elements that both sides inserted in one place, as arrays; ``both`` is mine followed by theirs."""
 
     key: Key
     step: int
@@ -44,8 +45,8 @@ class Insertion(NamedTuple):
 class _Side:
     """One side's array: its elements as numbers.
 
-    ``where`` leads from the base's elements to positions here; ``changed``, ``unsure`` and ``apart`` (with nothing in
-    common with the element here) are elements of the base.
+    ``where`` maps base elements to positions on this side. ``changed``, ``unsure`` and ``apart`` (nothing in common
+    with this side's element) contain base elements.
     """
 
     def __init__(self, numbers: list[int], count: int, matching: Matching, head: int, new: list[int]) -> None:
@@ -64,14 +65,15 @@ class _Side:
             before = position
 
     def gaps(self) -> dict[int, list[int]]:
-        """New elements by the base element that they stand behind (-1: in front), as positions here."""
+        """Positions of the new elements, by the base element before them (-1: at the start)."""
         return dict(self._gaps)
 
 
 class ArrayMerge:
-    """The merge of an array. ``unclear``: after the changes of both nobody can match elements; then nothing else holds.
+    """The merge of an array. If ``unclear``, elements cannot be matched after both sides' changes; all else is then
+    invalid.
 
-    ``elements`` are those that are not the same on all sides.
+    ``elements`` are those that are not equal on all sides.
     """
 
     def __init__(self, three: Three, lists: Sequence[Elements], keys: Sequence[bytes]) -> None:
@@ -123,12 +125,12 @@ class ArrayMerge:
         return _Side(numbers, count, found, head, [head + j for j in added])
 
     def clashing(self) -> bool:
-        """Whether one side changed elements that the other can match by a guess only."""
+        """Whether one side changed elements that the other side can only match by guessing."""
         count = len(self.lists[0])
         for side, other in ((self.left, self.right), (self.right, self.left)):
             place = other.where
             if any(place.get(i, -1) > place.get(i + 1, count) for i in side.apart if i + 1 in side.apart):
-                return True  # the other side turned the two replaced ones round: nobody can match them
+                return True  # the other side swapped the two replaced elements: matching them would be a guess
             if not side.unsure:
                 continue
             if any(i in other.changed or i not in other.where for i in side.unsure):
@@ -141,7 +143,7 @@ class ArrayMerge:
         return self.doubling(1, self.left, 2, self.right) or self.doubling(2, self.right, 1, self.left)
 
     def doubling(self, mine: int, one: _Side, theirs: int, other: _Side) -> bool:
-        """Whether one side inserted an element that the other made of a neighbour: it would be there twice."""
+        """Whether one side inserted an element that the other made of a neighbour: the merge would have it twice."""
         for after, inserted in one.gaps().items():
             for neighbour in (after, after + 1):
                 if neighbour in other.changed:
@@ -151,7 +153,7 @@ class ArrayMerge:
         return False
 
     def unify(self, same: bool) -> None:
-        """Give elements that both sides added one number; note first those at one place that exclude each other."""
+        """Give an element that both sides added one number; first note insertions in one place that conflict."""
         if same:
             return
         left, right = self.left.gaps(), self.right.gaps()
@@ -175,7 +177,7 @@ class ArrayMerge:
         return identity(self.lists[which].raw, self.lists[which][position], self.keys)
 
     def number(self, count: int) -> None:
-        """List the elements that are merged one by one, and the insertions that wait for a person."""
+        """List the elements to merge one by one, and the insertions that need a person."""
         left, right = self.left, self.right
         touched = left.changed | right.changed
         if len(left.where) < count or len(right.where) < count:
@@ -201,7 +203,7 @@ class ArrayMerge:
             self.insertions.append(Insertion(("inserted", after), ours[0], *values))
 
     def orders(self, count: int) -> None:
-        """Work out the orders in which the sides have the elements."""
+        """Compute the sides' orders of elements."""
         left, right = self.order_of(self.left.numbers, 1), self.order_of(self.right.numbers, 2)
         base: list[Key] = list(range(count))
         container = self.container
@@ -228,22 +230,22 @@ class ArrayMerge:
             }
 
     def shared(self) -> set[int]:
-        """The elements that both sides added alike."""
+        """The elements that both sides added and that are equal."""
         left = {self.left.numbers[p]: p for inside in self.left.gaps().values() for p in inside}
         right = ((self.right.numbers[q], q) for inside in self.right.gaps().values() for q in inside)
         return {number for number, q in right if number in left and self.same(left[number], q)}
 
     def same(self, position: int, other: int) -> bool:
-        """Whether an element of mine and one of theirs are equal."""
+        """Whether an element of mine equals one of theirs."""
         return self.three.same(self.at(1, position), self.at(2, other))
 
     def missing(self, count: int) -> set[int]:
-        """The base's elements that a side does not have."""
+        """The base's elements that a side lacks."""
         sides = [side.where for side in (self.left, self.right) if len(side.where) < count]
         return {key for where in sides for key in set(range(count)).difference(where)}
 
     def order_of(self, numbers: list[int], which: int) -> list[Key]:
-        """A side's order, with each insertion that waits for a person as one thing."""
+        """A side's order, with each insertion that needs a person as one unit."""
         if not self.conflicts:
             return list(numbers)
         waiting = [(after, ours if which == 1 else others) for after, ours, others in self.conflicts]
@@ -258,14 +260,14 @@ class ArrayMerge:
         return found
 
     def name(self, number: int) -> Value:
-        """The name by which an element of the base, or a new one of mine, is recognised."""
+        """The value that identifies an element, either of the base or a new one of mine."""
         count = len(self.lists[0])
         which, position = (0, number) if number < count else (1, number - count)
         key = self.identity(which, position)
         return self.value(which, position) if key is None else Value(key[1], key[2])
 
     def weight(self, key: Key) -> Any:
-        """A key to sort new elements at one place by, whichever side they are of."""
+        """A sort key for new elements in one place, independent of their side."""
         if not isinstance(key, int):
             return (0, 0.0, b"")
         count, many = len(self.lists[0]), len(self.lists[1])
@@ -287,5 +289,5 @@ class ArrayMerge:
 
 
 def _steady(numbers: list[int]) -> list[int]:
-    """The numbers that keep their order among the others."""
+    """The numbers that keep their order relative to each other."""
     return [j for _, j in increasing(list(enumerate(numbers)))]

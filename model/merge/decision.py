@@ -1,9 +1,9 @@
-"""One place where two sides of a merge met, and the value taken there.
+"""One place where the sides of a merge differ, and the value taken there.
 
-Kinds, merged or not: ``changed`` (a value), ``added``, ``deleted`` (against a change inside, where it is a conflict),
-``type`` (a BSON type, against a value), ``text`` (lines of one text), ``inserted`` (elements without key at one
-place of an array), ``order`` (of fields or elements), ``array`` (changed by both so that its elements cannot be told
-apart).
+Kinds, conflict or not: ``changed`` (a value), ``added``, ``deleted`` (a conflict if the other side changed it),
+``type`` (a BSON type, against a value), ``text`` (lines of one text), ``inserted`` (elements without key in one place
+of an array), ``order`` (of fields or elements), ``array`` (both sides changed it so that its elements cannot be
+matched).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ ACTIONS = ("base", "mine", "theirs", "both")
 
 
 class Decision(Struct, frozen=True):
-    """The values of each side at a place (None: nothing), and the one taken.
+    """Each side's value in one place (None: nothing there), and the value taken.
 
-    ``path`` is in the base; that of an addition, in the side that added it. ``conflict`` says that a person has to
-    choose, ``open`` that nobody has yet: then ``action`` is ``base``. Values of an ``order`` are the lists of names, or
-    of the identities of elements; of ``inserted``, the elements of each side.
+    ``path`` is a path in the base; for an addition, in the side that added it. ``conflict`` means that a person must
+    choose, ``open`` that nobody has chosen yet; ``action`` is then ``base``. Values of an ``order`` are lists of
+    names or of elements' identities; values of ``inserted`` are each side's elements.
     """
 
     path: Path
@@ -39,15 +39,15 @@ class Decision(Struct, frozen=True):
     conflict: bool
     action: str | Value
     who: Who
-    hint: str = ""  # "renamed to …", where it looks like that
-    both: Value | None = None  # the value that "both" takes; None if both cannot be had
-    index: int = 0  # its place among the decisions of the merge
+    hint: str = ""  # "renamed to …", if that is likely
+    both: Value | None = None  # the value for "both"; None if that is impossible
+    index: int = 0  # its index among the merge's decisions
     open: bool = False
     initial: str = "base"  # the action before anybody chose
 
     @property
     def result(self) -> Value | None:
-        """The value taken, None for nothing."""
+        """The value taken; None for nothing."""
         if isinstance(self.action, Value):
             return self.action
         if self.action == "both":
@@ -55,7 +55,7 @@ class Decision(Struct, frozen=True):
         return {"base": self.base, "mine": self.mine, "theirs": self.theirs}[self.action]
 
     def chosen(self, action: object) -> Decision:
-        """This decision with another action; raises ``Refused`` if that is not to be had here."""
+        """This decision with another action; raises ``Refused`` if that is impossible here."""
         if isinstance(action, str) and action in ACTIONS:
             if action == "both" and self.both is None:
                 raise Refused(f"Both cannot be kept at {self.place}: choose one side or give a value.")
@@ -65,7 +65,7 @@ class Decision(Struct, frozen=True):
         return replace(self, action=value, open=False)
 
     def check(self, value: Value) -> None:
-        """Raise ``Refused`` if a value of one's own does not fit."""
+        """Raise ``Refused`` if a person's own value does not fit."""
         if self.kind == "inserted" and value.type != c.ARRAY:
             raise Refused(f"What is inserted at {self.place} is an array of elements; give one.")
         if self.kind == "order":
@@ -75,12 +75,12 @@ class Decision(Struct, frozen=True):
                 raise Refused(f"An order for {self.place} is an array of the same {len(known[-1])} names, each once.")
 
     def reopened(self) -> Decision:
-        """This decision as it was before anybody chose."""
+        """This decision reset to its state before anybody chose."""
         return replace(self, action=self.initial, open=self.conflict)
 
     @property
     def place(self) -> str:
-        """The path in words."""
+        """The path as text."""
         return path_text(self.path) or "the whole document"
 
 

@@ -1,4 +1,4 @@
-"""Three texts merged by line: changes of one side are taken, lines that both changed are a conflict."""
+"""Merges three texts by line: changes of one side are taken; if both changed a line differently, it is a conflict."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Hunk(Struct, frozen=True):
 
     @property
     def even(self) -> bool:
-        """Whether each line stands for one line."""
+        """Whether it neither adds nor removes lines."""
         return len(self.lines) == self.end - self.start
 
 
 def merge_lines(base: str, mine: str, theirs: str) -> tuple[str, bool]:
-    """The merged text, and whether both changed the same lines; where they did, it has both, mine first."""
+    """The merged text, and whether there is a conflict; conflicting lines are included from both, mine first."""
     lines = base.split("\n")
     left, right = deque(hunks(lines, mine.split("\n"))), deque(hunks(lines, theirs.split("\n")))
     result: list[str] = []
@@ -69,7 +69,7 @@ def hunks(old: list[str], new: list[str]) -> list[Hunk]:
 
 
 def _group(left: deque[Hunk], right: deque[Hunk]) -> tuple[list[Hunk], list[Hunk]]:
-    """Take the next hunks that overlap or touch off both lists."""
+    """Remove the next group of overlapping or touching hunks from both lists, and return it."""
     groups: tuple[list[Hunk], list[Hunk]] = ([], [])
     sides = (left, right)
     first = 0 if not right or (left and left[0].start <= right[0].start) else 1
@@ -78,7 +78,7 @@ def _group(left: deque[Hunk], right: deque[Hunk]) -> tuple[list[Hunk], list[Hunk
     while growing:
         growing = False
         for side in (0, 1):
-            # Hunks of one side do not touch one another, so of the other's only the last can reach this one.
+            # Hunks of one side never touch each other, so only the other side's last one can touch the next hunk.
             while sides[side] and groups[1 - side] and _clash(groups[1 - side][-1], sides[side][0]):
                 groups[side].append(sides[side].popleft())
                 growing = True
@@ -86,7 +86,7 @@ def _group(left: deque[Hunk], right: deque[Hunk]) -> tuple[list[Hunk], list[Hunk
 
 
 def _clash(x: Hunk, y: Hunk) -> bool:
-    """Whether two sides' hunks cannot both be taken: they overlap, or touch and are not line for line."""
+    """Whether hunks of two sides cannot both be taken: they overlap, or they touch and one adds or removes lines."""
     if x.start < y.end and y.start < x.end:
         return True
     return (x.end == y.start or y.end == x.start) and not (x.even and y.even)

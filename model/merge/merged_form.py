@@ -1,7 +1,7 @@
-"""The shape of a merged document: its certain parts, those that depend on a decision, and how it is built.
+"""The shape of a merged document: certain parts, parts that depend on a decision, and how it is built from them.
 
-The leaves are stretches of the three documents, or decisions; a container knows its parts and the orders in which
-its sides have them. Building walks with a stack of its own, so depth does not matter.
+The leaves are stretches of the three documents, or decisions; a container knows its parts and each side's order of
+them. Building uses a stack instead of recursion, so depth does not matter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LETTERS = [bytes((kind,)) for kind in range(256)]
 
 
 class Stretch(Struct, frozen=True):
-    """A value as it stands in one of the three documents; ``side`` is 0 for base, 1 for mine, 2 for theirs."""
+    """A value in the bytes of one of the three documents; ``side`` is 0 for base, 1 for mine, 2 for theirs."""
 
     raw: bytes
     side: int
@@ -32,7 +32,7 @@ class Stretch(Struct, frozen=True):
     end: int
 
     def value(self) -> Value:
-        """The value, copied."""
+        """A copy of the value."""
         return Value(self.kind, self.raw[self.start : self.end])
 
 
@@ -40,7 +40,7 @@ Side: TypeAlias = "Stretch | None"
 
 
 class Three:
-    """The three documents, and whether stretches of two of them are equal."""
+    """The three documents, with comparisons of stretches in two of them."""
 
     def __init__(self, base: bytes, mine: bytes, theirs: bytes) -> None:
         first, second, third = Pair(base, mine), Pair(base, theirs), Pair(mine, theirs)
@@ -52,7 +52,7 @@ class Three:
         )
 
     def same(self, x: Side, y: Side) -> bool:
-        """Whether two stretches, ``x`` of an earlier side than ``y``, are equal byte for byte, or both absent."""
+        """Whether two stretches are equal bytes, or both missing; ``x`` must be from the lower side."""
         if x is None or y is None:
             return x is y
         return x.kind == y.kind and self.pairs[x.side, y.side].equal(x.start, x.end, y.start, y.end)
@@ -63,7 +63,7 @@ class Three:
 
 
 class DecidedValue(Struct, frozen=True):
-    """A value that a decision gives; ``many``: an array of the elements to put in."""
+    """A value from a decision; with ``many``, an array whose elements are inserted one by one."""
 
     index: int
     many: bool = False
@@ -74,11 +74,11 @@ Part: TypeAlias = "Stretch | DecidedValue | Container | Patched"
 
 
 class Container(Struct):
-    """A document, its parts by name, or an array, its parts by an element's number.
+    """A document with its parts by name, or an array with its parts by element number.
 
-    ``orders`` are the sides' orders of the parts that all three have, by action; mine and theirs also have the parts
-    that both added alike. ``order`` is the decision about them. ``sides`` are all parts in the order of mine, theirs
-    and base. ``rest`` are the base's elements, for those that are equal on all sides and no parts of their own.
+    ``orders`` maps actions to that side's order of the parts that all three have; mine and theirs also include parts
+    that both added alike. ``order`` is the decision on them. ``sides`` lists all parts in the order of mine, theirs
+    and base. ``rest`` is the base's array, for elements that are equal on all sides and so have no part.
     """
 
     kind: int
@@ -92,7 +92,7 @@ class Container(Struct):
     _members: dict[int, frozenset[Key]] = field(default_factory=dict)
 
     def members(self, side: int) -> frozenset[Key]:
-        """The parts that a side has."""
+        """The parts on a side."""
         if side not in self._members:
             self._members[side] = frozenset(self.sides[side])
         return self._members[side]
@@ -107,7 +107,7 @@ def old_ones(side: list[Key], base: list[Key]) -> list[Key]:
 
 
 def settled(orders: dict[str, list[Key]]) -> bool:
-    """Whether nobody changed the order; parts that both added alike at one place then stand in the base's order too."""
+    """Whether nobody changed the order. If so, parts that both added alike in one place also enter the base's order."""
     if orders["mine"] != orders["theirs"] or old_ones(orders["mine"], orders["base"]) != orders["base"]:
         return False
     orders["base"] = orders["mine"]
@@ -115,9 +115,9 @@ def settled(orders: dict[str, list[Key]]) -> bool:
 
 
 class Patched(Struct):
-    """A document of which all sides have the same names in the same order: the base's bytes but for some fields.
+    """A document with equal names in equal order on all sides: the base's bytes except for some fields.
 
-    ``spots`` are the fields that somebody changed, in order, as they are in the base.
+    ``spots`` are the changed fields, in order, as they are in the base.
     """
 
     base: Stretch
@@ -125,7 +125,7 @@ class Patched(Struct):
     parts: dict[Key, Part] = field(default_factory=dict)
 
     def built(self, done: dict[Key, list[Value]]) -> Value:
-        """The document with these values, nothing meaning no field."""
+        """The document with these values; an empty list removes the field."""
         raw, at = self.base.raw, self.base.start + 4
         pieces: list[bytes] = []
         for name, _, start, end in self.spots:
@@ -143,11 +143,11 @@ class _BuiltContainer(Struct):
     container: Container | Patched
     todo: list[tuple[Key, Part]]
     done: dict[Key, list[Value]] = field(default_factory=dict)
-    key: Key = None  # in the parent
+    key: Key = None  # its key in the parent
 
 
 def build(top: Part, decisions: Sequence[Decision]) -> Value | None:
-    """The value that the decisions make; None for nothing."""
+    """The value that follows from the decisions; None for nothing."""
     if not isinstance(top, (Container, Patched)):
         return next(iter(_values(top, decisions)), None)
     stack = [_BuiltContainer(top, list(top.parts.items()))]
@@ -182,7 +182,7 @@ def _built(frame: _BuiltContainer, decisions: Sequence[Decision]) -> Value:
         return container.built(done)
     skeleton = _skeleton(container, decisions)
     if container.order is not None and container.kind == c.ARRAY:
-        # A part that both added stands where they agree, or behind the others while they do not.
+        # Parts that both added stand where the sides agree; until the order is decided, they stand at the end.
         open_ones = set(container.orders["mine"]).difference(skeleton)
         skeleton = [*skeleton, *sorted(open_ones, key=container.weight)]
     if not all(done.values()):
@@ -198,7 +198,7 @@ def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None
     if rest is None:
         return c.array(value for key in order for value in done[key])
     pieces: list[bytes] = []
-    at = place = 0  # in the order, and in the new array
+    at = place = 0  # positions in the order, and in the new array
     own = sorted(key for key in done if isinstance(key, int))
     while at < len(order):
         key = order[at]
@@ -208,7 +208,7 @@ def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None
                 place += 1
             at += 1
             continue
-        # The base's elements that follow one another here as they do there.
+        # Copy consecutive elements of the base at once, as long as their order is the base's.
         size = 1
         if at + 1 < len(order) and order[at + 1] == key + 1:
             k = bisect_left(own, key)
@@ -232,9 +232,9 @@ def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None
 
 
 def _following(order: list[Key], at: int, first: int, most: int) -> int:
-    """The number of keys from one place on that count up from ``first``, at most ``most``.
+    """How many keys from ``at`` on count up from ``first``, at most ``most``.
 
-    Compared by stretches of growing size, then of shrinking size.
+    It compares slices, growing until they differ, then shrinking.
     """
     done, step, grown = 1, 4, True
     while step:
@@ -249,7 +249,7 @@ def _following(order: list[Key], at: int, first: int, most: int) -> int:
 
 
 def _origin(container: Container, key: Key, decisions: Sequence[Decision]) -> int:
-    """The side whose place for a part counts: the one whose value is taken, else the first that has it."""
+    """The side whose order places a part: the side whose value is taken, else the first one that has the part."""
     part = container.parts[key]
     action = decisions[part.index].action if isinstance(part, DecidedValue) else ""
     wanted = {"mine": 0, "theirs": 1, "base": 2}.get(action, 0) if isinstance(action, str) else 0
@@ -265,7 +265,7 @@ def _skeleton(container: Container, decisions: Sequence[Decision]) -> list[Key]:
     decision = decisions[container.order]
     if not isinstance(decision.action, Value):
         return container.orders[decision.action]
-    # Equal names of elements stand for them in the order of the base.
+    # Elements with equal names are told apart by their order in the base.
     waiting: dict[Value, list[Key]] = {}
     known = set(container.orders["base"])
     for values, keys in ((decision.base, container.orders["base"]), (decision.mine, container.orders["mine"])):

@@ -1,4 +1,4 @@
-"""Base, mine and theirs walked together: the places where they meet, and the decisions that follow by themselves."""
+"""Compares base, mine and theirs side by side, and makes a decision for each place where they differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Task: TypeAlias = "tuple[Container | Patched, Key, Link, Side, Side, Side, str,
 
 
 def path_of(link: Link) -> Path:
-    """A path out of its links, the last step first."""
+    """The path from links, whose last step comes first."""
     steps: list[str | int] = []
     while link is not None:
         link, step = link
@@ -35,7 +35,7 @@ def path_of(link: Link) -> Path:
 
 
 class Planner:
-    """One merge being worked out. Work waits on a stack, last first, so decisions come in document order."""
+    """One merge being planned. Work waits on a stack, last first, so that decisions come in document order."""
 
     def __init__(self, base: bytes, mine: bytes, theirs: bytes, keys: Sequence[str]) -> None:
         self.three = Three(base, mine, theirs)
@@ -44,7 +44,7 @@ class Planner:
         self.stack: list[_Task] = []
 
     def run(self) -> Part:
-        """The plan of the document, or the one decision about all of it."""
+        """The plan of the document, or one decision on all of it."""
         roof = Container(c.OBJECT)
         self.stack = [(roof, "", None, *self.three.tops, "", False)]
         while self.stack:
@@ -53,7 +53,7 @@ class Planner:
         return roof.parts[""]
 
     def part(self, link: Link, base: Side, mine: Side, theirs: Side, hint: str, whole: bool) -> Part:
-        """The plan of one place; ``whole`` does not look inside where both sides changed it."""
+        """The plan of one place; with ``whole``, it does not look inside a value that both sides changed."""
         if base is not None and mine is not None and theirs is not None:
             if self.three.all_same(base, mine, theirs):
                 return base
@@ -69,7 +69,7 @@ class Planner:
         return DecidedValue(self.leaf(link, base, mine, theirs, hint))
 
     def leaf(self, link: Link, base: Side, mine: Side, theirs: Side, hint: str) -> int:
-        """A value that is taken as a whole from one side, or chosen by a person."""
+        """Decide on a value that is taken whole, from a side or by a person's choice; returns the decision's number."""
         if self.three.same(mine, theirs):
             return self.decide(link, base, mine, theirs, _kind(base, mine), "both", "mine", hint)
         if self.three.same(base, mine):
@@ -90,7 +90,7 @@ class Planner:
         self, link: Link, base: Side, mine: Side, theirs: Side, kind: str, who: Who,
         action: str = "base", hint: str = "", both: Value | None = None, conflict: bool = False,
     ) -> int:  # fmt: skip
-        """Enter a decision about values in the three documents; returns its number."""
+        """Add a decision on values in the three documents; returns its number."""
         values = [None if side is None else side.value() for side in (base, mine, theirs)]
         return self.note(path_of(link), values, kind, who, action, hint, both, conflict)
 
@@ -98,7 +98,7 @@ class Planner:
         self, path: Path, values: Sequence[Value | None], kind: str, who: Who,
         action: str, hint: str = "", both: Value | None = None, conflict: bool = False,
     ) -> int:  # fmt: skip
-        """Enter a decision about values that are at hand; returns its number."""
+        """Add a decision on given values; returns its number."""
         index = len(self.decisions)
         self.decisions.append(
             Decision(
@@ -108,9 +108,10 @@ class Planner:
         return index
 
     def order(self, link: Link, orders: dict[str, list[Key]], shown: dict[str, Value], moves: bool = False) -> int:
-        """The decision about an order that somebody changed; adds the order of both to ``orders``.
+        """The decision on an order that somebody changed; adds the combined order to ``orders``.
 
-        With ``moves`` an element that both moved to different places is a conflict, even if no pair contradicts.
+        With ``moves``, an element that both moved to different places is a conflict, even if the orders can be
+        combined.
         """
         base, mine, theirs = orders["base"], orders["mine"], orders["theirs"]
         values = [shown["base"], shown["mine"], shown["theirs"]]
@@ -131,7 +132,7 @@ class Planner:
     # --- documents
 
     def document(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Container | Patched | None:
-        """The plan of a document; None if one of them has two fields of one name."""
+        """The plan of a document; None if one of the three has two fields of one name."""
         pairs = self.three.pairs
         ours = changes(pairs[0, 1], base.start, mine.start)
         others = changes(pairs[0, 2], base.start, theirs.start) if ours is not None else None
@@ -168,7 +169,7 @@ class Planner:
     def with_added(
         self, lists: list[list[Key]], names: list[list[Key]], old: Fields, left: Fields, right: Fields
     ) -> list[list[Key]]:
-        """The orders with the fields that both added alike, where that contradicts nothing."""
+        """The orders including fields that both sides added alike, if that causes no contradiction."""
         added = {x for x in left.keys() & right.keys() - old.keys() if self.three.same(left[x], right[x])}
         if not added:
             return lists
@@ -179,7 +180,7 @@ class Planner:
     def patched(
         self, link: Link, sides: tuple[Stretch, Stretch, Stretch], ours: list[Change], others: list[Change]
     ) -> Patched:
-        """The plan of a document of which only values changed."""
+        """The plan of a document in which only values changed."""
         base, mine, theirs = sides
         spots = sorted({x[2]: x for x, _ in (*ours, *others)}.values(), key=itemgetter(2))
         lefts, rights = _followed(mine, base, spots, ours), _followed(theirs, base, spots, others)
@@ -195,7 +196,7 @@ class Planner:
     # --- arrays
 
     def array(self, link: Link, base: Stretch, mine: Stretch, theirs: Stretch) -> Part | None:
-        """The plan of an array, or the decision about all of it; None if its positions are not 0, 1, 2 …"""
+        """The plan of an array, or one decision on all of it; None if its positions are not 0, 1, 2 …"""
         found = [elements(side.raw, side.start) for side in (base, mine, theirs)]
         lists = [side for side in found if side is not None]
         if len(lists) < len(found):
@@ -219,7 +220,7 @@ class Planner:
 
 
 def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[Change]) -> list[Stretch]:
-    """The places in a side of the fields that the base has at some spots, given those that differ."""
+    """The places of the base's ``spots`` in a side, found from the fields that differ there."""
     there = {x[2]: y for x, y in differing}
     shift = side.start - base.start
     found: list[Stretch] = []
@@ -234,7 +235,7 @@ def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[C
 
 
 def _fields(side: Stretch) -> Fields | None:
-    """The fields by name; None if two have the same."""
+    """The fields by name; None if two have one name."""
     found = spans(side.raw, side.start)
     fields = {c.name_of(name): Stretch(side.raw, side.side, kind, a, b) for name, kind, a, b in found}
     return fields if len(fields) == len(found) else None
@@ -245,7 +246,7 @@ def _name(name: Key) -> Value:
 
 
 def _kind(base: Side, side: Side) -> str:
-    """The kind of a side's change of the base."""
+    """The kind of a side's change."""
     if base is None:
         return "added"
     if side is None:
@@ -256,7 +257,7 @@ def _kind(base: Side, side: Side) -> str:
 
 
 def _texts(*sides: Side) -> tuple[str, str, str] | None:
-    """Three texts of which one at least has several lines, all of them UTF-8; else None."""
+    """The three texts, if all are UTF-8 and at least one has several lines; else None."""
     texts: list[str] = []
     for side in sides:
         found = scalars.string_of(side.value().data) if side is not None and side.kind == c.STRING else None
@@ -275,7 +276,7 @@ def _is_text(text: str) -> bool:
 
 
 def _renames(old: dict[str, Stretch], left: dict[str, Stretch], right: dict[str, Stretch]) -> dict[str, str]:
-    """The fields that a side seems to have renamed: removed, and added with an equal value."""
+    """Hints on fields that a side seems to have renamed: one was removed, and one with an equal value added."""
     hints: dict[str, str] = {}
     for side in (left, right):
         if old.keys() == side.keys():
