@@ -214,8 +214,6 @@ def report(outcomes: Sequence[Outcome], done: str) -> str:
     parts = [f"{wording.many(counts['applied'], 'document')} {done}"]
     parts += [f"{wording.count(counts[kind])} {said}" for kind, said in _STAYED.items() if counts[kind]]
     if counts["unknown"]:
-        parts.append(
-            tr("of {counts} it is not known, the journal can look again", counts=wording.count(counts["unknown"]))
-        )
+        parts.append(tr("{counts} unknown, the journal can look again", counts=wording.count(counts["unknown"])))
     first = next((translated(outcome.detail) for outcome in outcomes if outcome.kind not in ("applied", "unknown")), "")
     return ", ".join(parts) + (f". {first}" if first else "")

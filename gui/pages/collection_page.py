@@ -407,7 +407,7 @@ class CollectionPage(Page):
         elif not self.answers:
             said["writable"] = wording.silent(self.session.name)
         elif not self.browser.ran.is_of_now:
-            said["writable"] = tr("The list is not of now; go back to now first")
+            said["writable"] = tr("The list shows a past state; go back to now first")
         elif info is not None and info.belongs_to is not None:
             said["writable"] = tr("An archive is written by saving the current document only")
         return said

@@ -195,9 +195,9 @@ class DocumentWrites(QObject):
             self._page,
             tr("Purge {name}?", name=name),
             tr(
-                "{name} and every version of it{upto} are removed from {ns}, unless it changed meanwhile: "
-                "nobody who reads the database finds its history any more. Only the journal on this computer "
-                "keeps what goes, and can put it back.",
+                "{name} and every version of it{upto} are removed from {ns}, unless it changed meanwhile. "
+                "Nobody finds its history in the database any more; only the journal on this computer keeps "
+                "it and can put it back.",
                 name=name,
                 upto=upto,
                 ns=self._ns,
@@ -283,8 +283,8 @@ class DocumentWrites(QObject):
         lines = (
             FormLine("id", tr("Document"), "" if id is None else wording.typed(id)),
             FormLine("token", tr("Token"), hint=tr("left empty: a new one"), needed=False),
-            FormLine("by", tr("Raise by"), hint=tr("1, in a new token"), kind="number", needed=False),
-            FormLine("owner", tr("Owner"), hint=tr("who counts, in a new token"), kind="text", needed=False),
+            FormLine("by", tr("Raise by"), hint=tr("1 in a new token"), kind="number", needed=False),
+            FormLine("owner", tr("Owner"), hint=tr("who counts, for a new token"), kind="text", needed=False),
         )
         about = tr(
             "A token is noted, then counted: the same one again counts nothing more. A missing document is made."
@@ -307,12 +307,13 @@ class DocumentWrites(QObject):
         chosen = total if total in totals else totals[0] if len(totals) == 1 else ""
         lines = (
             FormLine("key", tr("Document"), "" if key is None else wording.typed(key)),
-            FormLine("entry", tr("Entry"), hint=tr("what was dealt with, as in 2026-11")),
+            FormLine("entry", tr("Entry"), hint=tr("what is processed, such as 2026-11")),
             FormLine("field", tr("Total"), chosen, hint, "field"),
             FormLine("by", tr("Raise by"), "1", kind="number"),
         )
         about = tr(
-            "The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing."
+            "One write adds the entry to the list and raises the total. An entry that is already there is "
+            "not counted again."
         )
         asked = OnceSheet(self._page, tr("Process an entry in {ns}", ns=self._ns), about, lines, tr("Process once"))
         asked.agreed.connect(partial(self._do_process, asked))
@@ -370,7 +371,7 @@ class DocumentWrites(QObject):
         messages.tell(
             self._page,
             tr(
-                "A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict",
+                "A colleague has just changed {name}.{now} If you save an edit begun before, it meets a conflict",
                 name=name,
                 now=now,
             ),
@@ -382,7 +383,7 @@ class DocumentWrites(QObject):
         messages.confirm(
             self._page,
             tr("Create the unique index on {ns}?", ns=ns),
-            tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
+            tr("The collection is first checked for duplicates. On a large one this takes a while and slows writing."),
             tr("Create the index"),
             partial(self._run, lambda _: session.indexes.create(ns), self.ended, tr("Creating an index")),
         )

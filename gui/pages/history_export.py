@@ -105,7 +105,7 @@ class HistoryExport(QObject):
         )
         losses = [translated(each) for each in made.left[:3]]
         if made.other:
-            losses.append(tr("{count} stand otherwise there and were left.", count=wording.count(len(made.other))))
+            losses.append(tr("{count} are different there and were left alone.", count=wording.count(len(made.other))))
         if losses:
             messages.note(self._page, f"{said}; {' '.join(losses)}")
             return

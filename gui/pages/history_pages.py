@@ -264,7 +264,7 @@ def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Pat
         raise Refused(tr("{key} is not there in that version any more; refresh the map.", key=key_text(key)))
     if any(isinstance(step, TrackedElement) for step in key) and there != here:
         name = key_text(key[: 1 + max(i for i, step in enumerate(key) if isinstance(step, TrackedElement))])
-        state = tr("stands at another place") if here is not None else tr("is not there")
+        state = tr("is at another place") if here is not None else tr("is not there")
         raise Refused(
             tr(
                 "{name} {state} in the current version; edit the document to bring its value back.",

@@ -82,7 +82,7 @@ class CompletingLine(QLineEdit):
             self.destroyed.connect(frame.deleteLater)
             self.list = CellTree(row_height=24)
             self.list.setHeaderHidden(True)
-            self.list.as_list(self.model, tr("Words that can stand here"))
+            self.list.as_list(self.model, tr("Possible words"))
             self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             self.list.led = True
             self.list.clicked.connect(self._clicked)

@@ -55,7 +55,7 @@ class Saver(QObject):
         """Why nothing can be saved just now; "" where it can."""
         if self.busy:
             return tr("A save is under way")
-        return tr("Saving is held until it is known what became of the last one") if self.held is not None else ""
+        return tr("Saving waits until the outcome of the last save is known") if self.held is not None else ""
 
     @property
     def sent(self) -> bytes:

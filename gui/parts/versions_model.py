@@ -111,7 +111,7 @@ def turn_words(turn: WatchTurn) -> str:
         return (
             tr("“{watch}” holds from here on", watch=turn.watch)
             if turn.holds
-            else tr("“{watch}” holds no more from here on", watch=turn.watch)
+            else tr("“{watch}” no longer holds from here on", watch=turn.watch)
         )
     named = {"watch": turn.watch, "before": wording.version(turn.before), "v": wording.version(turn.v)}
     return (

@@ -311,7 +311,7 @@ class StateView(QWidget):
             # It hides the content, none of which can be used meanwhile; below a line above it, content can be.
             self._help.setText(
                 tr(
-                    "{done} of about {total}. All else can be used meanwhile.",
+                    "{done} of about {total}. Everything else can be used meanwhile.",
                     done=wording.count(done),
                     total=wording.count(total),
                 )

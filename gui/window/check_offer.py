@@ -41,8 +41,8 @@ class CheckOffer(QObject):
         messages.hint(
             self._workspace,
             tr(
-                "Nobody has measured yet whether {name} keeps two writers apart. It takes a second, in a "
-                "scratch database that is dropped again.",
+                "Whether {name} keeps two writers apart has not been measured yet. That takes a second, in a "
+                "scratch database that is dropped afterwards.",
                 name=wording.source(session.name),
             ),
             [(tr("Measure"), partial(self.measure, session)), (tr("Not now"), partial(self._leave, session))],
@@ -78,7 +78,7 @@ class CheckOffer(QObject):
             messages.tell(
                 self._workspace,
                 tr(
-                    "{name} keeps writers apart: one swap is won once, and its unique indexes hold",
+                    "{name} keeps writers apart: of two that swap, one wins, and its unique indexes hold",
                     name=wording.source(session.name, first=True),
                 ),
                 None,
@@ -121,8 +121,8 @@ class CheckOffer(QObject):
             self._workspace,
             tr("Allow editing on {name}?", name=wording.source(session.name)),
             tr(
-                "{unsafe} An edit of yours, or of somebody else, can be lost without a word. The guard of a "
-                "write means nothing where the server does not hold to it.",
+                "{unsafe} An edit of yours, or of somebody else, can be lost without a word: on this server "
+                "the guard of a write does not protect it.",
                 unsafe=translated(known.unsafe[0]) if known and known.unsafe else "",
             ).strip(),
             tr("Allow editing"),

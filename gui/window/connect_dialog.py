@@ -121,7 +121,10 @@ class ConnectDialog(Sheet):
         tunnel = QWidget()
         through = form_of(tunnel)
         through.addRow(tr("T&hrough"), self.ssh)
-        hint = tr("The system's own ssh is used, with its configuration, agent and jump hosts; it must log in unasked.")
+        hint = tr(
+            "The system's own ssh is used, with its configuration, agent and jump hosts; it must log "
+            "in without a prompt."
+        )
         through.addRow("", words(hint, "hint", wrap=True))
         for page in (server, self.login, self.tls, tunnel):
             upright = QWidget()

@@ -27,7 +27,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
     (
         tr("In the list of documents"),
         (
-            (tr("Words that can stand here"), tr("Ctrl+Space")), (tr("Choose one"), tr("Up, Down")),
+            (tr("Possible words"), tr("Ctrl+Space")), (tr("Choose one"), tr("Up, Down")),
                 (tr("Take it"), tr("Enter, Tab")),
             (tr("Run the query"), tr("Enter")), (tr("Earlier queries"), tr("Down")), (tr("Open the document"),
                 tr("Enter")),

@@ -40,7 +40,7 @@ WAYS = (
         "LDAP (PLAIN)",
         _PASSWORD,
         source="$external",
-        hint=tr("The password travels as it is: use TLS."),
+        hint=tr("The password is sent unencrypted: use TLS."),
     ),
     Way(
         "MONGODB-X509",
@@ -55,7 +55,7 @@ WAYS = (
         frozenset(("user", "password", "service", "realm", "canonical")),
         user=tr("&Principal"),
         password=tr("Pass&word"),
-        hint=tr("Without a password the ticket of this computer is used (kinit)."),
+        hint=tr("Without a password, this computer's ticket is used (kinit)."),
     ),
     Way(
         "MONGODB-AWS",

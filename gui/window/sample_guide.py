@@ -30,8 +30,8 @@ HINTS = {
         "Ctrl+Up and Ctrl+Down go through the changes."
     ),
     "map": tr(
-        "Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. "
-        "The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what."
+        "Full colour: the value is in force now. Pale: overwritten since. Hatched columns: versions that are "
+        "not kept. The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what."
     ),
     "race": tr(
         "Give {field} another value (type it on the chosen row, then Enter). A colleague sets it to something else "

@@ -188,7 +188,7 @@ class SourceModel(CellModel):
                         icon="database", accessible=tr(
 "database {name}", name=node.name))  # fmt: skip
         if node.kind == "others":
-            tip = tr("The address names one database; look at all that this user may see")
+            tip = tr("The address names one database; show all that this user may see")
             return Cell(spans=(Span(node.name, "text2"),), icon="dots-three", tip=tip)
         if node.kind == "message" or node.info is None:
             return Cell(spans=(Span(node.name, "text3"),), size=12)

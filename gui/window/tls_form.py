@@ -27,7 +27,7 @@ class TlsForm(QWidget):
         self.ca = field(tr("the system's certificates"), tr("Certificate authority file"))
         self.client = field(tr("no certificate"), tr("Client certificate and key file"))
         self.key_password = secret_field(tr("Password of the client's key"))
-        self.any_host = QCheckBox(tr("Take a certificate of another host name (unsafe)"))
+        self.any_host = QCheckBox(tr("Accept a certificate for another host name (unsafe)"))
         self.unverified = QCheckBox(tr("Do not verify the certificate (unsafe)"))
         self._boxes = [
             file_box(self.ca, tr("Choose the authority's file")),

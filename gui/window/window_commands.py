@@ -398,10 +398,10 @@ class WindowCommands(QObject):
             return
         messages.confirm(
             self._workspace,
-            tr("Take Palimpsest out of the desktop's menus?"),
-            tr("Its entry, its icon and the link from BSON files go; the program stays."),
-            tr("Take it out"),
-            partial(self._change_entry, desktop_entry.remove, tr("Palimpsest is out of the menus")),
+            tr("Remove Palimpsest from the desktop's menus?"),
+            tr("Its entry, its icon and its link to BSON files are removed; the program stays."),
+            tr("Remove from the menus"),
+            partial(self._change_entry, desktop_entry.remove, tr("Palimpsest is removed from the menus")),
         )
 
     def _change_entry(self, change: Callable[[], object], said: str) -> None:

@@ -308,12 +308,12 @@ Nummern: {numbering}</translation>
       <translation>// {name}: {bytes}, zum Lesen öffnen</translation>
     </message>
     <message>
-      <source>1 of them is</source>
-      <translation>1 davon ist</translation>
+      <source>1 in a new token</source>
+      <translation>1, in einem neuen Token</translation>
     </message>
     <message>
-      <source>1, in a new token</source>
-      <translation>1, in einem neuen Token</translation>
+      <source>1 of them is</source>
+      <translation>1 davon ist</translation>
     </message>
     <message>
       <source>2026-11-20 14:30</source>
@@ -328,12 +328,12 @@ Nummern: {numbering}</translation>
       <translation>: {seen} bisher</translation>
     </message>
     <message>
-      <source>; all else is read by {name} as before</source>
-      <translation>; alles andere wird wie bisher nach {name} gelesen</translation>
-    </message>
-    <message>
       <source>; whether {unknown} arrived is not known</source>
       <translation>; ob {unknown} ankam, ist nicht bekannt</translation>
+    </message>
+    <message>
+      <source>; {name} still states all else</source>
+      <translation>; alles andere gibt weiterhin {name} an</translation>
     </message>
     <message>
       <source>; {wrong} are not: {wrong2}</source>
@@ -344,8 +344,8 @@ Nummern: {numbering}</translation>
       <translation>Eine Uhr ging rückwärts</translation>
     </message>
     <message>
-      <source>A colleague has just changed {name}.{now} Saving an edit begun before meets a conflict</source>
-      <translation>Ein Kollege hat gerade {name} geändert.{now} Wer eine früher begonnene Bearbeitung speichert, trifft auf einen Konflikt</translation>
+      <source>A colleague has just changed {name}.{now} If you save an edit begun before, it meets a conflict</source>
+      <translation>Ein Kollege hat gerade {name} geändert.{now} Speichern Sie eine früher begonnene Bearbeitung, gibt es einen Konflikt</translation>
     </message>
     <message>
       <source>A collection that is not there yet gets the layout of the exported one.</source>
@@ -400,8 +400,8 @@ Nummern: {numbering}</translation>
       <translation>A hat keine Versionsnummer.</translation>
     </message>
     <message>
-      <source>A is no earlier version of which something can be restored</source>
-      <translation>A ist keine frühere Version, aus der sich etwas wiederherstellen lässt</translation>
+      <source>A is not an earlier version to restore from</source>
+      <translation>A ist keine frühere Version, aus der man wiederherstellen kann</translation>
     </message>
     <message>
       <source>A is the current version; choose an earlier one.</source>
@@ -444,8 +444,8 @@ Nummern: {numbering}</translation>
       <translation>A besagt, dass das Dokument gelöscht ist; wählen Sie eine Version davor.</translation>
     </message>
     <message>
-      <source>A scan reads every document there once, archives too, and writes nothing. The answer is remembered for this server.</source>
-      <translation>Ein Prüflauf liest dort jedes Dokument einmal, auch Archive, und schreibt nichts. Die Antwort wird für diesen Server gemerkt.</translation>
+      <source>A scan reads every document there once, archives too, and writes nothing. Your choice is remembered for this server.</source>
+      <translation>Ein Prüflauf liest dort jedes Dokument einmal, auch Archive, und schreibt nichts. Ihre Wahl wird für diesen Server gemerkt.</translation>
     </message>
     <message>
       <source>A text this long is slow to type in. The tree reads it piece by piece.</source>
@@ -458,10 +458,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>A token is noted, then counted: the same one again counts nothing more. A missing document is made.</source>
       <translation>Ein Token wird vermerkt, dann gezählt: Dasselbe noch einmal zählt nicht weiter. Ein fehlendes Dokument wird angelegt.</translation>
-    </message>
-    <message>
-      <source>A token that was finished meanwhile is skipped, and undo stays in the journal.</source>
-      <translation>Ein inzwischen abgeschlossenes Token wird übersprungen, und das Journal kann alles rückgängig machen.</translation>
     </message>
     <message>
       <source>A version is missing</source>
@@ -482,6 +478,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Above the current version</source>
       <translation>Über der aktuellen Version</translation>
+    </message>
+    <message>
+      <source>Accept a certificate for another host name (unsafe)</source>
+      <translation>Zertifikat eines anderen Hostnamens annehmen (unsicher)</translation>
     </message>
     <message>
       <source>Access &amp;key</source>
@@ -560,10 +560,6 @@ Nummern: {numbering}</translation>
       <translation>Alter, etwa 24h oder 7 days</translation>
     </message>
     <message>
-      <source>Agree first that what differs is left out.</source>
-      <translation>Stimmen Sie erst zu, dass wegbleibt, was abweicht.</translation>
-    </message>
-    <message>
       <source>All checks</source>
       <translation>Alle Prüfungen</translation>
     </message>
@@ -580,12 +576,12 @@ Nummern: {numbering}</translation>
       <translation>Alle Tage</translation>
     </message>
     <message>
-      <source>All fields</source>
-      <translation>Alle Felder</translation>
+      <source>All documents are proven.</source>
+      <translation>Alle Dokumente sind belegt.</translation>
     </message>
     <message>
-      <source>All of it is proven.</source>
-      <translation>Alles davon ist belegt.</translation>
+      <source>All fields</source>
+      <translation>Alle Felder</translation>
     </message>
     <message>
       <source>All resolved</source>
@@ -676,8 +672,8 @@ Nummern: {numbering}</translation>
       <translation>Vor einer Stunde</translation>
     </message>
     <message>
-      <source>Another dry run says what would be written.</source>
-      <translation>Ein weiterer Probelauf sagt, was geschrieben würde.</translation>
+      <source>Another dry run shows what would be written.</source>
+      <translation>Ein weiterer Probelauf zeigt, was geschrieben würde.</translation>
     </message>
     <message>
       <source>Another order…</source>
@@ -710,10 +706,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Arrow keys move the cell; Home and End go to the first and last change of a field; Enter compares</source>
       <translation>Pfeiltasten bewegen die Zelle; Pos1 und Ende gehen zur ersten und letzten Änderung eines Feldes; die Eingabetaste vergleicht</translation>
-    </message>
-    <message>
-      <source>As found in {looked} of the collection</source>
-      <translation>Gefunden in {looked} der Sammlung</translation>
     </message>
     <message>
       <source>As in the document</source>
@@ -994,6 +986,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Checking</source>
       <translation>Wird geprüft</translation>
+    </message>
+    <message>
+      <source>Checking the watched conditions of {id}</source>
+      <translation>Die überwachten Bedingungen von {id} werden geprüft</translation>
     </message>
     <message>
       <source>Choose a class at the left. Every item shows what its repair would write, and each can be taken back.</source>
@@ -1436,6 +1432,14 @@ Nummern: {numbering}</translation>
       <translation>{size} werden kopiert</translation>
     </message>
     <message>
+      <source>Correct it above and run it again.</source>
+      <translation>Berichtigen Sie sie oben und führen Sie sie erneut aus.</translation>
+    </message>
+    <message>
+      <source>Correct, but not the smallest difference: finding that would take too long.</source>
+      <translation>Richtig, aber nicht der kleinste Unterschied: Ihn zu finden, würde zu lange dauern.</translation>
+    </message>
+    <message>
       <source>Could not be read; see the message below</source>
       <translation>Nicht lesbar; siehe die Meldung unten</translation>
     </message>
@@ -1520,8 +1524,8 @@ Nummern: {numbering}</translation>
       <translation>Strg+Eingabe</translation>
     </message>
     <message>
-      <source>Ctrl+Enter keeps what is typed, Esc leaves it</source>
-      <translation>Strg+Eingabe behält das Getippte, Esc verlässt es</translation>
+      <source>Ctrl+Enter keeps what you typed, Esc discards it</source>
+      <translation>Strg+Eingabe behält das Getippte, Esc verwirft es</translation>
     </message>
     <message>
       <source>Ctrl+F</source>
@@ -1682,6 +1686,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Differences</source>
       <translation>Unterschiede</translation>
+    </message>
+    <message>
+      <source>Different from what a scan proposes today: {items}. {how}</source>
+      <translation>Anders, als ein Prüflauf heute vorschlägt: {items}. {how}</translation>
     </message>
     <message>
       <source>Differs from {there} in {where}</source>
@@ -1872,10 +1880,6 @@ Nummern: {numbering}</translation>
       <translation>Duplizieren</translation>
     </message>
     <message>
-      <source>Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile.</source>
-      <translation>Zuvor werden Duplikate ausgeschlossen. Bei einer großen Sammlung dauert das eine Weile und bremst so lange das Schreiben.</translation>
-    </message>
-    <message>
       <source>Duplicate…</source>
       <translation>Duplizieren…</translation>
     </message>
@@ -1896,8 +1900,8 @@ Nummern: {numbering}</translation>
       <translation>Jedes ist ein abgesicherter Schreibvorgang: der Schritt, den sein Schreiber gesendet hätte.</translation>
     </message>
     <message>
-      <source>Each is one guarded write; a document that changed since the dry run is left alone. Undo stays in the journal.</source>
-      <translation>Jedes ist ein gesicherter Schreibvorgang; ein Dokument, das sich seit dem Probelauf geändert hat, bleibt unberührt. Rückgängig machen lässt es sich weiter im Journal.</translation>
+      <source>Each is one guarded write; a document that changed since the dry run is left alone. Undo from the journal.</source>
+      <translation>Jedes ist ein gesicherter Schreibvorgang; ein Dokument, das sich seit dem Probelauf geändert hat, bleibt unberührt. Rückgängig geht es im Journal.</translation>
     </message>
     <message>
       <source>Each is one guarded write; undo takes all of them back.</source>
@@ -1914,10 +1918,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Each write is guarded; undo takes all of them back.</source>
       <translation>Jeder Schreibvorgang ist abgesichert; Rückgängig nimmt sie alle zurück.</translation>
-    </message>
-    <message>
-      <source>Each write moves {lock} from now on</source>
-      <translation>Jeder Schreibvorgang bewegt ab jetzt {lock}</translation>
     </message>
     <message>
       <source>Each write stands in the journal with its way back. Scan again to see what is left.</source>
@@ -2052,8 +2052,8 @@ Nummern: {numbering}</translation>
       <translation>Jeder Schreibvorgang ist abgesichert durch {guards}</translation>
     </message>
     <message>
-      <source>Every write of {run} is taken back, the last one first; each of them only where its document is still as the run left it.</source>
-      <translation>Jeder Schreibvorgang von {run} wird zurückgenommen, der letzte zuerst; jeder nur, wo sein Dokument noch so ist, wie der Lauf es hinterließ.</translation>
+      <source>Every write of {run} is taken back, the last one first. A document that changed since the run is left alone.</source>
+      <translation>Jeder Schreibvorgang von {run} wird zurückgenommen, der letzte zuerst. Ein Dokument, das sich seit dem Lauf geändert hat, bleibt unberührt.</translation>
     </message>
     <message>
       <source>Everywhere</source>
@@ -2064,7 +2064,7 @@ Nummern: {numbering}</translation>
       <translation>Alles aufklappen</translation>
     </message>
     <message>
-      <source>Explain the query, and the indexes…</source>
+      <source>Explain the query and the indexes…</source>
       <translation>Abfrage erklären, und die Indexe…</translation>
     </message>
     <message>
@@ -2340,6 +2340,10 @@ Nummern: {numbering}</translation>
       <translation>Zuerst</translation>
     </message>
     <message>
+      <source>First agree to leave out what differs.</source>
+      <translation>Stimmen Sie zuerst zu, wegzulassen, was abweicht.</translation>
+    </message>
+    <message>
       <source>First difference</source>
       <translation>Erster Unterschied</translation>
     </message>
@@ -2350,10 +2354,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Five things to try</source>
       <translation>Fünf Dinge zum Ausprobieren</translation>
-    </message>
-    <message>
-      <source>Fold this pane away (Ctrl+B)</source>
-      <translation>Diesen Bereich einklappen (Strg+B)</translation>
     </message>
     <message>
       <source>Fold {fields}</source>
@@ -2396,6 +2396,10 @@ Nummern: {numbering}</translation>
       <translation>Gefunden in</translation>
     </message>
     <message>
+      <source>Found in {looked} of the collection</source>
+      <translation>Gefunden in {looked} der Sammlung</translation>
+    </message>
+    <message>
       <source>From</source>
       <translation>Aus</translation>
     </message>
@@ -2412,6 +2416,10 @@ Nummern: {numbering}</translation>
       <translation>Ab hier</translation>
     </message>
     <message>
+      <source>From now on, each write changes {lock}</source>
+      <translation>Ab jetzt ändert jeder Schreibvorgang {lock}</translation>
+    </message>
+    <message>
       <source>From {described}, to {described2}</source>
       <translation>Von {described}, nach {described2}</translation>
     </message>
@@ -2424,8 +2432,8 @@ Nummern: {numbering}</translation>
       <translation>Voll</translation>
     </message>
     <message>
-      <source>Full ink is in force now, pale ink was overwritten since; hatched columns are versions that are not kept. The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.</source>
-      <translation>Kräftige Farbe gilt jetzt, blasse wurde seitdem überschrieben; schraffierte Spalten sind Versionen, die nicht aufbewahrt sind. Die Pfeiltasten bewegen die Zelle, die Eingabetaste vergleicht, Strg+Umschalt+B zeigt, wer was gesetzt hat.</translation>
+      <source>Full colour: the value is in force now. Pale: overwritten since. Hatched columns: versions that are not kept. The arrow keys move the cell, Enter compares, Ctrl+Shift+B lists who set what.</source>
+      <translation>Kräftige Farbe: Der Wert gilt jetzt. Blass: seitdem überschrieben. Schraffierte Spalten: Versionen, die nicht aufbewahrt sind. Die Pfeiltasten bewegen die Zelle, die Eingabetaste vergleicht, Strg+Umschalt+B zeigt, wer was gesetzt hat.</translation>
     </message>
     <message>
       <source>Gently</source>
@@ -2516,6 +2524,10 @@ Nummern: {numbering}</translation>
       <translation>Plan des Servers ausblenden</translation>
     </message>
     <message>
+      <source>Hide this pane (Ctrl+B)</source>
+      <translation>Diesen Bereich ausblenden (Strg+B)</translation>
+    </message>
+    <message>
       <source>Hide {named}</source>
       <translation>{named} ausblenden</translation>
     </message>
@@ -2546,10 +2558,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>How it ended</source>
       <translation>Ausgang</translation>
-    </message>
-    <message>
-      <source>How much that is cannot be told: {describe}</source>
-      <translation>Wie viel das ist, lässt sich nicht sagen: {describe}</translation>
     </message>
     <message>
       <source>How old the tokens shown are</source>
@@ -2672,6 +2680,10 @@ Nummern: {numbering}</translation>
       <translation>In {ns}: </translation>
     </message>
     <message>
+      <source>In {scans}, each document was as its layout requires.</source>
+      <translation>Nach {scans} ist klar: Jedes Dokument war so, wie sein Layout es verlangt.</translation>
+    </message>
+    <message>
       <source>Index</source>
       <translation>Index</translation>
     </message>
@@ -2780,6 +2792,10 @@ Nummern: {numbering}</translation>
       <translation>Es ist nicht bekannt, ob {sent_name} gespeichert wurde</translation>
     </message>
     <message>
+      <source>It is not proven that {name} was like this then: {said}.</source>
+      <translation>Dass {name} damals so war, ist nicht belegt: {said}.</translation>
+    </message>
+    <message>
       <source>It is not there any more.</source>
       <translation>Es ist nicht mehr da.</translation>
     </message>
@@ -2800,7 +2816,7 @@ Nummern: {numbering}</translation>
       <translation>Seine _id ist nicht die in der Zeile oben; leeren Sie die Zeile oder nehmen Sie _id heraus.</translation>
     </message>
     <message>
-      <source>Its bytes are no valid BSON; it is shown and never written.</source>
+      <source>Its bytes are not valid BSON; it is shown and never written.</source>
       <translation>Seine Bytes sind kein gültiges BSON; es wird gezeigt und nie geschrieben.</translation>
     </message>
     <message>
@@ -2808,8 +2824,8 @@ Nummern: {numbering}</translation>
       <translation>Seine aktuelle Version ist leer oder nicht lesbar.</translation>
     </message>
     <message>
-      <source>Its entry, its icon and the link from BSON files go; the program stays.</source>
-      <translation>Sein Eintrag, sein Symbol und die Verknüpfung von BSON-Dateien gehen; das Programm bleibt.</translation>
+      <source>Its entry, its icon and its link to BSON files are removed; the program stays.</source>
+      <translation>Eintrag, Symbol und Verknüpfung mit BSON-Dateien werden entfernt; das Programm bleibt.</translation>
     </message>
     <message>
       <source>Its layout is “{now}” now. Every document's whole history is copied beside it and compared byte for byte. The old collection stays as it is; people may go on writing, and copying again brings it over.</source>
@@ -2830,10 +2846,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Journal</source>
       <translation>Journal</translation>
-    </message>
-    <message>
-      <source>Judging the watched conditions of {id}</source>
-      <translation>Die überwachten Bedingungen von {id} werden geprüft</translation>
     </message>
     <message>
       <source>Jul</source>
@@ -2936,7 +2948,7 @@ Nummern: {numbering}</translation>
       <translation>Der Erkennung überlassen</translation>
     </message>
     <message>
-      <source>Leave out what differs, and do the rest</source>
+      <source>Leave out what differs, do the rest</source>
       <translation>Was abweicht, weglassen und das Übrige tun</translation>
     </message>
     <message>
@@ -3104,7 +3116,7 @@ Nummern: {numbering}</translation>
       <translation>Die Suche wurde angehalten</translation>
     </message>
     <message>
-      <source>Make A, or some of its fields, the content of a new version</source>
+      <source>Make A, or some of its fields, a new version</source>
       <translation>A oder einige seiner Felder zum Inhalt einer neuen Version machen</translation>
     </message>
     <message>
@@ -3130,10 +3142,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Measuring {name}</source>
       <translation>{name} wird gemessen</translation>
-    </message>
-    <message>
-      <source>Mend it above and run it again.</source>
-      <translation>Berichtigen Sie sie oben und führen Sie sie erneut aus.</translation>
     </message>
     <message>
       <source>Menu of what has the focus</source>
@@ -3308,6 +3316,10 @@ Nummern: {numbering}</translation>
       <translation>Neue Versionen von {place} erscheinen hier, sobald sie kommen.</translation>
     </message>
     <message>
+      <source>New versions of {place} appear here when the server answers again.</source>
+      <translation>Neue Versionen von {place} erscheinen hier, sobald der Server wieder antwortet.</translation>
+    </message>
+    <message>
       <source>New versions, newest first</source>
       <translation>Neue Versionen, die neueste zuerst</translation>
     </message>
@@ -3352,6 +3364,10 @@ Nummern: {numbering}</translation>
       <translation>Noch keine Antwort</translation>
     </message>
     <message>
+      <source>No author is called “{author}”; the name has to match as a whole.</source>
+      <translation>Kein Autor heißt „{author}“; der Name muss ganz übereinstimmen.</translation>
+    </message>
+    <message>
       <source>No change matches</source>
       <translation>Keine Änderung passt</translation>
     </message>
@@ -3376,7 +3392,7 @@ Nummern: {numbering}</translation>
       <translation>In {name} ist kein gelöschtes Dokument bekannt</translation>
     </message>
     <message>
-      <source>No document can be read so</source>
+      <source>No document can be read this way</source>
       <translation>So lässt sich kein Dokument lesen</translation>
     </message>
     <message>
@@ -3516,23 +3532,11 @@ Nummern: {numbering}</translation>
       <translation>Keine Versionen erkannt</translation>
     </message>
     <message>
-      <source>Nobody called “{author}” was met; an author's name matches as a whole.</source>
-      <translation>Niemand namens „{author}“ kam vor; der Name eines Autors muss ganz übereinstimmen.</translation>
-    </message>
-    <message>
-      <source>Nobody can prove that {name} was like this then: {said}.</source>
-      <translation>Niemand kann belegen, dass {name} damals so war: {said}.</translation>
-    </message>
-    <message>
-      <source>Nobody has measured yet whether {name} keeps two writers apart. It takes a second, in a scratch database that is dropped again.</source>
-      <translation>Noch hat niemand gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, die wieder gelöscht wird.</translation>
-    </message>
-    <message>
       <source>None here</source>
       <translation>Hier keiner</translation>
     </message>
     <message>
-      <source>None now; there were some between</source>
+      <source>None now; some in between</source>
       <translation>Jetzt keine; dazwischen gab es welche</translation>
     </message>
     <message>
@@ -3576,10 +3580,6 @@ Nummern: {numbering}</translation>
       <translation>Bisher nicht benutzt: {unused}.</translation>
     </message>
     <message>
-      <source>Not what a scan of today proposes: {items}. {how}</source>
-      <translation>Nicht, was eine Prüfung von heute vorschlägt: {items}. {how}</translation>
-    </message>
-    <message>
       <source>Nothing can be imported</source>
       <translation>Nichts lässt sich importieren</translation>
     </message>
@@ -3604,8 +3604,8 @@ Nummern: {numbering}</translation>
       <translation>Noch wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>Nothing has been written yet. Undo stays in the journal.</source>
-      <translation>Noch wurde nichts geschrieben. Rückgängig geht es später im Journal.</translation>
+      <source>Nothing has been written yet. Repairs can be undone from the journal.</source>
+      <translation>Noch wurde nichts geschrieben. Reparaturen lassen sich im Journal rückgängig machen.</translation>
     </message>
     <message>
       <source>Nothing has been written yet. What is written stands in the journal.</source>
@@ -3632,6 +3632,10 @@ Nummern: {numbering}</translation>
       <translation>Noch ist nichts geändert. Was Sie ändern, steht dann hier.</translation>
     </message>
     <message>
+      <source>Nothing is changed, so nothing is sent.</source>
+      <translation>Nichts ist geändert, also wird nichts gesendet.</translation>
+    </message>
+    <message>
       <source>Nothing is compared yet</source>
       <translation>Noch wird nichts verglichen</translation>
     </message>
@@ -3640,16 +3644,8 @@ Nummern: {numbering}</translation>
       <translation>Noch wird nichts verglichen.</translation>
     </message>
     <message>
-      <source>Nothing is kept here of documents that are gone. What was deleted from here is in the journal.</source>
-      <translation>Von Dokumenten, die es nicht mehr gibt, ist hier nichts aufbewahrt. Was von hier aus gelöscht wurde, steht im Journal.</translation>
-    </message>
-    <message>
-      <source>Nothing is measured without your word</source>
-      <translation>Ohne Ihr Wort wird nichts gemessen</translation>
-    </message>
-    <message>
-      <source>Nothing is sent while nothing is changed.</source>
-      <translation>Solange nichts geändert ist, wird nichts gesendet.</translation>
+      <source>Nothing is measured until you ask</source>
+      <translation>Gemessen wird erst, wenn Sie es verlangen</translation>
     </message>
     <message>
       <source>Nothing is stored here</source>
@@ -3670,10 +3666,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing is wrong here</source>
       <translation>Hier ist alles in Ordnung</translation>
-    </message>
-    <message>
-      <source>Nothing moves while the pointer is on the list, a row is chosen, or it is scrolled: show these now</source>
-      <translation>Nichts bewegt sich, solange der Zeiger auf der Liste ist, eine Zeile gewählt oder geblättert ist: diese jetzt zeigen</translation>
     </message>
     <message>
       <source>Nothing of {run} is left to undo</source>
@@ -3772,12 +3764,12 @@ Nummern: {numbering}</translation>
       <translation>Älter als 7 Tage</translation>
     </message>
     <message>
-      <source>One file, a line for each version</source>
-      <translation>Eine Datei, eine Zeile für jede Version</translation>
+      <source>On this system only installers add programs to the menus</source>
+      <translation>Auf diesem System fügen nur Installer den Menüs Programme hinzu</translation>
     </message>
     <message>
-      <source>One id cannot be that of several documents; leave its line empty, or insert one.</source>
-      <translation>Eine Id kann nicht die mehrerer Dokumente sein; lassen Sie ihre Zeile leer oder fügen Sie eines ein.</translation>
+      <source>One file, a line for each version</source>
+      <translation>Eine Datei, eine Zeile für jede Version</translation>
     </message>
     <message>
       <source>One scan so far</source>
@@ -3790,6 +3782,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>One version is shown by itself.</source>
       <translation>Eine Version wird für sich gezeigt.</translation>
+    </message>
+    <message>
+      <source>One write adds the entry to the list and raises the total. An entry that is already there is not counted again.</source>
+      <translation>Ein Schreibvorgang fügt den Eintrag in die Liste ein und erhöht die Summe. Ein Eintrag, der schon da ist, zählt nicht noch einmal.</translation>
     </message>
     <message>
       <source>Only by {author}</source>
@@ -3988,8 +3984,8 @@ Nummern: {numbering}</translation>
       <translation>Palimpsest ist in den Menüs, und BSON-Dateien öffnen sich damit</translation>
     </message>
     <message>
-      <source>Palimpsest is out of the menus</source>
-      <translation>Palimpsest ist aus den Menüs genommen</translation>
+      <source>Palimpsest is removed from the menus</source>
+      <translation>Palimpsest ist aus den Menüs entfernt</translation>
     </message>
     <message>
       <source>Pass&amp;word</source>
@@ -4050,6 +4046,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Plans (*.json);;All files (*)</source>
       <translation>Pläne (*.json);;Alle Dateien (*)</translation>
+    </message>
+    <message>
+      <source>Possible words</source>
+      <translation>Mögliche Wörter</translation>
     </message>
     <message>
       <source>Press to allow writes</source>
@@ -4190,10 +4190,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Read on</source>
       <translation>Weiterlesen</translation>
-    </message>
-    <message>
-      <source>Read so, on three documents</source>
-      <translation>So gelesen, an drei Dokumenten</translation>
     </message>
     <message>
       <source>Read the collections again</source>
@@ -4432,6 +4428,14 @@ Nummern: {numbering}</translation>
       <translation>Entfernen</translation>
     </message>
     <message>
+      <source>Remove Palimpsest from the desktop's menus?</source>
+      <translation>Palimpsest aus den Menüs der Arbeitsumgebung entfernen?</translation>
+    </message>
+    <message>
+      <source>Remove from the menus</source>
+      <translation>Aus den Menüs entfernen</translation>
+    </message>
+    <message>
       <source>Rename</source>
       <translation>Umbenennen</translation>
     </message>
@@ -4556,10 +4560,6 @@ Nummern: {numbering}</translation>
       <translation>Zusammenführen</translation>
     </message>
     <message>
-      <source>Right, but not the shortest: an exact answer would take too long.</source>
-      <translation>Richtig, aber nicht am kürzesten: Eine genaue Antwort würde zu lange dauern.</translation>
-    </message>
-    <message>
       <source>Run</source>
       <translation>Ausführen</translation>
     </message>
@@ -4596,16 +4596,12 @@ Nummern: {numbering}</translation>
       <translation>Als {following} speichern</translation>
     </message>
     <message>
-      <source>Save if nobody was faster; else you are asked (Ctrl+S)</source>
-      <translation>Speichern, wenn niemand schneller war; sonst werden Sie gefragt (Strg+S)</translation>
-    </message>
-    <message>
       <source>Save my edit</source>
       <translation>Meine Bearbeitung speichern</translation>
     </message>
     <message>
-      <source>Save over what is in the database, if it is still that (Ctrl+S)</source>
-      <translation>Über den Stand der Datenbank speichern, wenn er noch so ist (Strg+S)</translation>
+      <source>Save over what is in the database, unless it changed again (Ctrl+S)</source>
+      <translation>Über den Stand der Datenbank speichern, sofern er sich nicht wieder geändert hat (Strg+S)</translation>
     </message>
     <message>
       <source>Save over {now}</source>
@@ -4652,20 +4648,20 @@ Nummern: {numbering}</translation>
       <translation>In {name} speichern</translation>
     </message>
     <message>
-      <source>Saving is held until it is known what became of the last one</source>
-      <translation>Speichern ruht, bis bekannt ist, was aus dem letzten wurde</translation>
+      <source>Save; if somebody else saved first, you are asked (Ctrl+S)</source>
+      <translation>Speichern; hat jemand anderes zuerst gespeichert, werden Sie gefragt (Strg+S)</translation>
     </message>
     <message>
       <source>Saving the map</source>
       <translation>Die Karte wird gespeichert</translation>
     </message>
     <message>
-      <source>Saving {id}</source>
-      <translation>{id} wird gespeichert</translation>
+      <source>Saving waits until the outcome of the last save is known</source>
+      <translation>Speichern wartet, bis bekannt ist, wie das letzte ausging</translation>
     </message>
     <message>
-      <source>Say anew what would be written; nothing is</source>
-      <translation>Noch einmal sagen, was geschrieben würde; geschrieben wird nichts</translation>
+      <source>Saving {id}</source>
+      <translation>{id} wird gespeichert</translation>
     </message>
     <message>
       <source>Scan again</source>
@@ -4750,6 +4746,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Settings…</source>
       <translation>Einstellungen…</translation>
+    </message>
+    <message>
+      <source>Several documents cannot share one id; leave its line empty, or insert a single document.</source>
+      <translation>Mehrere Dokumente können keine gemeinsame Id haben; lassen Sie ihre Zeile leer oder fügen Sie nur ein Dokument ein.</translation>
     </message>
     <message>
       <source>Shift with Ctrl+1, 2, 3: all unresolved</source>
@@ -4920,10 +4920,6 @@ Nummern: {numbering}</translation>
       <translation>Seit</translation>
     </message>
     <message>
-      <source>Since lies behind until; swap them.</source>
-      <translation>„Seit“ liegt hinter „Bis“; tauschen Sie die beiden.</translation>
-    </message>
-    <message>
       <source>Since the first scan</source>
       <translation>Seit dem ersten Prüflauf</translation>
     </message>
@@ -4984,8 +4980,8 @@ Nummern: {numbering}</translation>
       <translation>Bleibt: {why_not}</translation>
     </message>
     <message>
-      <source>Step one was written and step two never was, so the counter is behind by what these tokens stand for.</source>
-      <translation>Schritt eins wurde geschrieben, Schritt zwei nie; der Zähler liegt um das zurück, wofür diese Token stehen.</translation>
+      <source>Step one was written, step two never was: the counter lacks what these tokens count.</source>
+      <translation>Schritt eins wurde geschrieben, Schritt zwei nie: Dem Zähler fehlt, was diese Token zählen.</translation>
     </message>
     <message>
       <source>Stop</source>
@@ -5072,14 +5068,6 @@ Nummern: {numbering}</translation>
       <translation>Wert von B in den Entwurf übernehmen</translation>
     </message>
     <message>
-      <source>Take Palimpsest out of the desktop's menus?</source>
-      <translation>Palimpsest aus den Menüs des Desktops nehmen?</translation>
-    </message>
-    <message>
-      <source>Take a certificate of another host name (unsafe)</source>
-      <translation>Zertifikat eines anderen Hostnamens annehmen (unsicher)</translation>
-    </message>
-    <message>
       <source>Take a change back</source>
       <translation>Änderung zurücknehmen</translation>
     </message>
@@ -5114,10 +5102,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Take it</source>
       <translation>Übernehmen</translation>
-    </message>
-    <message>
-      <source>Take it out</source>
-      <translation>Herausnehmen</translation>
     </message>
     <message>
       <source>Take it, and on to the next</source>
@@ -5208,8 +5192,8 @@ Nummern: {numbering}</translation>
       <translation>Text so groß wie im System</translation>
     </message>
     <message>
-      <source>That is in the future, so it is what stands now.</source>
-      <translation>Das liegt in der Zukunft, also steht hier, was jetzt gilt.</translation>
+      <source>That is in the future, so the documents are shown as they are now.</source>
+      <translation>Das liegt in der Zukunft; gezeigt werden die Dokumente, wie sie jetzt sind.</translation>
     </message>
     <message>
       <source>The JSON text is not a document yet</source>
@@ -5224,8 +5208,12 @@ Nummern: {numbering}</translation>
       <translation>Die Aktivität konnte nicht gelesen werden</translation>
     </message>
     <message>
-      <source>The address names one database; look at all that this user may see</source>
-      <translation>Die Adresse nennt eine Datenbank; alle ansehen, die dieser Benutzer sehen darf</translation>
+      <source>The address names one database; show all that this user may see</source>
+      <translation>Die Adresse nennt eine Datenbank; alle zeigen, die dieser Benutzer sehen darf</translation>
+    </message>
+    <message>
+      <source>The amount is not known: {describe}</source>
+      <translation>Der Umfang ist nicht bekannt: {describe}</translation>
     </message>
     <message>
       <source>The certificate and its password stand under TLS. The subject may be left empty.</source>
@@ -5238,6 +5226,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The check writes into a scratch database of its own and drops it at the end: eight writers at once, every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.</source>
       <translation>Die Prüfung schreibt in eine eigene Wegwerf-Datenbank und löscht sie am Ende: acht Schreiber zugleich, jeder Typ, die Reihenfolge der Felder, wiederholte Schreibvorgänge, Change Streams, die Uhr. Sie dauert einige Sekunden.</translation>
+    </message>
+    <message>
+      <source>The collection is first checked for duplicates. On a large one this takes a while and slows writing.</source>
+      <translation>Die Sammlung wird zuerst auf Duplikate geprüft. Bei einer großen dauert das eine Weile und bremst das Schreiben.</translation>
     </message>
     <message>
       <source>The command is copied</source>
@@ -5356,10 +5348,6 @@ Nummern: {numbering}</translation>
       <translation>Der Probelauf kam nicht zu seinem Ende</translation>
     </message>
     <message>
-      <source>The entry goes into the list and the total goes up, in one write. An entry that is there counts nothing.</source>
-      <translation>Der Eintrag kommt in die Liste und die Summe steigt, in einem Schreibvorgang. Ein Eintrag, der schon da ist, zählt nicht.</translation>
-    </message>
-    <message>
       <source>The export of the history of {ns} was stopped</source>
       <translation>Der Export des Verlaufs von {ns} wurde abgebrochen</translation>
     </message>
@@ -5452,12 +5440,16 @@ Nummern: {numbering}</translation>
       <translation>Die Zeilen eines Profils</translation>
     </message>
     <message>
-      <source>The list is not of now; go back to now first</source>
-      <translation>Die Liste ist nicht von jetzt; gehen Sie zuerst zu jetzt zurück</translation>
+      <source>The list already shows the present documents</source>
+      <translation>Die Liste zeigt schon die jetzigen Dokumente</translation>
     </message>
     <message>
-      <source>The list shows the documents of now</source>
-      <translation>Die Liste zeigt die Dokumente von jetzt</translation>
+      <source>The list shows a past state; go back to now first</source>
+      <translation>Die Liste zeigt einen früheren Stand; gehen Sie zuerst zu jetzt zurück</translation>
+    </message>
+    <message>
+      <source>The list waits while the pointer is on it, a row is chosen or it is scrolled. Show the new rows now</source>
+      <translation>Die Liste wartet, solange der Zeiger auf ihr ist, eine Zeile gewählt oder geblättert ist. Die neuen Zeilen jetzt zeigen</translation>
     </message>
     <message>
       <source>The manual</source>
@@ -5472,10 +5464,6 @@ Nummern: {numbering}</translation>
       <translation>Die Karte ist als {path} gespeichert</translation>
     </message>
     <message>
-      <source>The menus of this system take programs from its installers alone</source>
-      <translation>Die Menüs dieses Systems nehmen Programme nur von ihren Installern</translation>
-    </message>
-    <message>
       <source>The new collection</source>
       <translation>Die neue Sammlung</translation>
     </message>
@@ -5484,8 +5472,8 @@ Nummern: {numbering}</translation>
       <translation>Das neue Layout</translation>
     </message>
     <message>
-      <source>The newest {kept} are kept; {versions} before them fell out.</source>
-      <translation>Die neuesten {kept} bleiben; davor sind {versions} herausgefallen.</translation>
+      <source>The newest {kept} are kept; {versions} before them were dropped.</source>
+      <translation>Die neuesten {kept} bleiben; {versions} davor sind entfallen.</translation>
     </message>
     <message>
       <source>The newest {shown} of {found} are shown.</source>
@@ -5512,8 +5500,8 @@ Nummern: {numbering}</translation>
       <translation>Das Passwort hat keinen Benutzer; geben Sie den Namen daneben ein.</translation>
     </message>
     <message>
-      <source>The password travels as it is: use TLS.</source>
-      <translation>Das Passwort reist unverschlüsselt: Verwenden Sie TLS.</translation>
+      <source>The password is sent unencrypted: use TLS.</source>
+      <translation>Das Passwort wird unverschlüsselt gesendet: Verwenden Sie TLS.</translation>
     </message>
     <message>
       <source>The pending tokens could not be read</source>
@@ -5526,6 +5514,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The query did not run</source>
       <translation>Die Abfrage lief nicht</translation>
+    </message>
+    <message>
+      <source>The reasons are listed above.</source>
+      <translation>Die Gründe stehen oben.</translation>
     </message>
     <message>
       <source>The report</source>
@@ -5554,6 +5546,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The result is {content}; read it in the tree.</source>
       <translation>Das Ergebnis hat {content}; lesen Sie es im Baum.</translation>
+    </message>
+    <message>
+      <source>The results below are of the previous measurement.</source>
+      <translation>Die Ergebnisse unten sind von der vorigen Messung.</translation>
     </message>
     <message>
       <source>The same</source>
@@ -5588,7 +5584,7 @@ Nummern: {numbering}</translation>
       <translation>Die Antwort des Servers selbst</translation>
     </message>
     <message>
-      <source>The system's own ssh is used, with its configuration, agent and jump hosts; it must log in unasked.</source>
+      <source>The system's own ssh is used, with its configuration, agent and jump hosts; it must log in without a prompt.</source>
       <translation>Benutzt wird das ssh des Systems mit seiner Konfiguration, seinem Agenten und seinen Sprunghosts; es muss sich ohne Rückfrage anmelden.</translation>
     </message>
     <message>
@@ -5604,8 +5600,8 @@ Nummern: {numbering}</translation>
       <translation>Die Werte lesen sich gleich; gespeichert sind sie mit anderem Typ oder in anderer Reihenfolge. </translation>
     </message>
     <message>
-      <source>The version before it is missing or cannot be read, so nobody can tell what it changed.</source>
-      <translation>Die Version davor fehlt oder ist nicht lesbar, daher weiß niemand, was sie geändert hat.</translation>
+      <source>The version before it is missing or cannot be read, so what it changed is not known.</source>
+      <translation>Die Version davor fehlt oder ist nicht lesbar, daher ist nicht bekannt, was sie geändert hat.</translation>
     </message>
     <message>
       <source>The version moved on, but the content came back</source>
@@ -5618,6 +5614,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The versions between {oldest} and {v} are missing</source>
       <translation>Die Versionen zwischen {oldest} und {v} fehlen</translation>
+    </message>
+    <message>
+      <source>The versions found are not known. {describe}</source>
+      <translation>Welche Versionen gefunden wurden, ist nicht bekannt. {describe}</translation>
     </message>
     <message>
       <source>The versions of the document that is chosen in the list stand here.</source>
@@ -5740,8 +5740,8 @@ Nummern: {numbering}</translation>
       <translation>Hier gibt es nichts rückgängig zu machen</translation>
     </message>
     <message>
-      <source>These are two documents; an arrow takes single differences over.</source>
-      <translation>Dies sind zwei Dokumente; ein Pfeil übernimmt einzelne Unterschiede.</translation>
+      <source>These are two documents; take over single differences with the arrows.</source>
+      <translation>Dies sind zwei Dokumente; einzelne Unterschiede übernehmen Sie mit den Pfeilen.</translation>
     </message>
     <message>
       <source>These changes are in several collections; pick those of one.</source>
@@ -5756,8 +5756,8 @@ Nummern: {numbering}</translation>
       <translation>Diese Versionen konnten nicht verglichen werden</translation>
     </message>
     <message>
-      <source>They are taken out uncounted: what they stand for, {lost} in all, is forgotten.</source>
-      <translation>Sie werden ungezählt herausgenommen: Wofür sie stehen, {lost} insgesamt, ist vergessen.</translation>
+      <source>They are removed without being counted: {lost} in all is lost.</source>
+      <translation>Sie werden entfernt, ohne gezählt zu werden: {lost} insgesamt gehen verloren.</translation>
     </message>
     <message>
       <source>This collection has no counters that are raised in two steps</source>
@@ -5770,6 +5770,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>This collection holds no numbers that are counted up</source>
       <translation>Diese Sammlung enthält keine fortlaufenden Nummern</translation>
+    </message>
+    <message>
+      <source>This collection keeps nothing of deleted documents. What Palimpsest deleted is in the journal.</source>
+      <translation>Diese Sammlung bewahrt von gelöschten Dokumenten nichts auf. Was Palimpsest gelöscht hat, steht im Journal.</translation>
     </message>
     <message>
       <source>This connection does not answer now.</source>
@@ -5832,8 +5836,8 @@ Nummern: {numbering}</translation>
       <translation>Dies ist die aktuelle Version.</translation>
     </message>
     <message>
-      <source>This is the document itself: name another one, or a version.</source>
-      <translation>Das ist das Dokument selbst: Nennen Sie ein anderes oder eine Version.</translation>
+      <source>This is the same document: name another one, or a version.</source>
+      <translation>Das ist dasselbe Dokument: Nennen Sie ein anderes oder eine Version.</translation>
     </message>
     <message>
       <source>This order cannot be read. {error}</source>
@@ -5860,12 +5864,12 @@ Nummern: {numbering}</translation>
       <translation>Dieser Schreibvorgang hat keinen Inhalt aufbewahrt</translation>
     </message>
     <message>
-      <source>Those of {place} appear here once the server answers again.</source>
-      <translation>Die von {place} erscheinen hier, sobald der Server wieder antwortet.</translation>
-    </message>
-    <message>
       <source>Three documents as they would be read</source>
       <translation>Drei Dokumente, wie sie gelesen würden</translation>
+    </message>
+    <message>
+      <source>Three documents, read this way</source>
+      <translation>Drei Dokumente, so gelesen</translation>
     </message>
     <message>
       <source>Through</source>
@@ -5906,6 +5910,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Token</source>
       <translation>Token</translation>
+    </message>
+    <message>
+      <source>Tokens finished meanwhile are skipped; undo from the journal.</source>
+      <translation>Inzwischen abgeschlossene Token werden übersprungen; rückgängig geht es im Journal.</translation>
     </message>
     <message>
       <source>Took</source>
@@ -5992,8 +6000,8 @@ Nummern: {numbering}</translation>
       <translation>Geben Sie den Wert als {kind} ein.</translation>
     </message>
     <message>
-      <source>Type the {kind}: it cannot be made out of the {kind2}.</source>
-      <translation>Geben Sie den Wert als {kind} ein: Aus {kind2} lässt er sich nicht bilden.</translation>
+      <source>Type the {kind}: the {kind2} cannot be converted into it.</source>
+      <translation>Geben Sie den Wert als {kind} ein: {kind2} lässt sich nicht darin umwandeln.</translation>
     </message>
     <message>
       <source>Type {name} to go on</source>
@@ -6090,6 +6098,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Use database</source>
       <translation>Datenbank nehmen</translation>
+    </message>
+    <message>
+      <source>Use it for writing all the same</source>
+      <translation>Trotzdem zum Schreiben benutzen</translation>
     </message>
     <message>
       <source>Use mine</source>
@@ -6212,10 +6224,6 @@ Nummern: {numbering}</translation>
       <translation>Was eingefügt wird, erscheint hier nach dem Aktualisieren.</translation>
     </message>
     <message>
-      <source>What is typed is still being read; save again in a moment</source>
-      <translation>Das Getippte wird noch gelesen; speichern Sie gleich noch einmal</translation>
-    </message>
-    <message>
       <source>What is wrong with the text</source>
       <translation>Was am Text falsch ist</translation>
     </message>
@@ -6228,16 +6236,8 @@ Nummern: {numbering}</translation>
       <translation>Was das Speichern sendet</translation>
     </message>
     <message>
-      <source>What speaks against it stands above.</source>
-      <translation>Was dagegen spricht, steht oben.</translation>
-    </message>
-    <message>
-      <source>What stands below is of the measurement before.</source>
-      <translation>Was unten steht, ist von der Messung davor.</translation>
-    </message>
-    <message>
-      <source>What the migration has put there is removed where it is still exactly that; what somebody changed stays.</source>
-      <translation>Was der Umzug dorthin gelegt hat, wird entfernt, wo es noch genau das ist; was jemand geändert hat, bleibt.</translation>
+      <source>What the migration wrote there is removed; what somebody changed since stays.</source>
+      <translation>Was der Umzug dort geschrieben hat, wird entfernt; was jemand seither geändert hat, bleibt.</translation>
     </message>
     <message>
       <source>What this collection is taken for, and why</source>
@@ -6328,12 +6328,12 @@ Nummern: {numbering}</translation>
       <translation>Ob geschrieben werden darf, lässt sich hier nicht ändern</translation>
     </message>
     <message>
-      <source>Which two times?</source>
-      <translation>Welche zwei Zeiten?</translation>
+      <source>Whether {name} keeps two writers apart has not been measured yet. That takes a second, in a scratch database that is dropped afterwards.</source>
+      <translation>Noch wurde nicht gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, die danach gelöscht wird.</translation>
     </message>
     <message>
-      <source>Which versions were found is not known. {describe}</source>
-      <translation>Welche Versionen gefunden wurden, ist nicht bekannt. {describe}</translation>
+      <source>Which two times?</source>
+      <translation>Welche zwei Zeiten?</translation>
     </message>
     <message>
       <source>Who changed what in {place} of {name}</source>
@@ -6364,12 +6364,12 @@ Nummern: {numbering}</translation>
       <translation>Ohne Datum</translation>
     </message>
     <message>
-      <source>Without a password the ticket of this computer is used (kinit).</source>
+      <source>Without a password, this computer's ticket is used (kinit).</source>
       <translation>Ohne Passwort wird das Ticket dieses Computers benutzt (kinit).</translation>
     </message>
     <message>
-      <source>Words that can stand here</source>
-      <translation>Wörter, die hier stehen können</translation>
+      <source>Work out again what would be written; nothing is written</source>
+      <translation>Noch einmal ermitteln, was geschrieben würde; geschrieben wird nichts</translation>
     </message>
     <message>
       <source>Would be deleted</source>
@@ -6382,10 +6382,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Would make {field} {before} → {after}</source>
       <translation>Würde {field} ändern: {before} → {after}</translation>
-    </message>
-    <message>
-      <source>Write by it all the same</source>
-      <translation>Trotzdem danach schreiben</translation>
     </message>
     <message>
       <source>Write it as 90m, 24h, 7d or 2 weeks.</source>
@@ -6444,8 +6440,8 @@ Nummern: {numbering}</translation>
       <translation>Sie haben keines dieser Felder geändert</translation>
     </message>
     <message>
-      <source>You changed {touched} of these fields as well, and it fits together</source>
-      <translation>Sie haben {touched} dieser Felder ebenfalls geändert, und es passt zusammen</translation>
+      <source>You changed {touched} of these fields as well, and both changes fit together</source>
+      <translation>Sie haben {touched} dieser Felder ebenfalls geändert, und beide Änderungen passen zusammen</translation>
     </message>
     <message>
       <source>You changed {touched} of these fields as well. Review and merge asks you about</source>
@@ -6514,6 +6510,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Your name</source>
       <translation>Ihr Name</translation>
+    </message>
+    <message>
+      <source>Your typing is still being read; save again in a moment</source>
+      <translation>Das Getippte wird noch gelesen; speichern Sie gleich noch einmal</translation>
     </message>
     <message>
       <source>Yours</source>
@@ -6760,7 +6760,7 @@ Nummern: {numbering}</translation>
       <translation>beide haben es geändert</translation>
     </message>
     <message>
-      <source>both ordered it anew</source>
+      <source>both reordered it</source>
       <translation>beide haben es neu geordnet</translation>
     </message>
     <message>
@@ -6788,11 +6788,11 @@ Nummern: {numbering}</translation>
       </translation>
     </message>
     <message numerus="yes">
-      <source>change above a gap, of which nobody can tell what it set</source>
+      <source>change after a gap, so what it set is not known</source>
       <comment>count</comment>
       <translation>
-        <numerusform>Änderung über einer Lücke, von der niemand weiß, was sie setzte</numerusform>
-        <numerusform>Änderungen über einer Lücke, von denen niemand weiß, was sie setzten</numerusform>
+        <numerusform>Änderung nach einer Lücke; was sie setzte, ist nicht bekannt</numerusform>
+        <numerusform>Änderungen nach einer Lücke; was sie setzten, ist nicht bekannt</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -7316,6 +7316,10 @@ Nummern: {numbering}</translation>
       <translation>ist, wie es {did} wurde in</translation>
     </message>
     <message>
+      <source>is at another place</source>
+      <translation>steht an anderer Stelle</translation>
+    </message>
+    <message>
       <source>is missing: {detail}</source>
       <translation>fehlt: {detail}</translation>
     </message>
@@ -7600,10 +7604,6 @@ Nummern: {numbering}</translation>
       <translation>von einem Typ</translation>
     </message>
     <message>
-      <source>of {counts} it is not known, the journal can look again</source>
-      <translation>von {counts} ist es nicht bekannt, das Journal kann nachsehen</translation>
-    </message>
-    <message>
       <source>on this computer</source>
       <translation>auf diesem Computer</translation>
     </message>
@@ -7820,10 +7820,6 @@ Nummern: {numbering}</translation>
       <translation>irgendwo in einer Lücke</translation>
     </message>
     <message>
-      <source>stands at another place</source>
-      <translation>steht an anderer Stelle</translation>
-    </message>
-    <message>
       <source>stated</source>
       <translation>angegeben</translation>
     </message>
@@ -7912,8 +7908,8 @@ Nummern: {numbering}</translation>
       <translation>das Feld, das erhöht wird</translation>
     </message>
     <message>
-      <source>the number after the highest, once it is inserted</source>
-      <translation>die Nummer nach der höchsten, sobald es eingefügt ist</translation>
+      <source>the next number, when it is inserted</source>
+      <translation>die nächste Nummer, beim Einfügen</translation>
     </message>
     <message>
       <source>the opposite</source>
@@ -8088,8 +8084,8 @@ Nummern: {numbering}</translation>
       <translation>überwachte Bedingung kippte</translation>
     </message>
     <message>
-      <source>what was dealt with, as in 2026-11</source>
-      <translation>was erledigt wurde, etwa 2026-11</translation>
+      <source>what is processed, such as 2026-11</source>
+      <translation>was erledigt wird, etwa 2026-11</translation>
     </message>
     <message>
       <source>what would be saved</source>
@@ -8104,8 +8100,8 @@ Nummern: {numbering}</translation>
       <translation>als Sie es öffneten</translation>
     </message>
     <message>
-      <source>who counts, in a new token</source>
-      <translation>wer zählt, in einem neuen Token</translation>
+      <source>who counts, for a new token</source>
+      <translation>wer zählt, für ein neues Token</translation>
     </message>
     <message>
       <source>with {field_names}</source>
@@ -8272,12 +8268,16 @@ Nummern: {numbering}</translation>
       <translation>{classes} von Befunden.</translation>
     </message>
     <message>
-      <source>{count} cannot be taken back</source>
-      <translation>{count} nicht zurückzunehmen</translation>
+      <source>{counts} unknown, the journal can look again</source>
+      <translation>{counts} unbekannt, das Journal kann nachsehen</translation>
     </message>
     <message>
-      <source>{count} stand otherwise there and were left.</source>
-      <translation>{count} stehen dort anders und blieben, wie sie sind.</translation>
+      <source>{count} are different there and were left alone.</source>
+      <translation>{count} sind dort anders und blieben unberührt.</translation>
+    </message>
+    <message>
+      <source>{count} cannot be taken back</source>
+      <translation>{count} nicht zurückzunehmen</translation>
     </message>
     <message>
       <source>{count} wait for a decision</source>
@@ -8320,7 +8320,7 @@ Nummern: {numbering}</translation>
       <translation>{day}: {changes}</translation>
     </message>
     <message>
-      <source>{documents_were} looked at, and each is as its layout wants it.</source>
+      <source>{documents_were} checked, and each is as its layout requires.</source>
       <translation>{documents_were} geprüft, und jedes ist so, wie sein Layout es verlangt.</translation>
     </message>
     <message>
@@ -8368,7 +8368,7 @@ Nummern: {numbering}</translation>
       <translation>{documents} mit Versionen gelesen.</translation>
     </message>
     <message>
-      <source>{documents} would be deleted{stays}. Each goes only if it is still as listed here. {kept} Undo brings all of them back.</source>
+      <source>{documents} would be deleted{stays}, each only if it is still as listed here. {kept} Undo brings all of them back.</source>
       <translation>Gelöscht würden {documents}{stays}. Jedes verschwindet nur, wenn es noch ist wie hier gelistet. {kept} Rückgängig bringt alle zurück.</translation>
     </message>
     <message>
@@ -8380,7 +8380,7 @@ Nummern: {numbering}</translation>
       <translation>{done} erledigt, bevor es abbrach</translation>
     </message>
     <message>
-      <source>{done} of about {total}. All else can be used meanwhile.</source>
+      <source>{done} of about {total}. Everything else can be used meanwhile.</source>
       <translation>{done} von etwa {total}. Alles andere lässt sich inzwischen benutzen.</translation>
     </message>
     <message>
@@ -8400,8 +8400,8 @@ Nummern: {numbering}</translation>
       <translation>{done}{of} gelesen</translation>
     </message>
     <message>
-      <source>{doubt} So nothing is written here by this layout.</source>
-      <translation>{doubt} Nach diesem Layout wird hier also nichts geschrieben.</translation>
+      <source>{doubt} So this layout is not used for writing here.</source>
+      <translation>{doubt} Dieses Layout wird hier daher nicht zum Schreiben benutzt.</translation>
     </message>
     <message>
       <source>{error} It is tried again.</source>
@@ -8448,8 +8448,8 @@ Nummern: {numbering}</translation>
       <translation>{first}–{last} fehlen</translation>
     </message>
     <message>
-      <source>{had} an id that is taken: what is there stays as it is.</source>
-      <translation>{had} eine Id, die vergeben ist: Was da ist, bleibt, wie es ist.</translation>
+      <source>{had} an id that is taken: the document that has it stays as it is.</source>
+      <translation>{had} eine Id, die vergeben ist: Das Dokument, das sie hat, bleibt, wie es ist.</translation>
     </message>
     <message>
       <source>{hours} h</source>
@@ -8504,7 +8504,7 @@ Nummern: {numbering}</translation>
       <translation>{key} = {old} wird zu {new}</translation>
     </message>
     <message>
-      <source>{key} = {old} goes</source>
+      <source>{key} = {old} is removed</source>
       <translation>{key} = {old} entfällt</translation>
     </message>
     <message>
@@ -8572,12 +8572,12 @@ Nummern: {numbering}</translation>
       <translation>{lead}nicht vorhanden</translation>
     </message>
     <message>
-      <source>{lock} looks like the lock of another program. How does a write move it?</source>
-      <translation>{lock} sieht aus wie die Sperre eines anderen Programms. Wie bewegt ein Schreibvorgang sie?</translation>
+      <source>{lock} looks like the lock of another program. How does each write have to change it?</source>
+      <translation>{lock} sieht aus wie die Sperre eines anderen Programms. Wie muss ein Schreibvorgang sie ändern?</translation>
     </message>
     <message>
-      <source>{marked}Each is one guarded write that looks again at what the scan saw; what changed since is skipped. What goes is kept first, and undo stays in the journal.</source>
-      <translation>{marked}Jede ist ein abgesicherter Schreibvorgang, der noch einmal ansieht, was der Prüflauf sah; was sich seither änderte, wird übersprungen. Was verschwindet, wird zuvor aufbewahrt, und das Journal kann es rückgängig machen.</translation>
+      <source>{marked}Each is one guarded write that first checks what the scan saw; what changed since is skipped. What is removed is saved first; undo it from the journal.</source>
+      <translation>{marked}Jede ist ein abgesicherter Schreibvorgang, der zuerst prüft, was der Prüflauf sah; was sich seither änderte, wird übersprungen. Was entfernt wird, wird zuvor gesichert; rückgängig geht es im Journal.</translation>
     </message>
     <message>
       <source>{minutes} min</source>
@@ -8612,8 +8612,8 @@ Nummern: {numbering}</translation>
       <translation>{names}: {count} von {looked}</translation>
     </message>
     <message>
-      <source>{name} and every version of it{upto} are removed from {ns}, unless it changed meanwhile: nobody who reads the database finds its history any more. Only the journal on this computer keeps what goes, and can put it back.</source>
-      <translation>{name} und alle seine Versionen{upto} werden aus {ns} entfernt, sofern es sich inzwischen nicht geändert hat: Wer die Datenbank liest, findet seinen Verlauf nicht mehr. Nur das Journal auf diesem Computer bewahrt auf, was verschwindet, und kann es zurückbringen.</translation>
+      <source>{name} and every version of it{upto} are removed from {ns}, unless it changed meanwhile. Nobody finds its history in the database any more; only the journal on this computer keeps it and can put it back.</source>
+      <translation>{name} und alle seine Versionen{upto} werden aus {ns} entfernt, sofern es sich inzwischen nicht geändert hat. In der Datenbank findet niemand mehr seinen Verlauf; nur das Journal auf diesem Computer bewahrt ihn auf und kann ihn zurückbringen.</translation>
     </message>
     <message>
       <source>{name} could not be measured. {doubt}</source>
@@ -8732,8 +8732,8 @@ Nummern: {numbering}</translation>
       <translation>In {name} zu schreiben ist unsicher, daher wird Bearbeiten abgelehnt. {unsafe}</translation>
     </message>
     <message>
-      <source>{name} keeps writers apart: one swap is won once, and its unique indexes hold</source>
-      <translation>{name} hält Schreiber auseinander: Ein Tausch wird einmal gewonnen, und seine eindeutigen Indexe halten</translation>
+      <source>{name} keeps writers apart: of two that swap, one wins, and its unique indexes hold</source>
+      <translation>{name} hält Schreiber auseinander: Von zweien, die tauschen, gewinnt einer, und seine eindeutigen Indexe halten</translation>
     </message>
     <message>
       <source>{name} or before</source>
@@ -8792,8 +8792,8 @@ Nummern: {numbering}</translation>
       <translation>{now}, jetzt</translation>
     </message>
     <message>
-      <source>{now}, {change} in the first of {whole} scans, on {at}.</source>
-      <translation>{now}, {change} im ersten von {whole} Prüfläufen, am {at}.</translation>
+      <source>{now}, {change} in the first of {whole} scans on {at}.</source>
+      <translation>{now}, {change} im ersten von {whole} Prüfläufen am {at}.</translation>
     </message>
     <message>
       <source>{now}. Scan again after a fix, and this page shows what it changed.</source>
@@ -8828,12 +8828,12 @@ Nummern: {numbering}</translation>
       <translation>{ns} liegt nun auch in {target}, jede Version gleich</translation>
     </message>
     <message>
-      <source>{ns} is left to recognition, which takes it for {layout}</source>
-      <translation>{ns} ist der Erkennung überlassen, die es für {layout} hält</translation>
-    </message>
-    <message>
       <source>{ns} is read as {layout} until it is disconnected; a profile would keep that</source>
       <translation>{ns} wird als {layout} gelesen, bis die Verbindung getrennt wird; ein Profil würde das bewahren</translation>
+    </message>
+    <message>
+      <source>{ns} is recognised as {layout} again</source>
+      <translation>{ns} wird wieder als {layout} erkannt</translation>
     </message>
     <message>
       <source>{ns} is stated in {path}{also}</source>
@@ -8872,15 +8872,15 @@ Nummern: {numbering}</translation>
       <translation>{path} kann nicht geschrieben werden; wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
-      <source>{path} is not there any more after what was chosen meanwhile.</source>
-      <translation>{path} gibt es nach dem, was inzwischen gewählt wurde, nicht mehr.</translation>
+      <source>{path} is gone after later choices.</source>
+      <translation>{path} gibt es nach späteren Entscheidungen nicht mehr.</translation>
     </message>
     <message>
       <source>{path}, not decided</source>
       <translation>{path}, nicht entschieden</translation>
     </message>
     <message>
-      <source>{person} for a person to see to</source>
+      <source>{person} need a person</source>
       <translation>{person} muss jemand ansehen</translation>
     </message>
     <message>
@@ -9008,10 +9008,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>{saying}; {now} stays in the history.</source>
       <translation>{saying}; {now} bleibt im Verlauf.</translation>
-    </message>
-    <message>
-      <source>{scans} looked, and each document was as its layout wants it.</source>
-      <translation>Nach {scans} ist klar: Jedes Dokument war so, wie sein Layout es verlangt.</translation>
     </message>
     <message>
       <source>{seconds:.0f} min</source>
@@ -9178,8 +9174,8 @@ Zum Verbinden öffnen</translation>
       <translation>{unchecked} nicht geprüft</translation>
     </message>
     <message>
-      <source>{unsafe} An edit of yours, or of somebody else, can be lost without a word. The guard of a write means nothing where the server does not hold to it.</source>
-      <translation>{unsafe} Eine Bearbeitung von Ihnen oder jemand anderem kann ohne ein Wort verloren gehen. Die Absicherung eines Schreibvorgangs bedeutet nichts, wo der Server sich nicht daran hält.</translation>
+      <source>{unsafe} An edit of yours, or of somebody else, can be lost without a word: on this server the guard of a write does not protect it.</source>
+      <translation>{unsafe} Eine Bearbeitung von Ihnen oder jemand anderem kann ohne ein Wort verloren gehen: Auf diesem Server schützt die Absicherung eines Schreibvorgangs sie nicht.</translation>
     </message>
     <message>
       <source>{upper} is the current version, which the draft begins from.</source>
@@ -9282,8 +9278,8 @@ Zum Verbinden öffnen</translation>
       <translation>{words}, {total} vorhanden, {missing} fehlen</translation>
     </message>
     <message>
-      <source>{words}. What a stopped scan has not seen is not known, so it is not compared.</source>
-      <translation>{words}. Was ein angehaltener Prüflauf nicht gesehen hat, ist nicht bekannt und wird daher nicht verglichen.</translation>
+      <source>{words}. A stopped scan did not see everything, so it is not compared.</source>
+      <translation>{words}. Ein angehaltener Prüflauf hat nicht alles gesehen und wird daher nicht verglichen.</translation>
     </message>
     <message>
       <source>{word}, one of {offered} words</source>
@@ -9326,6 +9322,10 @@ Zum Verbinden öffnen</translation>
       <translation>{}: das Tempo des Prüflaufs</translation>
     </message>
     <message>
+      <source>“Since” is later than “until”; swap them.</source>
+      <translation>„Seit“ ist später als „Bis“; tauschen Sie die beiden.</translation>
+    </message>
+    <message>
       <source>“{watch}” began to hold between {before} and {v}, not proven</source>
       <translation>„{watch}“ gilt seit einer Version zwischen {before} und {v}, nicht bewiesen</translation>
     </message>
@@ -9338,7 +9338,7 @@ Zum Verbinden öffnen</translation>
       <translation>„{watch}“ gilt ab hier</translation>
     </message>
     <message>
-      <source>“{watch}” holds no more from here on</source>
+      <source>“{watch}” no longer holds from here on</source>
       <translation>„{watch}“ gilt ab hier nicht mehr</translation>
     </message>
     <message>

@@ -136,7 +136,7 @@ def test_the_collection_of_a_time_is_read_by_mouse_and_what_cannot_be_proven_is_
     assert "2 documents cannot be proven." in said
     assert page.browser.bar.time_button.accessibleName() == "03 Mar 2026 13:00: other times"
     assert "writable" not in page.facts()
-    assert page.reasons()["writable"] == "The list is not of now; go back to now first"
+    assert page.reasons()["writable"] == "The list shows a past state; go back to now first"
 
     # The history of the row has the version of that time chosen, beside what is current now.
     a, b = page.timeline.chosen()
@@ -178,7 +178,7 @@ def test_a_time_is_reached_by_keys_and_one_in_the_future_is_said(qtbot: QtBot, p
     QTest.keyClick(asked.line, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClicks(asked.line, "2199-01-01T00:00Z")
     QTest.keyClick(asked.line, Qt.Key.Key_Return)
-    wait_idle(qtbot, lambda: "That is in the future, so it is what stands now." in banner(page))
+    wait_idle(qtbot, lambda: "That is in the future, so the documents are shown as they are now." in banner(page))
     assert set(listed(page)) == {"A", "B", "D", "E"}
     page.browser.list.setFocus()
     QTest.keyClick(page.browser.list, Qt.Key.Key_Return)

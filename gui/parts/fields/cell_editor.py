@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gui.style.cells import Index
 
 LINES = 6  # rows that an editor of several lines covers
-HINT = tr("Ctrl+Enter keeps what is typed, Esc leaves it")
+HINT = tr("Ctrl+Enter keeps what you typed, Esc discards it")
 
 
 class Typing(Struct):

@@ -350,7 +350,7 @@ class FieldTree(CellTree):
             start, wrong = text.editable(text.blank(kind), zone), ""
         elif value.is_container:
             start = text.editable(text.blank(kind), zone)
-            wrong = tr("Type the {kind}: it cannot be made out of the {kind2}.", kind=kind, kind2=value.kind)
+            wrong = tr("Type the {kind}: the {kind2} cannot be converted into it.", kind=kind, kind2=value.kind)
         self.edit_cell(self.fields.index_of(node, VALUE), kind, start, wrong)
 
     # --- keys and the mouse

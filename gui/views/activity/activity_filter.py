@@ -96,7 +96,7 @@ class ActivityFilter(QWidget):
         """What the lines say; raises ``Refused`` for a time or a path that is none."""
         since, until = self._moment(self.since), self._moment(self.until)
         if since is not None and until is not None and since.at > until.at:
-            raise Refused(tr("Since lies behind until; swap them."))
+            raise Refused(tr("“Since” is later than “until”; swap them."))
         note = " ".join(each.note for each in (since, until) if each is not None and each.note)
         path = path_from_text(self.path.text().strip()) if self.path.text().strip() else ()
         return Asked(

@@ -301,7 +301,7 @@ class ActivityPanel(QWidget):
             return
         help = tr("{documents} were read.", documents=wording.many(self._documents, "document"))
         if asked.author is not None and (self.newest is None or asked.author not in self.newest.authors):
-            help = tr("Nobody called “{author}” was met; an author's name matches as a whole.", author=asked.author)
+            help = tr("No author is called “{author}”; the name has to match as a whole.", author=asked.author)
         self.stack.show_empty(
             tr("No change matches"), help, [(tr("Clear the filter"), self.filter.clear)], icon="pulse"
         )
@@ -537,7 +537,7 @@ def doubts_said(part: Newest) -> str:
         said.append(
             wording.many(
                 part.unknown,
-                "change above a gap, of which nobody can tell what it set",
+                "change after a gap, so what it set is not known",
                 "changes above a gap, of which nobody can tell what they set",
             )
         )

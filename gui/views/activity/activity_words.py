@@ -46,7 +46,7 @@ def kind_cell(row: Activity) -> Cell:
     """What a change was: a sign and a word, with a badge above a gap."""
     said = KINDS[row.kind]
     if row.kind == "unknown":
-        tip = tr("The version before it is missing or cannot be read, so nobody can tell what it changed.")
+        tip = tr("The version before it is missing or cannot be read, so what it changed is not known.")
         return Cell(spans=(Span(said, "text2"),), badges=(GAP,), icon="question", icon_token="warn", tip=tip)
     spans = (Span(said),)
     if row.kind in _SIGNS:

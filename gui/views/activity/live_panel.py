@@ -266,7 +266,7 @@ class LivePanel(QWidget):
         if self._is_cut:
             self.stack.show_empty(
                 tr("New versions cannot be read now"),
-                tr("Those of {place} appear here once the server answers again.", place=self.place_said),
+                tr("New versions of {place} appear here when the server answers again.", place=self.place_said),
                 icon="pulse",
             )
         else:
@@ -338,14 +338,17 @@ class LivePanel(QWidget):
         if held:
             self.new_button.setText(tr("{number} new", number=wording.count(waited)))
             self.new_button.setToolTip(
-                tr("Nothing moves while the pointer is on the list, a row is chosen, or it is scrolled: show these now")
+                tr(
+                    "The list waits while the pointer is on it, a row is chosen or it is scrolled. Show the "
+                    "new rows now"
+                )
             )
         fell = self.model.fell_out
         self.foot.setVisible(fell > 0)
         if fell:
             self.fell_out.setText(
                 tr(
-                    "The newest {kept} are kept; {versions} before them fell out.",
+                    "The newest {kept} are kept; {versions} before them were dropped.",
                     kept=wording.count(KEPT),
                     versions=wording.many(fell, "version"),
                 )

@@ -360,14 +360,14 @@ class BrowserPanel(QWidget):
                 zone=preferences.zone(),
             )
             if query.at is not None and query.at > dt.datetime.now(dt.UTC):
-                said += " " + tr("That is in the future, so it is what stands now.")
+                said += " " + tr("That is in the future, so the documents are shown as they are now.")
             if doubts := found.doubts:
                 each = ". ".join(f"{DOUBTS[kind]}: {wording.count(n)}" for kind, n in doubts.most_common())
                 some = wording.many(doubts.total(), "document cannot", "documents cannot")
                 said += " " + tr("{some} be proven. {each}.", some=some, each=each)
                 brief += " " + tr("{some} be proven.", some=some)
             else:
-                said += " " + tr("All of it is proven.")
+                said += " " + tr("All documents are proven.")
         else:
             said = tr("Documents that are gone, each with its last version; the one chosen has its history below.")
         said = " ".join([said, *map(translated, found.notes)])
@@ -432,7 +432,7 @@ class BrowserPanel(QWidget):
         if query.deleted and not query.filter:
             self.states.show_empty(
                 tr("No deleted document is known in {name}", name=name),
-                tr("Nothing is kept here of documents that are gone. What was deleted from here is in the journal."),
+                tr("This collection keeps nothing of deleted documents. What Palimpsest deleted is in the journal."),
                 [(tr("Open the journal"), self.journal_asked.emit)],
             )
             return
@@ -494,7 +494,7 @@ class BrowserPanel(QWidget):
         if self._page is not None and self._page.rows:
             self.states.show_content()
         else:
-            self.states.show_empty(tr("The query did not run"), tr("Mend it above and run it again."), icon="funnel")
+            self.states.show_empty(tr("The query did not run"), tr("Correct it above and run it again."), icon="funnel")
             self.pager.show_page(0, 0, None, "", False, None)
 
     def _again(self) -> None:
@@ -563,7 +563,7 @@ class BrowserPanel(QWidget):
         self.model.put_matches(found)
 
     def _matches_failed(self, error: BaseException) -> None:
-        self.bar.show_note(tr("Which versions were found is not known. {describe}", describe=tasks.describe(error)[0]))
+        self.bar.show_note(tr("The versions found are not known. {describe}", describe=tasks.describe(error)[0]))
 
     def _outline_known(self, outline: Outline) -> None:
         self._due.discard(outline.id)

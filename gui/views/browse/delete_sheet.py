@@ -57,8 +57,8 @@ class DeleteSheet(PlanSheet):
         documents = wording.many(going, "document")
         self.report.setText(
             tr(
-                "{documents} would be deleted{stays}. Each goes only if it is still as listed here. {kept} "
-                "Undo brings all of them back.",
+                "{documents} would be deleted{stays}, each only if it is still as listed here. {kept} Undo "
+                "brings all of them back.",
                 documents=documents,
                 stays=stays,
                 kept=translated(plan.kept),

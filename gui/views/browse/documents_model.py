@@ -238,7 +238,7 @@ class DocumentsModel(RowsModel[Row]):
     def _health(self, row: Row) -> Cell:
         if not row.readable:
             return Cell(badges=(Badge(tr("Does not decode"), "err", "errT", "conflict"),),
-                        tip=tr("Its bytes are no valid BSON; it is shown and never written."))  # fmt: skip
+                        tip=tr("Its bytes are not valid BSON; it is shown and never written."))  # fmt: skip
         outline = self.outlines.get(row.id)
         if outline is None:
             return Cell()
@@ -255,7 +255,7 @@ class DocumentsModel(RowsModel[Row]):
         if row.doubt is None:
             return Cell(spans=(Span(tr("Proven"), "text2"),), size=12, icon="check-bold")
         said = DOUBTS[row.doubt]
-        tip = tr("Nobody can prove that {name} was like this then: {said}.", name=wording.plain(row.id), said=said)
+        tip = tr("It is not proven that {name} was like this then: {said}.", name=wording.plain(row.id), said=said)
         return Cell(badges=(Badge(said, "warn", "warnT", "conflict"),), tip=tip, accessible=tip)
 
     def _preview(self, row: Row) -> Cell:

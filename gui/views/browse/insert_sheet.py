@@ -108,7 +108,7 @@ class InsertSheet(PlanSheet):
         ]
         if plan.taken:
             had = wording.many(plan.taken, "document has", "documents have")
-            said.append(tr("{had} an id that is taken: what is there stays as it is.", had=had))
+            said.append(tr("{had} an id that is taken: the document that has it stays as it is.", had=had))
         if plan.unfit:
             said.append(tr("{documents} cannot be stored here.", documents=wording.many(plan.unfit, "document")))
         said += [translated(plan.begins), tr("Each is one guarded write; undo takes all of them back.")]

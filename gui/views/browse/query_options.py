@@ -152,7 +152,7 @@ class QueryOptions(Sheet):
         self._survey = survey
         self.model.documents = survey.documents
         looked = wording.many(survey.documents, "document")
-        self.about.setText(tr("As found in {looked} of the collection", looked=looked))
+        self.about.setText(tr("Found in {looked} of the collection", looked=looked))
         self._fill()
 
     def say_unknown(self, sentence: str) -> None:

@@ -53,7 +53,7 @@ NOTHING = tr("Nothing is compared yet")
 IN_LIST = tr("Two versions of the document that is chosen in the list are compared here.")
 IN_LINES = 60  # u; tools that are higher stand in several lines, of a page with so little room that it scrolls
 MOST_BESIDE = 500  # changes whose rows are looked up; as many rows never are in sight at once
-COARSE = tr("Right, but not the shortest: an exact answer would take too long.")
+COARSE = tr("Correct, but not the smallest difference: finding that would take too long.")
 
 
 class DiffPanel(QWidget):
@@ -428,7 +428,7 @@ class DiffPanel(QWidget):
         self.arrows.offer(*(not self.why_not_take(side) for side in ("a", "b")))
         why = self.why_not_restore()
         self.restore.setEnabled(not why)
-        self.restore.setToolTip(wording.tip(why or tr("Make A, or some of its fields, the content of a new version")))
+        self.restore.setToolTip(wording.tip(why or tr("Make A, or some of its fields, a new version")))
 
     def say_writable(self) -> None:
         """Offer to restore, or not, as the connection allows now."""
@@ -444,7 +444,7 @@ class DiffPanel(QWidget):
         if self.comparison is None or self.id is None:
             return tr("Nothing is compared yet.") if not self.is_alone else tr("One version is shown by itself.")
         if self._pair:
-            return tr("These are two documents; an arrow takes single differences over.")
+            return tr("These are two documents; take over single differences with the arrows.")
         if self._source.read_only:
             return tr("This connection is read-only.")
         if not self._answers:

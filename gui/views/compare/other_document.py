@@ -61,7 +61,7 @@ class OtherDocument(Sheet):
             line.returnPressed.connect(self._look)
         self.connection.currentIndexChanged.connect(self._fit)
         self.trouble = words("", "error", wrap=True)
-        self.itself = words(tr("This is the document itself: name another one, or a version."), "hint", wrap=True)
+        self.itself = words(tr("This is the same document: name another one, or a version."), "hint", wrap=True)
         self.compare = button(tr("Compare"), self._look, "main", icon="git-diff", token="accText")
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))

@@ -355,12 +355,14 @@ class EditorPanel(DraftPanel):
         else:
             self.notices.clear("writable")
         if doubt:
-            said = tr("{doubt} So nothing is written here by this layout.", doubt=translated(doubt))
-            self.notices.put("layout", "note", said, [(tr("Write by it all the same"), self._accept_layout)])
+            said = tr("{doubt} So this layout is not used for writing here.", doubt=translated(doubt))
+            self.notices.put("layout", "note", said, [(tr("Use it for writing all the same"), self._accept_layout)])
         else:
             self.notices.clear("layout")
         if lock and not doubt:
-            said = tr("{lock} looks like the lock of another program. How does a write move it?", lock=lock)
+            said = tr(
+                "{lock} looks like the lock of another program. How does each write have to change it?", lock=lock
+            )
             self.notices.put("lock", "note", said, [(label, partial(self._state_guard, how)) for label, how in GUARDS])
         else:
             self.notices.clear("lock")
@@ -415,7 +417,7 @@ class EditorPanel(DraftPanel):
         if base is None or not self._edit.is_dirty or self.is_behind:
             self._previewed_for = None
         if base is None or not self._edit.is_dirty:
-            self.side.show_sending(None, tr("Nothing is sent while nothing is changed."))
+            self.side.show_sending(None, tr("Nothing is changed, so nothing is sent."))
             return
         if self.is_behind:
             self.side.show_sending(
@@ -484,7 +486,7 @@ class EditorPanel(DraftPanel):
         self.json.flush()
         reason, base = self.save_reason, self._base
         if self.json.is_typing:
-            reason = tr("What is typed is still being read; save again in a moment")
+            reason = tr("Your typing is still being read; save again in a moment")
         if reason or base is None:
             messages.why_not(self, reason)
             return
@@ -631,7 +633,9 @@ class EditorPanel(DraftPanel):
     def _guard_stated(self, info: CollectionInfo) -> None:
         lock = info.fields.get("guard")
         self.tell(
-            tr("Each write moves {lock} from now on", lock=lock) if lock else tr("It is an ordinary field from now on")
+            tr("From now on, each write changes {lock}", lock=lock)
+            if lock
+            else tr("It is an ordinary field from now on")
         )
         self.reload()
 
@@ -640,7 +644,7 @@ class EditorPanel(DraftPanel):
         messages.confirm(
             self,
             tr("Create the unique index on {ns}?", ns=ns),
-            tr("Duplicates are ruled out first. On a large collection this takes a while and slows writing meanwhile."),
+            tr("The collection is first checked for duplicates. On a large one this takes a while and slows writing."),
             tr("Create the index"),
             lambda: tasks.run(
                 lambda _: session.indexes.create(ns),

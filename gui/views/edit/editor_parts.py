@@ -268,7 +268,7 @@ class EditorFoot(QWidget):
             self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
         self.discard.setEnabled(dirty)
         self.save.setEnabled(not reason)
-        self.save.setToolTip(wording.tip(reason or tr("Save if nobody was faster; else you are asked (Ctrl+S)")))
+        self.save.setToolTip(wording.tip(reason or tr("Save; if somebody else saved first, you are asked (Ctrl+S)")))
         self.save.setAccessibleDescription(reason)
 
     def draft_kept(self, at: dt.datetime | None) -> None:

@@ -43,7 +43,7 @@ class NewDocument(Sheet):
         self.id.setPlaceholderText(tr("left empty: a new ObjectId"))
         self.id.setProperty("mono", True)
         if numbered:
-            self.id.setPlaceholderText(tr("the number after the highest, once it is inserted"))
+            self.id.setPlaceholderText(tr("the next number, when it is inserted"))
             self.id.setEnabled(False)
         self.id.textChanged.connect(self._say_kind)
         self.kind = words("", "hint")
@@ -94,7 +94,9 @@ class NewDocument(Sheet):
         try:
             found = documents_in(self.editor.toPlainText()) or [canonical.EMPTY]
             if len(found) > 1 and (self._numbered or self.id.text().strip()):
-                raise Refused(tr("One id cannot be that of several documents; leave its line empty, or insert one."))
+                raise Refused(
+                    tr("Several documents cannot share one id; leave its line empty, or insert a single document.")
+                )
             content, id = found[0], typed_id(self.id.text())
             inside = canonical.get(content, ("_id",))
             if inside is not None and len(found) == 1:

@@ -337,7 +337,7 @@ class PreviewPane(QWidget):
         row.addStretch(1)
         self.revert_all = button(tr("Revert all"), self.revert_all_asked.emit, "quiet", "small")
         row.addWidget(self.revert_all)
-        self.fold = tool("caret-right", tr("Fold this pane away (Ctrl+B)"), self.fold_asked.emit)
+        self.fold = tool("caret-right", tr("Hide this pane (Ctrl+B)"), self.fold_asked.emit)
         row.addWidget(self.fold)
         return row
 

@@ -556,7 +556,7 @@ def _advice(rows: list[Clash]) -> str:
     alone = tr("the others merge by themselves and are shown")
     if asked == 0:
         how = (
-            tr("You changed {touched} of these fields as well, and it fits together", touched=_number(touched))
+            tr("You changed {touched} of these fields as well, and both changes fit together", touched=_number(touched))
             if touched
             else (tr("You changed none of these fields"))
         )

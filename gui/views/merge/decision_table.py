@@ -318,7 +318,7 @@ def clash(decision: Decision) -> str:
         return tr("you removed it, the database changed it")
     if decision.theirs is None:
         return tr("the database removed it, you changed it")
-    return {"order": tr("both ordered it anew"), "inserted": tr("both added here")}.get(
+    return {"order": tr("both reordered it"), "inserted": tr("both added here")}.get(
         decision.kind, tr("both changed it")
     )
 

@@ -106,9 +106,7 @@ class Resolution:
         if seen is not None and seen is not self.now.merge:
             followed = self._followed(((path, value),), seen, self.now.merge)
             if not followed:
-                raise Refused(
-                    tr("{path} is not there any more after what was chosen meanwhile.", path=text.path_text(path))
-                )
+                raise Refused(tr("{path} is gone after later choices.", path=text.path_text(path)))
             ((path, _),) = followed
         kept = tuple((at, old) for at, old in self.now.typed if at != path)
         self._take(tr("change {path}", path=text.path_text(path)), replace(self.now, typed=(*kept, (path, value))))

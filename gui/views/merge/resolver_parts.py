@@ -81,7 +81,7 @@ class MergeHead:
             )
         self.save.setEnabled(not reason)
         self.save.setToolTip(
-            wording.tip(reason or tr("Save over what is in the database, if it is still that (Ctrl+S)"))
+            wording.tip(reason or tr("Save over what is in the database, unless it changed again (Ctrl+S)"))
         )
         self.save.setAccessibleDescription(reason)
         title = resolution.undo_title
@@ -177,7 +177,7 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
         tr("both added it"): tr("you and {other} added it with different values", other=other),
         tr("you removed it, the database changed it"): tr("you removed it, {other} changed it", other=other),
         tr("the database removed it, you changed it"): tr("{other} removed it, you changed it", other=other),
-        tr("both ordered it anew"): tr("you and {other} put it into different orders", other=other),
+        tr("both reordered it"): tr("you and {other} put it into different orders", other=other),
         tr("both added here"): tr("you and {other} added different elements at the same place", other=other),
     }
     return f"{decision.place}: {words_of[clash(decision)]}{hint}."

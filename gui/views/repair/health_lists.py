@@ -63,7 +63,7 @@ def _change(row: Course) -> Cell:
     if len(row.known) < 2:
         return plain(tr("One scan so far") if row.known else "", "text2")
     if not row.last:
-        gone = tr("Gone") if row.first else tr("None now; there were some between")
+        gone = tr("Gone") if row.first else tr("None now; some in between")
         return Cell(spans=(Span(gone),), tick=True)
     if by > 0:
         said = tr("New") if not row.first else tr("{by} more", by=wording.count(by))
@@ -168,7 +168,7 @@ class ScansModel(RowsModel[tuple[Counted, Counted | None]]):
         tip = (
             words
             if scan.whole
-            else tr("{words}. What a stopped scan has not seen is not known, so it is not compared.", words=words)
+            else tr("{words}. A stopped scan did not see everything, so it is not compared.", words=words)
         )
         return Cell(spans=tuple(spans), badges=stopped, badges_left=True, accessible=words, tip=tip)
 

@@ -136,7 +136,7 @@ class HealthPanel(QWidget):
             self._sound.show_empty(
                 tr("Nothing was ever found here"),
                 tr(
-                    "{scans} looked, and each document was as its layout wants it.",
+                    "In {scans}, each document was as its layout requires.",
                     scans=wording.many(len(mine), "scan"),
                 ),
                 icon="check-circle",
@@ -271,7 +271,7 @@ def _verdict(scans: Sequence[Counted]) -> str:
         else tr("as many as")
     )
     return tr(
-        "{now}, {change} in the first of {whole} scans, on {at}.",
+        "{now}, {change} in the first of {whole} scans on {at}.",
         now=now,
         change=change,
         whole=len(whole),

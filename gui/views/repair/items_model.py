@@ -142,7 +142,7 @@ class ItemsModel(RowsModel[Item]):
             tr("{verdicts} wait for an answer", verdicts=wording.count(verdicts["asks"])) if verdicts["asks"] else "",
             tr("{verdicts} changed since the scan", verdicts=wording.count(verdicts["changed"])) if repairs else "",
             tr("{verdicts} would be refused", verdicts=wording.count(verdicts["refused"])) if repairs else "",
-            tr("{person} for a person to see to", person=wording.count(person)) if person else "",
+            tr("{person} need a person", person=wording.count(person)) if person else "",
         )
 
     def cell(self, index: Index) -> Cell:

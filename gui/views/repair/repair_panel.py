@@ -340,7 +340,7 @@ class RepairPanel(QWidget):
         self.states.show_empty(
             tr("Nothing is wrong here"),
             tr(
-                "{documents_were} looked at, and each is as its layout wants it.",
+                "{documents_were} checked, and each is as its layout requires.",
                 documents_were=wording.many(scanner.documents, "document was", "documents were"),
             ),
             icon="check-circle",
@@ -542,7 +542,7 @@ class RepairPanel(QWidget):
             return wording.silent(self._session.name)
         if not ticked:
             return tr("Nothing is ticked.")
-        return "" if self.difference.agreed else tr("Agree first that what differs is left out.")
+        return "" if self.difference.agreed else tr("First agree to leave out what differs.")
 
     def _differing(self) -> list[DryItem]:
         """The items shown that the plan wants done, and that a scan of today would not propose."""
@@ -587,8 +587,8 @@ class RepairPanel(QWidget):
             self,
             f"{what}?",
             tr(
-                "{marked}Each is one guarded write that looks again at what the scan saw; what changed since "
-                "is skipped. What goes is kept first, and undo stays in the journal.",
+                "{marked}Each is one guarded write that first checks what the scan saw; what changed since "
+                "is skipped. What is removed is saved first; undo it from the journal.",
                 marked=marked,
             ),
             what,

@@ -16,7 +16,7 @@ from gui.style.states import OneLine, button, words
 from gui.views.repair.class_pane import Tag
 
 NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with words on all of them
-NOTHING_YET = tr("Nothing has been written yet. Undo stays in the journal.")
+NOTHING_YET = tr("Nothing has been written yet. Repairs can be undone from the journal.")
 
 
 class Rows(QWidget):
@@ -106,7 +106,7 @@ class Foot(QWidget):
     def offer_again(self, able: bool, why_not: str = "") -> None:
         """Offer another dry run, or say why there cannot be one."""
         self.again.setEnabled(able and not why_not)
-        self.again.setToolTip(wording.tip(why_not or tr("Say anew what would be written; nothing is")))
+        self.again.setToolTip(wording.tip(why_not or tr("Work out again what would be written; nothing is written")))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

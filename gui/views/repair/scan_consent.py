@@ -99,8 +99,8 @@ class ScanConsent(QWidget):
         column.addWidget(
             words(
                 tr(
-                    "A scan reads every document there once, archives too, and writes nothing. "
-                    "The answer is remembered for this server."
+                    "A scan reads every document there once, archives too, and writes nothing. Your choice "
+                    "is remembered for this server."
                 ),
                 "second",
                 wrap=True,
@@ -144,7 +144,7 @@ class ScanConsent(QWidget):
         self._say()
 
     def _unknown(self, error: BaseException) -> None:
-        self.estimate.setText(tr("How much that is cannot be told: {describe}", describe=tasks.describe(error)[0]))
+        self.estimate.setText(tr("The amount is not known: {describe}", describe=tasks.describe(error)[0]))
 
     def _say(self, _: int = 0) -> None:
         self._hint.setText(_HINTS[0 if self.gently else 1])

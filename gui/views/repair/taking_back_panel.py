@@ -253,7 +253,7 @@ class TakingBackPanel(QWidget):
             self._inner.forget_content()
             self._inner.show_loading(tr("Trying it without writing"))
         else:
-            self._inner.show_empty(tr("Not tried"), tr("Another dry run says what would be written."), icon="play")
+            self._inner.show_empty(tr("Not tried"), tr("Another dry run shows what would be written."), icon="play")
 
     def _compared(self, found: tuple[diff_grouping.Plan, tuple[str, str]]) -> None:
         self.changes.show(*found, True)
@@ -358,8 +358,8 @@ class TakingBackPanel(QWidget):
         messages.confirm(
             self,
             f"{self.go.text()}?",
-            tr("Each is one guarded write; a document that changed since the dry run is left alone. Undo stays in the "
-               "journal."),
+            tr("Each is one guarded write; a document that changed since the dry run is left alone. Undo "
+               "from the journal."),
             self.go.text(),
             self.apply,
             danger=True,

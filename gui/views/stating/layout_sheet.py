@@ -437,7 +437,7 @@ class LayoutSheet(Sheet):
         tasks.run(lambda _: statements.forget(ns), done=self._forgot, failed=self._failed, owner=self, key="use")
 
     def _forgot(self, info: CollectionInfo) -> None:
-        self._end(tr("{ns} is left to recognition, which takes it for {layout}", ns=info.ns, layout=info.layout))
+        self._end(tr("{ns} is recognised as {layout} again", ns=info.ns, layout=info.layout))
 
     def _failed(self, error: BaseException) -> None:
         self._ready(True)
@@ -508,7 +508,7 @@ class LayoutSheet(Sheet):
     def _kept(self, kept: tuple[Path, bool]) -> None:
         path, in_use = kept
         other = self._session.catalogue.profile_file
-        also = "" if in_use or other is None else tr("; all else is read by {name} as before", name=other.name)
+        also = "" if in_use or other is None else tr("; {name} still states all else", name=other.name)
         self._end(tr("{ns} is stated in {path}{also}", ns=self._ns, path=path, also=also))
 
 
@@ -559,7 +559,7 @@ def grounds(info: CollectionInfo, stated: bool) -> str:
 def question(edit: ProfileEdit, ns: str) -> str:
     """What a file says of a collection already, and what would become of that."""
     changes = [
-        tr("{key} = {old} goes", key=key, old=old)
+        tr("{key} = {old} is removed", key=key, old=old)
         if not new
         else tr("{key} = {old} becomes {new}", key=key, old=old, new=new)
         if old

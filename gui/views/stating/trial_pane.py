@@ -151,7 +151,7 @@ class TrialPane(QWidget):
         head = QVBoxLayout()
         head.setContentsMargins(theme.px(BESIDE), theme.px(10), theme.px(24), theme.px(8))
         head.setSpacing(theme.px(2))
-        self.title = words(tr("Read so, on three documents"), "head")
+        self.title = words(tr("Three documents, read this way"), "head")
         head.addWidget(self.title)
         head.addWidget(self.where)
         foot = QHBoxLayout()
@@ -208,7 +208,7 @@ class TrialPane(QWidget):
             self.states.show_content()
         elif trial.against:
             self.states.show_empty(
-                tr("No document can be read so"), tr("What speaks against it stands above."), icon="warning"
+                tr("No document can be read this way"), tr("The reasons are listed above."), icon="warning"
             )
         else:
             self.states.show_empty(tr("There is no document yet"), tr("A preview needs documents to read."))

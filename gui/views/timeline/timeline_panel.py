@@ -384,7 +384,7 @@ class TimelinePanel(QWidget):
             done=self._judged,
             failed=self._not_judged,
             owner=self,
-            title=tr("Judging the watched conditions of {id}", id=wording.plain(id)),
+            title=tr("Checking the watched conditions of {id}", id=wording.plain(id)),
             key="watches",
         )
 

@@ -101,7 +101,7 @@ class CheckPanel(QWidget):
     def _idle(self) -> None:
         if not self.found:
             self.states.show_empty(
-                tr("Nothing is measured without your word"),
+                tr("Nothing is measured until you ask"),
                 tr(
                     "The check writes into a scratch database of its own and drops it at the end: eight "
                     "writers at once, "
@@ -117,7 +117,7 @@ class CheckPanel(QWidget):
         if self.reading.is_on or self.states.kind == "loading":
             said = tr("{source} is being measured now.", source=source)
             if self.reading.is_on and not self.found and self.states.kind == "content":
-                said += " " + tr("What stands below is of the measurement before.")
+                said += " " + tr("The results below are of the previous measurement.")
         elif self.states.kind == "failed" or self._broken_off:
             said = tr("{source} was not measured to the end this time.", source=source)
         elif self.found:

@@ -340,8 +340,8 @@ class JournalPanel(QWidget):
                 self,
                 tr("Undo the whole run?"),
                 tr(
-                    "Every write of {run} is taken back, the last one first; each of them only where its "
-                    "document is still as the run left it.",
+                    "Every write of {run} is taken back, the last one first. A document that changed since "
+                    "the run is left alone.",
                     run=entry.run,
                 ),
                 tr("Undo the run"),

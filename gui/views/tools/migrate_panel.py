@@ -360,10 +360,7 @@ class MigratePanel(QWidget):
         messages.confirm(
             self,
             tr("Take {target} back?", target=self.target.text()),
-            tr(
-                "What the migration has put there is removed where it is still exactly that; what somebody "
-                "changed stays."
-            ),
+            tr("What the migration wrote there is removed; what somebody changed since stays."),
             tr("Take back"),
             partial(
                 self._run,

@@ -92,7 +92,7 @@ class PendingPanel(QWidget):
     def _title_row(self) -> WrappingRow:
         row, _ = boxes.titled(
             tr("Pending tokens"),
-            tr("Step one was written and step two never was, so the counter is behind by what these tokens stand for."),
+            tr("Step one was written, step two never was: the counter lacks what these tokens count."),
         )
         self._again = button(tr("Scan again"), self.refresh, "small", icon="arrows-clockwise")
         row.addWidget(self._again)

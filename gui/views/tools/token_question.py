@@ -49,11 +49,11 @@ def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
         lost = sum(token.amount for token in tokens)
         said.append(
             tr(
-                "They are taken out uncounted: what they stand for, {lost} in all, is forgotten.",
+                "They are removed without being counted: {lost} in all is lost.",
                 lost=wording.count(lost),
             )
         )
-    said.append(tr("A token that was finished meanwhile is skipped, and undo stays in the journal."))
+    said.append(tr("Tokens finished meanwhile are skipped; undo from the journal."))
     if young := sum(not is_old(token) for token in tokens):
         who = tr("1 of them is") if young == 1 else tr("{young} of them are", young=wording.count(young))
         then = tr("finds its work done") if what == "finish" else tr("finds its token gone, and what it counts is lost")

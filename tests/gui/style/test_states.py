@@ -121,7 +121,7 @@ def test_progress_says_how_much_of_how_much(stack: StateStack, qtbot: QtBot) -> 
     stack.show_loading("Reading versions of K-118240", lambda: None)
     stack.progress(37, 60)
     qtbot.waitUntil(lambda: stack.kind == "loading")
-    assert stack.state.help == "37 of about 60. All else can be used meanwhile."
+    assert stack.state.help == "37 of about 60. Everything else can be used meanwhile."
     assert buttons(stack) == ["Stop"]
 
 

@@ -109,7 +109,7 @@ def test_changes_stand_under_their_days_newest_first_with_gaps_said_and_counted(
     unknown = cells.cell(row_at(panel, 1, 0, WHAT))
     assert ([badge.text for badge in unknown.badges], unknown.text) == (["gap"], "not known")
     assert panel.summary.accessibleName() == "7 changes of 2 documents"
-    assert panel.doubts.text() == "1 change above a gap, of which nobody can tell what it set."
+    assert panel.doubts.text() == "1 change after a gap, so what it set is not known."
     assert panel.tree.isColumnHidden(activity_panel.ActivityModel.headers.index("Reason"))
     assert panel.notices.lines == {}
 
@@ -248,7 +248,7 @@ def test_the_lines_narrow_name_the_zone_and_say_what_is_wrong(qtbot: QtBot, sess
     type_into(panel.filter.author, "bea")
     idle(qtbot, panel)
     assert (state(panel).title, state(panel).help) == (
-        "No change matches", "Nobody called “bea” was met; an author's name matches as a whole."
+        "No change matches", "No author is called “bea”; the name has to match as a whole."
     )  # fmt: skip
     panel.filter.author.clear()
     type_into(panel.filter.path, "to.city")
@@ -441,7 +441,7 @@ def test_nothing_is_counted_before_it_is_read_and_nothing_taken_back_without_an_
     assert panel.summary.accessibleName() == ""
     assert not panel.take_back_button.isEnabled()
     assert not panel.compare_button.isEnabled()
-    assert doubts_said(Newest(unknown=1)) == "1 change above a gap, of which nobody can tell what it set."
+    assert doubts_said(Newest(unknown=1)) == "1 change after a gap, so what it set is not known."
     assert doubts_said(Newest(unknown=2)) == "2 changes above a gap, of which nobody can tell what they set."
 
 

@@ -69,7 +69,7 @@ def test_no_verdict_stands_above_a_measurement_that_runs_or_has_failed(
         assert "nothing unsafe was found" in panel._summary.text()
         panel.refresh()
         assert panel._summary.text() == (
-            f"{source} is being measured now. What stands below is of the measurement before."
+            f"{source} is being measured now. The results below are of the previous measurement."
         )
         panel.reading.stop()
         qtbot.waitUntil(lambda: panel.run.isEnabled(), timeout=60_000)

@@ -117,6 +117,6 @@ def test_under_a_profile_that_the_data_contradict_no_index_and_no_option_of_a_co
         idle()
         assert list(panel.notices.lines) == ["layout"]
         said = panel.notices.lines["layout"].text
-        assert said.endswith("has revision, which is stated as version. So nothing is written here by this layout.")
+        assert said.endswith("has revision, which is stated as version. So this layout is not used for writing here.")
         assert "has revision, which" in panel.save_reason
         assert "--" not in panel.save_reason

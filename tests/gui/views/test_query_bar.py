@@ -184,7 +184,7 @@ def test_columns_are_picked_from_the_fields_there_are_with_their_types(panel: Br
     assert all("premium" in name for name in names)
     at = names.index("premium.gross")
     assert asked.model.cell(asked.model.index(at, 1)).text == "Decimal128"
-    assert asked.about.text() == "As found in 200 documents of the collection"
+    assert asked.about.text() == "Found in 200 documents of the collection"
     assert asked.trouble.isHidden()  # without words it takes no room
     asked.list.setCurrentIndex(asked.model.index(at, 0))
     asked.list.setFocus()

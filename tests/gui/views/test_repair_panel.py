@@ -293,7 +293,7 @@ def test_what_must_never_be_automatic_has_no_tick_and_says_what_a_person_can_do(
     assert "never invented" in said(panel, 0)
     assert "look for them in a backup" in panel.preview._same.text()
     assert not panel.go.isEnabled()
-    assert "1 for a person to see to" in panel.report.text()
+    assert "1 need a person" in panel.report.text()
 
 
 @pytest.mark.deep
@@ -379,10 +379,10 @@ def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_somebody_agr
     path.write_text(json.dumps(data), encoding="utf-8")
     panel.pane.load(str(path))
     idle(qtbot)
-    assert "Not what a scan of today proposes: 1 item." in panel.difference.text.text()
+    assert "Different from what a scan proposes today: 1 item." in panel.difference.text.text()
     assert "insurance.agents, which does not belong to insurance.contracts" in panel.difference.text.text()
     assert not panel.difference.box.isChecked()
-    assert (panel.go.isEnabled(), panel.go.toolTip()) == (False, "Agree first that what differs is left out.")
+    assert (panel.go.isEnabled(), panel.go.toolTip()) == (False, "First agree to leave out what differs.")
     QTest.keyClick(panel.difference.box, Qt.Key.Key_Space)
     assert panel.go.isEnabled()
     panel.pane.load(str(path))

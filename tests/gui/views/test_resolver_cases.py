@@ -86,7 +86,7 @@ def test_each_decision_has_its_row_and_the_result_is_the_models(case: dict[str, 
         ("moves that agree", "move", "Both: they fit together"),
         ("different lines of a text", "text", "Both: they fit together"),
         ("a rename beside another change", "remove", 'Yours: only you changed it; it may have become "x"'),
-        ("contradictory orders", "conflict", "both ordered it anew"),
+        ("contradictory orders", "conflict", "both reordered it"),
     ],
 )
 def test_what_was_done_is_shown_as_such(name: str, symbol: str, words: str, qtbot: QtBot, home: Path) -> None:
