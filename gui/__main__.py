@@ -15,7 +15,7 @@ _WITHOUT_DISPLAY = (
     "(`palimpsest --help`), and QT_QPA_PLATFORM=vnc, which serves the window to a VNC viewer"
 )
 _COLLECTED_AFTER = 100_000
-"""Objects made and not freed until a command looks for garbage: loading modules makes as many, and none of them is."""
+"""Objects made and not freed until a command collects garbage: loading modules makes about as many."""
 
 _LIBRARIES = "`palimpsest help troubleshooting` names the libraries of a system"
 
@@ -23,7 +23,8 @@ _LIBRARIES = "`palimpsest help troubleshooting` names the libraries of a system"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command, the tour or the window; returns the exit status.
 
-    Without ``argv`` the words are those of this process, which ends with the status: Ctrl-C changes nothing then.
+    Without ``argv``, the words are those of this process, and the process ends with the status: Ctrl-C does nothing
+    by then.
     """
     try:
         if argv is None:
@@ -31,23 +32,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             passwords.hide(sys.argv)
         status = _run(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:  # imports take their time, and Ctrl-C comes at any
+    except KeyboardInterrupt:  # imports take their time, and Ctrl-C can come during them
         print("Stopped.", file=sys.stderr)
         status = 130
     if argv is None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # while Python ends its threads it would print a traceback
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # else Ctrl-C while Python ends its threads prints a traceback
         if "PySide6.QtCore" not in sys.modules:
             _end(status)
     return status
 
 
 def _end(status: int) -> None:
-    """End this process at once, where nothing is left to do in it: what a command opened is closed.
+    """End this process at once; only where everything that the command opened is closed.
 
-    Python would wait for the threads of PyMongo, which sleep for half a second before they see that they are to end,
-    and take all modules to pieces.
+    Python would wait for PyMongo's threads, which sleep half a second before they see that they are to end, and would
+    take all modules to pieces.
     """
-    with contextlib.suppress(OSError, ValueError):  # said by Python, with a status of its own
+    with contextlib.suppress(OSError, ValueError):  # such errors are reported by Python, with a status of its own
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
         if all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
@@ -55,7 +56,7 @@ def _end(status: int) -> None:
 
 
 def _run(words: list[str]) -> int:
-    if words == ["--serve-a-source"]:  # said by :mod:`model.local_process` alone
+    if words == ["--serve-a-source"]:  # only :mod:`model.local_process` passes this
         from model import local_process
 
         return local_process.serve()
@@ -77,7 +78,7 @@ def _run(words: list[str]) -> int:
         return said.code if isinstance(said.code, int) else 2
     if trouble := trouble_with(asked.words, others, asked.profile):
         return _say(trouble)
-    gc.disable()  # loading modules makes no garbage, and a window has a sweeper of its own
+    gc.disable()  # loading modules makes no garbage, and the window has a sweeper of its own
     if trouble := why_no_window():
         return _say(trouble)
     from gui.starting import footprint
@@ -85,7 +86,7 @@ def _run(words: list[str]) -> int:
     footprint.import_plainly()
     footprint.keep_little()
     _choose_language()
-    from gui.starting import running_instance  # all that a start needs which hands over to a running program
+    from gui.starting import running_instance  # the least that is needed to hand over to a running program
 
     request = {
         "source": _from_anywhere(asked.words[0]) if asked.words else None,
@@ -102,7 +103,7 @@ def _run(words: list[str]) -> int:
 
 
 def _from_anywhere(source: str) -> str:
-    """A source as another process finds it: a path is made whole."""
+    """A source as another process finds it: a path is made absolute."""
     path = os.path.expanduser(source)
     return os.path.abspath(path) if "://" not in source and os.path.exists(path) else source
 
@@ -117,7 +118,7 @@ def is_command(words: Sequence[str]) -> bool:
 
 
 def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | None) -> str:
-    """Why words do not open the window, one sentence; "" where they do."""
+    """Why words do not open the window, in one sentence; "" if they do."""
     from model.commands import grammar
 
     if words:
@@ -146,7 +147,7 @@ def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | No
 
 
 def _choose_language() -> None:
-    """Before any module with texts is loaded."""
+    """Choose the language, before any module with texts is loaded."""
     from gui import language
     from gui.style import preferences
 
@@ -159,7 +160,7 @@ def _say(trouble: str) -> int:
 
 
 def why_no_window() -> str:
-    """Why no window can be opened here, one sentence; "" where one can. Qt itself would end the process."""
+    """Why no window can be opened here, in one sentence; "" if one can. Qt itself would end the process."""
     platform = os.environ.get("QT_QPA_PLATFORM", "").partition(":")[0].partition(";")[0]
     if platform not in ("", "xcb") or not sys.platform.startswith("linux"):
         return _missing_for(platform or "native")
@@ -175,7 +176,7 @@ def why_no_window() -> str:
 
 
 def _missing_for(platform: str) -> str:
-    """The library that Qt or its platform plugin lacks on this system, as a sentence; "" where nothing is missing."""
+    """The library that Qt or its platform plugin lacks on this system, as a sentence; "" if nothing is missing."""
     from gui.starting.kept_code import kept_code
 
     try:
@@ -201,13 +202,13 @@ def _missing_for(platform: str) -> str:
 
 
 def _x_answers() -> bool:
-    """Whether the X server lets us in, asked the way that Qt asks it."""
+    """Whether the X server accepts us, asked the way that Qt asks it."""
     import ctypes
 
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
-        return True  # Qt's plugin brought its own; let it try
+        return True  # Qt's plugin may bring its own; let it try
     xcb.xcb_connect.restype = ctypes.c_void_p
     xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
     connection = xcb.xcb_connect(None, None)

@@ -26,7 +26,7 @@ Handlers: TypeAlias = "dict[str, Callable[[], object]]"
 
 
 class Item(Struct, frozen=True):
-    """One line of the table; a line without id is a separator, or the place of what opens pages."""
+    """One line of the table; a line without an id is a separator, or the place for actions that open pages."""
 
     menu: str
     id: str = ""
@@ -35,7 +35,7 @@ class Item(Struct, frozen=True):
     needs: frozenset[str] = frozenset()
     icon: str = ""
     checked: str = ""  # the fact that ticks it
-    about: About = ""  # the page that it opens is about this part of the place in front
+    about: About = ""  # which part of the place in front the opened page is about
     pages: bool = False
 
 
@@ -62,7 +62,7 @@ TITLES = {
     "File": tr("&File"), "Edit": tr("&Edit"), "View": tr("&View"), "Document": tr("&Document"),
     "Compare": tr("&Compare"), "Repair": tr("&Repair"), "Help": tr("&Help"),
 }  # fmt: skip
-"""What stands on them; Alt with the letter behind the ``&`` opens one."""
+"""Their titles; Alt with the letter after the ``&`` opens a menu."""
 
 LACKING = {
     "session": tr("No connection is open"),
@@ -97,7 +97,7 @@ LACKING = {
     "settable": tr("Whether writes are allowed cannot be changed here"),
     "writable": tr("Writes are not allowed here"),
 }
-"""Why an action cannot be done, for each need: the first that is lacking, unless a page says it better."""
+"""Why an action cannot be done, for each need. The first missing need is told, unless a page says it better."""
 
 TABLE: tuple[Item, ...] = (
     item("File", "connect", tr("New connection…"), "Ctrl+N", icon="plus"),
@@ -218,7 +218,7 @@ TABLE: tuple[Item, ...] = (
 
 
 def with_pages(opening: Iterable[Item]) -> tuple[Item, ...]:
-    """The whole table: each action that opens a page stands at the place that its menu keeps for them."""
+    """The whole table: actions that open a page are put where their menu keeps room for them."""
     made: list[Item] = []
     left = list(opening)
     for one in TABLE:
@@ -228,7 +228,7 @@ def with_pages(opening: Iterable[Item]) -> tuple[Item, ...]:
 
 
 class Actions(QObject):
-    """The table of actions as menus; ``asked`` carries the item that is to be done."""
+    """The table of actions as menus; ``asked`` carries the item to be done."""
 
     asked = Signal(object)
 
@@ -287,16 +287,16 @@ class Actions(QObject):
             action.setToolTip(wording.tip(self._why[id]))
 
     def all(self) -> list[tuple[Item, QAction]]:
-        """The actions in the table's order; the tooltip of one that cannot be done now says why."""
+        """All actions in the table's order; the tooltip of a disabled one says why."""
         return [(self._items[id], action) for id, action in self.by_id.items()]
 
     def why_not(self, keys: QKeySequence) -> str:
-        """Why the action that has these keys cannot be done now; "" where there is none, or it can."""
+        """Why the action with these keys cannot be done now; "" if there is none, or it can be done."""
         disabled = (id for id, a in self.by_id.items() if not a.isEnabled() and keys in a.shortcuts())
         return next((self.why(id) for id in disabled), "")
 
     def why(self, id: str) -> str:
-        """Why an action cannot be done now; "" where it can."""
+        """Why an action cannot be done now; "" if it can."""
         return "" if self.by_id[id].isEnabled() else self._why.get(id, "")
 
     def trigger(self, id: str) -> None:

@@ -1,4 +1,4 @@
-"""The application object: name, language, fonts, theme, the focus ring, and the hook for errors that nobody caught."""
+"""The application object: name, language, fonts, theme, focus ring, and the hook for uncaught errors."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _log = logging.getLogger(__name__)
 _listening = False
 _shown_by: Callable[[BaseException], None] | None = None
 
-# Without a desktop's settings the system names a generic family, and whatever was installed first stands for it.
+# Without a desktop's settings the system names a generic family, which is whatever font was installed first.
 GENERIC = frozenset(("Sans Serif", "Sans", "sans-serif", ""))
 FAMILIES = ("Inter", "Noto Sans", "Cantarell", "Segoe UI", "Helvetica Neue", "DejaVu Sans", "Liberation Sans")
 FIXED = ("JetBrains Mono", "Noto Sans Mono", "DejaVu Sans Mono", "Liberation Mono", "Consolas", "Menlo")
 
 
 def application(argv: Sequence[str] = ()) -> QApplication:
-    """The one application, made where there is none yet, with theme and fonts in force."""
+    """The one application, made at the first call, with theme and fonts set."""
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         app = QApplication([*(argv or ["palimpsest"])])
     if not app.findChildren(Sweeper):
         Sweeper(app)
-    # Workers hold the interpreter for 5 ms by default, which a window that draws 60 times a second feels.
+    # Worker threads hold the interpreter for 5 ms by default, which shows in a window that draws 60 times a second.
     sys.setswitchinterval(0.0005)
     app.setApplicationName("palimpsest")
     app.setApplicationDisplayName("Palimpsest")
@@ -52,7 +52,7 @@ def application(argv: Sequence[str] = ()) -> QApplication:
 
 
 def choose_fonts(app: QApplication) -> None:
-    """Where no desktop names a font for its windows, take the first family that reads well, at 13 px."""
+    """If no desktop names a font for its windows, take the first family that reads well, at 13 px."""
     if QGuiApplication.font().family() not in GENERIC:
         return
     family = next(filter(QFontDatabase.hasFamily, FAMILIES), "")
@@ -65,7 +65,7 @@ def choose_fonts(app: QApplication) -> None:
 
 
 def has_fonts() -> bool:
-    """Whether any font can be drawn with; without one every picture is a row of boxes."""
+    """Whether there is any font to draw with; without one every picture is a row of boxes."""
     return bool(QFontDatabase.families())
 
 
@@ -77,7 +77,7 @@ def _preference_changed(name: str) -> None:
 
 
 def catch(shown_by: Callable[[BaseException], None]) -> None:
-    """Show errors that nobody caught through ``shown_by``, and log their kind and where they happened."""
+    """Show uncaught errors through ``shown_by``, and log their kind and place."""
     global _shown_by
     _shown_by = shown_by
     sys.excepthook = _uncaught
@@ -87,7 +87,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
-    # Its words are not logged: they may quote a document.
+    # The message is not logged: it may quote a document.
     _log.critical("An error that nobody caught: %s\n%s", kind.__name__, "".join(traceback.format_tb(trace)))
     if _shown_by is not None:
         try:

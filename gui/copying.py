@@ -1,7 +1,7 @@
-"""Copies to the clipboard: small ones at once, large ones in a task, so that the window answers meanwhile.
+"""Copies to the clipboard: small ones at once, large ones in a task, so that the window stays responsive.
 
-A large one is put there as the bytes of its text: to make one of Qt's own texts of 15 MB takes up to half a second, in
-which nothing else moves, and is left to whoever pastes it.
+A large copy goes there as UTF-8 bytes. Turning 15 MB into one of Qt's own texts takes up to half a second, during
+which the window stands still; that is left to the program that pastes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gui.language import tr
 from gui.style import wording
 from model.errors import Refused
 
-_STRETCH = 1 << 18  # characters that are encoded at once, between which other threads have their turn
-AT_ONCE = 64 * 1024  # bytes that are written out; twice as many take longer than a window may stand still
+_STRETCH = 1 << 18  # characters encoded in one go; other threads get their turn in between
+AT_ONCE = 64 * 1024  # bytes copied without a task; twice as many take longer than a window may stand still
 
 
 class _Copying(QObject):
-    """One copy under way; a later one, for whatever part of the window, takes its place."""
+    """One copy under way; a later one, from any part of the window, replaces it."""
 
     latest: tasks.Task | None = None
 
@@ -44,10 +44,10 @@ class _Copying(QObject):
 
 
 def copy(owner: QWidget, size: int | None, words: Callable[[], str | bytes], said: str = "") -> None:
-    """Put words on the clipboard and say so, where ``said`` says how.
+    """Put words on the clipboard; ``said`` then tells so in a message.
 
-    ``size`` is that of the document or value they are made from, in bytes; None where it has to be read first. They may
-    come in UTF-8. Where they cannot be written out, a message says so and the clipboard stays as it was.
+    ``size`` is the size in bytes of the document or value that they are made from; None if it has to be read first.
+    The words may come in UTF-8. If they cannot be made, a message says so and the clipboard stays as it was.
     """
     _drop_latest()
     if size is None or size > AT_ONCE:
@@ -68,7 +68,7 @@ def copy(owner: QWidget, size: int | None, words: Callable[[], str | bytes], sai
 
 
 def put(words: str) -> None:
-    """Put words on the clipboard at once; a copy still under way does not take their place."""
+    """Put words on the clipboard at once; a copy still under way is dropped."""
     _drop_latest()
     QGuiApplication.clipboard().setText(words)
 

@@ -4,8 +4,8 @@
 The texts of the code are English; a catalogue in ``resources/translations`` holds those of another language. The
 language is chosen once, before the modules with texts are loaded, so that texts in tables are right as well.
 
-The model knows no language and says its sentences with their values in them. :func:`translated` finds the text in the
-catalogue that such a sentence was made of, and says it with these values; a sentence without one stays as it is.
+The model knows no language: it makes its sentences with their values inside. :func:`translated` finds the text in the
+catalogue that a sentence was made from, and fills in the values; a sentence without such a text stays as it is.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 from model.foundation.hidden_characters import visible
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
-"""The languages there are, each by its own name."""
+"""The available languages, each with its own name."""
 CONTEXT = "palimpsest"
-MODEL = "model"  # the context of the model's sentences, whose values are numbered where the code does not name them
-COUNTED = "count"  # sets a noun that stands with a number apart from the word by itself
+MODEL = "model"  # the context of the model's sentences; values that the code does not name are numbered
+COUNTED = "count"  # tells a noun after a number from the same word alone
 
 _code = "en"
 _locale = QLocale("en_US")
@@ -34,17 +34,17 @@ _translator: QTranslator | None = None
 _others: list[QTranslator] = []  # Qt keeps no reference
 _known: dict[str, str] = {}
 _sentences: dict[str, str] = {}
-_parts: dict[str, str] = {}  # of sentences
-LONG = 3  # blanks in a value that is rather a clause
-MOST = 10_000  # sentences that are remembered
+_parts: dict[str, str] = {}  # parts of sentences
+LONG = 3  # a value with so many blanks is rather a clause
+MOST = 10_000  # sentences that are cached
 _VALUE = re.compile(r"\{(\w*)\}")
 _GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a number as the model writes it
 _WORD = re.compile(r"[^\W\d_]+")
-_END = re.compile(r"(?<=[.?!]) (?=\S)")  # of a sentence before another
+_END = re.compile(r"(?<=[.?!]) (?=\S)")  # the end of a sentence that another one follows
 
 
 class _Sentence(Struct, frozen=True, dict=True):
-    """A sentence of the model that has values in it: how it is known again, and what is said for it."""
+    """A sentence of the model with values in it: its pattern, and its translation."""
 
     parts: tuple[str, ...]  # between the values
     names: tuple[str, ...]  # of the values
@@ -52,17 +52,17 @@ class _Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def own(self) -> int:
-        """How many characters are no value."""
+        """How many characters are not part of a value."""
         return sum(map(len, self.parts))
 
     @cached_property
     def chunk(self) -> str:
-        """The longest stretch between two values, which is quickly looked for."""
+        """The longest stretch between two values: a quick first test."""
         return max(self.parts, key=len)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What a sentence with its rarest word and its chunk is compared with; values side by side are one group."""
+        """Matches a sentence that has the rarest word and the chunk; adjacent values are one group."""
         first, *others = map(re.escape, self.parts)
         return re.compile(
             first + "".join(f"(.*?){part}" for part in [*filter(None, others[:-1]), *others[-1:]]), re.DOTALL
@@ -70,7 +70,7 @@ class _Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def together(self) -> tuple[tuple[str, ...], ...]:
-        """The names of the values that stand side by side, for each group of the pattern."""
+        """The names of the adjacent values in each group of the pattern."""
         found: list[tuple[str, ...]] = []
         for at, name in enumerate(self.names):
             beside = at > 0 and not self.parts[at]
@@ -79,7 +79,7 @@ class _Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def words(self) -> list[str]:
-        """The words that stand whole in it, so that a value beside one of them cannot lengthen it."""
+        """The words that stand whole in it: no value touches them and could lengthen them."""
         last = len(self.parts) - 1
         return [
             word[0]
@@ -90,7 +90,7 @@ class _Sentence(Struct, frozen=True, dict=True):
 
 
 def choose(wanted: str) -> str:
-    """Take a language from now on, that of the system unless there is the one wanted; returns its code."""
+    """Set the language, that of the system if the wanted one is not available; returns its code."""
     global _code, _locale, _translator
     _code = wanted if wanted in LANGUAGES else of_system()
     _locale = QLocale("en_US" if _code == "en" else _code)
@@ -106,12 +106,12 @@ def choose(wanted: str) -> str:
 
 
 def catalogue(code: str) -> Path:
-    """The file with the texts of a language, as translators edit it; beside it stands its compiled form."""
+    """The catalogue of a language, as translators edit it; its compiled form lies beside it."""
     return Path(str(resources.files("resources").joinpath("translations", f"palimpsest_{code}.ts")))
 
 
 def use(translator: QTranslator | None) -> None:
-    """Take another translator in place of the catalogue."""
+    """Use another translator instead of the catalogue."""
     global _translator
     _translator = translator
     _known.clear()
@@ -132,18 +132,18 @@ def install() -> None:
 
 
 def of_system() -> str:
-    """The first of the system's languages that there is; English where there is none."""
+    """The first of the system's languages that is available; English if none is."""
     asked = (name.partition("-")[0] for name in QLocale.system().uiLanguages())
     return next((code for code in asked if code in LANGUAGES), "en")
 
 
 def locale() -> QLocale:
-    """How numbers are written."""
+    """The locale that numbers are written in."""
     return _locale
 
 
 def tr(text: str, /, **values: object) -> str:
-    """A text in the window's language; ``values`` take the places of the names in its braces."""
+    """A text in the window's language; ``values`` replace the names in its braces."""
     said = _known.get(text)
     if said is None:
         said = _known[text] = (_translator.translate(CONTEXT, text) if _translator is not None else "") or text
@@ -151,7 +151,7 @@ def tr(text: str, /, **values: object) -> str:
 
 
 def _seen(value: object) -> object:
-    """A value as a text says it: of words that come from elsewhere, what nobody would see is shown."""
+    """A value as a text says it: hidden characters in foreign words are made visible."""
     return visible(value) if isinstance(value, str) else value
 
 
@@ -162,7 +162,7 @@ def plural(number: int, one: str, more: str = "") -> str:
 
 
 def translated(sentence: str) -> str:
-    """One or more sentences of the model in the window's language; in the values, what nobody would see is shown."""
+    """One or more sentences of the model in the window's language; hidden characters in the values are made visible."""
     sentence = visible(sentence)
     if _translator is None or not sentence:
         return sentence
@@ -178,7 +178,7 @@ def translated(sentence: str) -> str:
 
 
 def _begun(sentence: str) -> str:
-    """One sentence of several, which begins as it does in English: large or small."""
+    """One sentence of several; it begins with a capital or not, as in English."""
     found = (
         _known_as(sentence) or _behind(sentence) or _said(sentence) or _template(f" {sentence}").lstrip() or sentence
     )
@@ -186,7 +186,7 @@ def _begun(sentence: str) -> str:
 
 
 def _behind(sentence: str) -> str:
-    """A sentence behind the name of a file, a collection or a key: "in.json: the text ends too early"."""
+    """A sentence after the name of a file, a collection or a key: "in.json: the text ends too early"."""
     for between in (" ", ": "):
         at = sentence.find(between)
         while at > 0:
@@ -198,12 +198,12 @@ def _behind(sentence: str) -> str:
 
 
 def _said(part: str) -> str:
-    """A sentence, or a part of one; "" where no text is known that it was made of."""
+    """A sentence, or a part of one; "" if no text is known that it was made from."""
     return _known_as(part) or _whole(part)
 
 
 def _known_as(part: str) -> str:
-    """A part of which each word is a text's or a value's; "" for any other."""
+    """A part in which every word belongs to a text or a value; "" for any other."""
     found = _parts.get(part)
     if found is None:
         found = _parts[part] = _whole(part, plainly=True) or _joined(part)
@@ -211,7 +211,7 @@ def _known_as(part: str) -> str:
 
 
 def _joined(part: str) -> str:
-    """A part of two that are texts of their own: "unique index on docId and v" and "_w is a write token."."""
+    """Two parts that are texts of their own: "unique index on docId and v" and "_w is a write token."."""
     end = "." if part.endswith(".") else ""
     bare = part.removesuffix(end)
     for between, said_between in (("; ", "; "), (", ", ", "), (" and ", tr(" and "))):
@@ -226,7 +226,7 @@ def _joined(part: str) -> str:
 
 
 def _whole(sentence: str, plainly: bool = False) -> str:
-    """A part as it stands, or as it begins or ends a sentence; ``plainly``: with no unknown clause in its values."""
+    """A part as it stands, or as it begins or ends a sentence; ``plainly`` allows no unknown clause in its values."""
     if found := _template(sentence, plainly):
         return found
     bare = sentence.removesuffix(".")
@@ -247,7 +247,7 @@ def _template(sentence: str, plainly: bool = False) -> str:
         return exact
     share = 6 if ". " in sentence else 10
     for each in known.like(sentence):
-        # A sentence that is nearly all values is another one: "{0} is {1}" would be found in many.
+        # A pattern that is nearly all values, such as "{0} is {1}", would match sentences that it did not make.
         if each.own * share > len(sentence) and each.chunk in sentence and (found := each.pattern.fullmatch(sentence)):
             if plainly and not all(map(_is_plain, found.groups())):
                 continue
@@ -261,9 +261,9 @@ def _template(sentence: str, plainly: bool = False) -> str:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a value is no clause that nobody knows, and no end of a sentence with another one behind it.
+    """Whether a value is neither an unknown clause nor the end of a sentence before another one.
 
-    What is in brackets is data, however long.
+    Text in brackets is data, however long.
     """
     if ("; " not in value and value.count(" ") < LONG) or (value[:1] + value[-1:]) in ("{}", "[]"):
         return True
@@ -272,17 +272,17 @@ def _is_plain(value: str) -> bool:
 
 
 def _apart(value: str, count: int) -> list[str]:
-    """Values that stand side by side: the later ones are clauses that begin with a blank or a sign, or nothing."""
+    """Splits a group of adjacent values: the later ones are clauses that begin with a blank or a sign, or nothing."""
     ends = (found.start() for found in re.finditer(r"[ ,;:(]", value)) if count > 1 else ()
     at = next((at for at in ends if _known_as(value[at:])), len(value))
     return [value[:at], value[at:], *[""] * (count - 2)][:count]
 
 
 def _value(value: str, first: bool, stays: bool) -> str:
-    """A value as it is said; ``first``: it begins the sentence, where it ``stays``."""
+    """A value as it is said; ``first``: it begins the sentence; ``stays``: in the translation as well."""
     if _GROUPED.fullmatch(value):
         return locale().toString(int(value.replace(",", "")))
-    # Several words, or the word that begins the sentence, may be a part of it; any other word is data.
+    # Several words, or a word that begins the sentence, may be a part of it; any other word is data.
     if " " not in value and not (first and value.istitle()):
         return value
     inner = value[0].lower() + value[1:] if first and not stays else value
@@ -294,7 +294,7 @@ def _value_of(values: Mapping[str, str], name: re.Match[str]) -> str:
 
 
 class _Model:
-    """The model's sentences in a language: ``single`` without values, and those with values by their rarest word."""
+    """The model's sentences in a language: ``single`` have no values, the others are found by their rarest word."""
 
     def __init__(self, code: str) -> None:
         self.single: dict[str, str] = {}
@@ -303,9 +303,9 @@ class _Model:
             for one, one_said in _sentences_of(source, said):
                 if names := tuple(_VALUE.findall(one)):
                     found.append(_Sentence(tuple(_VALUE.split(one)[::2]), names, one_said))
-                elif one != source:  # a whole text is looked up in the compiled catalogue
+                elif one != source:  # a whole text is found in the compiled catalogue
                     self.single.setdefault(one, one_said)
-        found.sort(key=lambda each: -each.own)  # those with the most words of their own first
+        found.sort(key=lambda each: -each.own)  # those with the most fixed characters first
         often = Counter(word for each in found for word in set(each.words))
         self._by_word: dict[str, list[tuple[int, _Sentence]]] = {}
         for at, each in enumerate(found):
@@ -313,7 +313,7 @@ class _Model:
             self._by_word.setdefault(rarest, []).append((at, each))
 
     def like(self, sentence: str) -> list[_Sentence]:
-        """Those that have their rarest word in a sentence, the ones with the most words of their own first."""
+        """The patterns whose rarest word is in a sentence, those with the most fixed characters first."""
         words = {"", *_WORD.findall(sentence)}
         return [each for _, each in sorted(row for word in words for row in self._by_word.get(word, ()))]
 
@@ -324,7 +324,7 @@ def _model(code: str) -> _Model:
 
 
 def _sentences_of(source: str, said: str) -> Iterator[tuple[str, str]]:
-    """A text as it stands, and each of its sentences, which may be said without the others."""
+    """A text, and each of its sentences, which the model may use without the others."""
     yield source, said
     ones, ones_said = _END.split(source), _END.split(said)
     if len(ones) == len(ones_said) > 1:

@@ -1,7 +1,7 @@
 """Messages over the foot of the window, and the one kind of question.
 
-A success is told for ten seconds with a way back, longer while it is pointed at or focused. A failure stays until it is
-closed, an unknown outcome until it is settled.
+A success is shown for ten seconds with its undo, longer while the pointer or the focus is on it. A failure stays
+until it is closed, an unknown outcome until it is settled.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from model.errors import Unreachable
 
 SECONDS = 10
 WIDTH = 760
-LEAST = 120  # u that words keep beside buttons, or half of a line that is narrower than two of these
+LEAST = 120  # u that the text keeps beside buttons, or half of a line narrower than two of these
 EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
-FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and what is free below a message
-UNDER = 24  # what is below the buttons of a foot at most; those with more below them belong to the page
-REPORT = "report"  # the property of words at a foot that stay free as the buttons do
+FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and the room below a message
+UNDER = 24  # the most room below the buttons of a foot; buttons with more below them belong to the page
+REPORT = "report"  # the property of text at a foot that messages must not cover, like the buttons
 MOVES = frozenset((QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest))
-MOST = 3  # lines at once; the oldest that may go makes room
+MOST = 3  # lines at once; the oldest removable one makes room
 
 _LOOKS = {
     "done": ("check-circle", "acc"),
@@ -54,7 +54,7 @@ _LOOKS = {
 
 
 def _is_copy(name: str) -> bool:
-    # A message stays while its words are copied.
+    # Such a message stays while its text is copied.
     before, _, after = tr("Copy {what}").partition("{what}")
     return name.startswith(before) and name.endswith(after)
 
@@ -67,8 +67,8 @@ class MessageLine(QFrame):
     def __init__(self, kind: str, text: str, choices: Sequence[Choice], speaker: QWidget | None = None) -> None:
         super().__init__()
         self.kind, self.text = kind, text
-        self.speaker = speaker  # whose buttons these are
-        self.passing = False  # about a connection that may come back
+        self.speaker = speaker  # the widget whose buttons these are
+        self.passing = False  # whether it is about a connection that may come back
         boxes.ground(self, "message")
         icon, token = _LOOKS[kind]
         self._said, self._ways = boxes.row(x=0, y=0), boxes.row(x=0, y=0)
@@ -81,7 +81,8 @@ class MessageLine(QFrame):
         for at, (name, call) in enumerate(choices):
             made = button(name, None, "small", *(() if at == 0 else ("quiet",)))
             made.clicked.connect(_Choice(self, call, closes=not _is_copy(name)).take)
-            # Beside the text, not at the edge: a second click on a Save that moved up must not undo it.
+            # Beside the text, not at the edge: else a second click on a Save button that moved up would undo the
+            # save.
             self._ways.addWidget(made)
             self.buttons.append(made)
         self.close_button = tool("x", tr("Close this message"), self.leave, token="text3")
@@ -99,7 +100,7 @@ class MessageLine(QFrame):
             self._timer.start(SECONDS * 1000)
 
     def fit(self, width: int) -> None:
-        """Put the buttons below the words of a line of a width where both are lower so, or leave them little room."""
+        """Put the buttons below the text if the line gets lower so, or if beside them the text is too narrow."""
         edges, ways = self._row.contentsMargins(), self._ways.sizeHint()
         room = width - edges.left() - edges.right()
         left = room - self._row.spacing() - ways.width()
@@ -111,7 +112,7 @@ class MessageLine(QFrame):
             self._row.setDirection(way)
 
     def minimumSizeHint(self) -> QSize:
-        """The height for the width of the last arrangement: splitters around it know no height for a width."""
+        """The height for the current width: the splitters around it do not ask for a height for a width."""
         least = super().minimumSizeHint()
         return least.expandedTo(QSize(0, self.heightForWidth(self.width())))
 
@@ -122,7 +123,7 @@ class MessageLine(QFrame):
             QTimer.singleShot(0, self, self.updateGeometry)  # a layout that is being arranged takes no other size
 
     def leave(self) -> None:
-        """Take the message away."""
+        """Close the message."""
         self._timer.stop()
         self.gone.emit(self)
 
@@ -135,7 +136,7 @@ class MessageLine(QFrame):
 
 
 class _Choice(QObject):
-    # Owned by its line, so that nothing is called once that is gone.
+    # Its line owns it, so that nothing is called once the line is gone.
     def __init__(self, line: MessageLine, call: Callable[[], object], closes: bool) -> None:
         super().__init__(line)
         self._line, self._call, self._closes = line, call, closes
@@ -149,11 +150,11 @@ class _Choice(QObject):
 class MessageArea(QWidget):
     """A window's messages, newest on top; they lie over the foot of ``host`` and move nothing.
 
-    ``within`` names the part of it that they lie in. The buttons and the report of a page's foot stay free. Where the
-    mouse is at work there, the messages lie at the top, the newest lowest.
+    ``within`` names the part of ``host`` that they cover. The buttons and the report of a page's foot stay free. If
+    the mouse is in use there, the messages lie at the top, the newest lowest.
     """
 
-    left = Signal()  # a message went away
+    left = Signal()  # a message was closed
 
     def __init__(self, host: QWidget, within: Callable[[], QWidget] | None = None) -> None:
         super().__init__(host)
@@ -161,7 +162,7 @@ class MessageArea(QWidget):
         self._host, self._within = host, within or (lambda: host)
         self._at_top = self._settling = False
         self._lift = 0  # the height of the foot that stays free
-        self._back: QWidget | None = None  # what had the focus before a message got it
+        self._back: QWidget | None = None  # the widget that had the focus before a message got it
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(1, 1, 1, 1)
         self._column.setSpacing(0)
@@ -175,11 +176,11 @@ class MessageArea(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind in MOVES and getattr(self, "lines", None):  # Python may have let go of them, of a window that goes
+        if kind in MOVES and getattr(self, "lines", None):  # its attributes may be gone while its window closes
             if watched is self._host and kind == QEvent.Type.Resize:
                 self._place()
             else:
-                self.settle()  # a page that changes asks for many; beside it, a sidebar may fold
+                self.settle()  # a page that changes causes many events; beside it, the sidebar may fold
         return False
 
     def event(self, event: QEvent) -> bool:
@@ -195,7 +196,7 @@ class MessageArea(QWidget):
         width = min(room.width() - 2 * theme.px(EDGE), theme.px(WIDTH))
         left = room.left() + (room.width() - width) // 2
         if self._pointed and self._host.rect().contains(self.geometry()):
-            left, width = self.x(), self.width()  # no button moves from under the mouse
+            left, width = self.x(), self.width()  # buttons must not move from under the mouse
         for line in self.lines:
             line.fit(width - 2)
         height = 2 + sum(line.heightForWidth(width - 2) for line in self.lines)
@@ -205,7 +206,7 @@ class MessageArea(QWidget):
         return QRect(left, theme.px(FROM_TOP) if self._at_top else max(0, low - height), width, height)
 
     def _foot(self, strip: QRect) -> int:
-        """How much at the foot is taken by the buttons in a strip there, and by the report above these."""
+        """How much of the foot is taken by the buttons in a strip, and by the report above them."""
         low = strip.bottom() - theme.px(UNDER)
         parts = list(_shown(self._within()))
         buttons = self._boxes(each for each in parts if isinstance(each, QAbstractButton))
@@ -222,7 +223,7 @@ class MessageArea(QWidget):
                 yield QRect(each.mapTo(self._host, QPoint()), each.size())
 
     def settle(self) -> None:
-        """Take the place that another page leaves free, once that page is arranged."""
+        """Move to the place that another page leaves free, once that page is laid out."""
         if not self._settling:
             self._settling = True
             QTimer.singleShot(0, self, self._settle)
@@ -234,7 +235,7 @@ class MessageArea(QWidget):
 
     def _place(self) -> None:
         box, pointer = self._box(), self._host.mapFromGlobal(QCursor.pos())
-        if box.contains(pointer) and not self._pointed:  # it would come to lie over what the mouse is at
+        if box.contains(pointer) and not self._pointed:  # it would cover what the mouse points at
             self._turn()
             if (other := self._box()).contains(pointer):
                 self._turn()
@@ -250,7 +251,7 @@ class MessageArea(QWidget):
         self.raise_()
 
     def _turn(self) -> None:
-        """Go to the top, or back to the foot, with the newest line towards the middle."""
+        """Switch between top and foot; the newest line is always nearest to the middle."""
         self._at_top = not self._at_top
         for line in self.lines if self._at_top else self.lines[::-1]:
             self._column.removeWidget(line)
@@ -263,7 +264,7 @@ class MessageArea(QWidget):
 
     @property
     def in_use(self) -> bool:
-        """Whether a message is pointed at or focused, so that none may move."""
+        """Whether the pointer or the focus is on a message, so that none may move."""
         return self._pointed or self.isAncestorOf(self.window().focusWidget() or self.window())
 
     @property
@@ -271,14 +272,14 @@ class MessageArea(QWidget):
         return self.isVisible() and self.rect().contains(self.mapFromGlobal(QCursor.pos()))
 
     def of(self, page: QWidget) -> list[MessageLine]:
-        """The messages whose buttons call a widget, or one inside it."""
+        """The messages whose buttons belong to a widget, or to one inside it."""
         spoken = [(line, line.speaker) for line in self.lines if line.buttons and line.speaker is not None]
         return [line for line, by in spoken if isValid(by) and (by is page or page.isAncestorOf(by))]
 
     def add(self, kind: str, text: str, choices: Sequence[Choice] = (), speaker: QWidget | None = None) -> MessageLine:
-        """Show a message; its buttons call the ``speaker``.
+        """Show a message; its buttons call methods of ``speaker``.
 
-        No other one goes while one is pointed at: those above it would move.
+        While the pointer is on a message no other one is removed: those above it would move.
         """
         for old in [] if self._pointed else list(self.lines):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
@@ -291,14 +292,14 @@ class MessageArea(QWidget):
         self._at_top = self._at_top and bool(self.lines)
         self.lines.append(line)
         self._column.insertWidget(len(self.lines) - 1 if self._at_top else 0, line)
-        line.show()  # a layout shows it later, and until then the others have its room
+        line.show()  # a layout shows it later, and until then the others take its room
         self._place()
         self.show()
         return line
 
     @Slot(object)
     def remove(self, line: MessageLine) -> None:
-        """Take a message away; focus inside it goes back to the page."""
+        """Close a message; focus inside it returns to the page."""
         if line not in self.lines:
             return
         self.lines.remove(line)
@@ -314,7 +315,7 @@ class MessageArea(QWidget):
 
 
 def _shown(part: QWidget) -> Iterator[QWidget]:
-    """What is shown inside a part; of the pages behind the one in front, nothing is looked at."""
+    """The visible widgets inside a part; pages behind the front one are skipped."""
     for each in part.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if each.isVisible():
             yield each
@@ -322,14 +323,14 @@ def _shown(part: QWidget) -> Iterator[QWidget]:
 
 
 def report(said: str = "") -> PlainLabel:
-    """A line of words at a page's foot, which no message lies over: how many were written, and how many were not."""
+    """A line of text at a page's foot that no message covers, such as how many were written."""
     made = words(said, wrap=True)
     made.setProperty(REPORT, True)
     return made
 
 
 def area(parent: QWidget) -> MessageArea:
-    """The message area of a widget's window; a panel shown alone gets one of its own at its foot."""
+    """The message area of a widget's window; a panel shown alone gets its own at its foot."""
     window = parent.window()
     found = window.findChild(MessageArea)
     if found is None:
@@ -345,12 +346,12 @@ def tell(
 
 
 def copied(parent: QWidget, text: str) -> MessageLine:
-    """Say what is on the clipboard now, in place of the message before."""
+    """Say what was copied, in place of the message before."""
     return area(parent).add("copied", text)
 
 
 def why_not(parent: QWidget, text: str) -> MessageLine:
-    """Say why a wish cannot be met as things are; the message goes by itself."""
+    """Say why a request cannot be met now; the message disappears by itself."""
     return area(parent).add("why not", text)
 
 
@@ -380,7 +381,8 @@ def doubt(
 ) -> MessageLine:
     """Say that it is not known whether a write arrived; ``check`` looks again. Never called a failure.
 
-    ``error`` is that of looking again: a server's silence is said in the same message, anything else by itself.
+    ``error`` is what looking again met: a server's silence is told in the same message, anything else in one of its
+    own.
     """
     if isinstance(error, Unreachable):
         text = f"{text} {tasks.describe(error)[0]}"
@@ -393,7 +395,7 @@ def doubt(
 
 
 class Question(Sheet):
-    """Asks before something that cannot simply be taken back: the verb on the button, Cancel beside it."""
+    """Asks before an action that cannot simply be undone: the verb on the button, Cancel beside it."""
 
     agreed = Signal()
 

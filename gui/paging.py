@@ -1,4 +1,4 @@
-"""Long lists: one model of rows that grows as it is read, and the foot that leads through pages."""
+"""Long lists: one model whose rows grow as they are read, and the foot with its page buttons."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from gui.style.states import tool, words
 
 T = TypeVar("T")
 SIZES = (25, 50, 100)
-NARROW = 560  # u; in a narrower foot a few words give way
+NARROW = 560  # u; a narrower foot leaves some words out
 
 
 class RowsModel(CellModel, Generic[T]):
-    """Rows of one kind; they are only ever added when they arrive.
+    """Rows of one kind; they are only added when they have arrived.
 
     A subclass gives ``CellModel.headers``, ``CellModel.cell`` and :meth:`key`.
 
-    Where ``more`` is true the view's wish for further rows is passed on once through ``wanted``.
+    If ``more`` is true, ``wanted`` asks once for further rows when the view needs them.
     """
 
     wanted = Signal()
@@ -37,7 +37,7 @@ class RowsModel(CellModel, Generic[T]):
         self._asked = False
 
     def key(self, row: T) -> Hashable:
-        """The key that a row keeps across a refresh."""
+        """The key that identifies a row across a refresh."""
         raise NotImplementedError
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
@@ -63,7 +63,7 @@ class RowsModel(CellModel, Generic[T]):
             self.wanted.emit()
 
     def fill(self, rows: Sequence[T], more: bool = False) -> None:
-        """Show these rows and no others."""
+        """Replace all rows."""
         self.more, self._asked = more, False
         if [self.key(row) for row in rows] == [self.key(row) for row in self.rows]:
             self.rows = list(rows)
@@ -75,7 +75,7 @@ class RowsModel(CellModel, Generic[T]):
         self.endResetModel()
 
     def add(self, rows: Sequence[T], more: bool = False) -> None:
-        """Show further rows below."""
+        """Append rows."""
         self.more, self._asked = more, False
         if rows:
             self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(rows) - 1)
@@ -83,7 +83,7 @@ class RowsModel(CellModel, Generic[T]):
             self.endInsertRows()
 
     def row_of(self, key: Hashable) -> int:
-        """Where a row stands; -1 where it does not."""
+        """The position of a row; -1 if it is not there."""
         return next((at for at, row in enumerate(self.rows) if self.key(row) == key), -1)
 
     def touch(self, at: int) -> None:
@@ -91,7 +91,7 @@ class RowsModel(CellModel, Generic[T]):
         self.dataChanged.emit(self.index(at, 0), self.index(at, self.columnCount() - 1))
 
     def at(self, index: Index) -> T | None:
-        """The row of an index."""
+        """The row at an index."""
         return self.rows[index.row()] if index.isValid() and index.row() < len(self.rows) else None
 
 
@@ -102,9 +102,9 @@ def refill(
     more: bool = False,
     refit: Callable[[], None] = lambda: None,
 ) -> None:
-    """Show newer rows in place of older ones and keep the selection and the place scrolled to.
+    """Replace older rows by newer ones, keeping the selection and the scroll position.
 
-    ``refit`` gives the model other columns before, with which a view lets go of both.
+    ``refit`` may change the model's columns first; that makes a view forget both.
     """
     current = model.at(view.currentIndex())
     kept = None if current is None else model.key(current)
@@ -114,7 +114,7 @@ def refill(
     model.fill(rows, more)
     at = -1 if kept is None else model.row_of(kept)
     if at < 0 and kept is not None:
-        at = min(row, len(rows) - 1)  # it is gone: the one in its place
+        at = min(row, len(rows) - 1)  # it is gone: take the row now in its place
     if at >= 0 and view.currentIndex().row() != at:
         view.setCurrentIndex(model.index(at, min(column, model.columnCount() - 1)))
     view.verticalScrollBar().setValue(place)
@@ -158,16 +158,16 @@ class Pager(QWidget):
         self.show_page(0, 0, None, "", False, None)
 
     def add_tool(self, tool: QWidget) -> None:
-        """Put a button before the arrows."""
+        """Put a button in front of the arrows."""
         self._tools.addWidget(tool)
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Rows a page."""
+        """Rows per page."""
         return self._size
 
     def show_page(self, skip: int, shown: int, total: int | None, note: str, more: bool, took: int | None) -> None:
-        """Say which rows are shown; ``note`` is why there is no total."""
+        """Say which rows are shown; ``note`` says why there is no total."""
         self._page = skip // self._size
         span = f"{wording.count(skip + 1)}–{wording.count(skip + shown)}" if shown else "0"
         if total is not None:
@@ -179,7 +179,7 @@ class Pager(QWidget):
         else:
             self._said = self._said_briefly = tr("{span} of N/A", span=span) if shown or note else ""
             self._page_text.setText(tr("Page {page}", page=wording.count(self._page + 1)))
-        # The buttons before it stay where they are under the pointer, whether or not the pages are counted in time.
+        # So wide from the start that the buttons before it do not move when the pages have been counted.
         needed = self._page_text.fontMetrics().horizontalAdvance(self._page_of(self._page + 1))
         self._page_text.setMinimumWidth(max(needed, self._page_text.sizeHint().width(), self._page_text.minimumWidth()))
         self._note = note
@@ -189,7 +189,7 @@ class Pager(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Say all, or in a narrow foot what leads through the pages; the rest is in the tooltips then."""
+        """Show all words, or in a narrow foot only the page buttons; the rest moves into tooltips."""
         is_narrow = self.width() < theme.px(NARROW)
         size = tr("{size} a page", size=self._size)
         self._count.setText(self._said_briefly if is_narrow else self._said)
@@ -208,7 +208,7 @@ class Pager(QWidget):
 
     @property
     def text(self) -> str:
-        """The foot's words about the rows."""
+        """The foot's text about the rows."""
         return self._said
 
     def _go_back(self) -> None:
@@ -234,7 +234,7 @@ class Pager(QWidget):
         self.set_size(int(action.data()))
 
     def set_size(self, size: int) -> None:
-        """Show this many rows a page from now on."""
+        """Show this many rows per page from now on."""
         if size != self._size:
             self._size = size
             self.size_chosen.emit(size)

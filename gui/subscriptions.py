@@ -1,6 +1,6 @@
-"""News on the UI thread: what was written, and what became of drafts. Every page of every window hears of it here.
+"""News on the UI thread: writes, and what happened to drafts. Every page of every window hears of them here.
 
-A write reaches the pages by :attr:`Signals.written` alone, whoever sent it: a page, another window, another program.
+Pages learn of a write only from :attr:`Signals.written`, whoever sent it: a page, another window, another program.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DraftNews(Struct, frozen=True):
-    """A draft was kept or forgotten; with ``discarded`` a person has said so, and its editor is to forget it too."""
+    """A draft was kept or forgotten; ``discarded``: a person discarded it, so its editor must forget it too."""
 
     source: str
     ns: str
@@ -28,13 +28,13 @@ class DraftNews(Struct, frozen=True):
 
 
 class Signals(QObject):
-    """The news, as signals: a receiver on the UI thread is called there."""
+    """The news as signals: receivers on the UI thread are called there."""
 
     written = Signal(object)  # News
     drafts = Signal(object)  # DraftNews
 
     def hear(self, item: News) -> None:
-        """Pass on a write; called in the thread that sent it."""
+        """Report a write; called in the thread that sent it."""
         if isValid(self):
             self.written.emit(item)
 

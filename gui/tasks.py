@@ -33,14 +33,14 @@ OFTEN = 0.05  # seconds between two reports of progress
 
 @runtime_checkable
 class Closable(Protocol):
-    """An answer that holds a connection or a file."""
+    """A result that holds a connection or a file."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
 
 
 class _Relay(QObject):
-    """Carries answers to the UI thread, each with its task's number."""
+    """Carries results to the UI thread, each with its task's number."""
 
     progressed = Signal(object, object, object)
     parted = Signal(object, object)
@@ -56,31 +56,31 @@ class Progress:
         self.stop = threading.Event()
 
     def __call__(self, done: int, total: int | None = None) -> None:
-        """Report progress; raises ``Cancelled`` once the person has asked to stop."""
+        """Report progress; raises ``Cancelled`` once a person asked to stop."""
         if self.stop.is_set():
             raise Cancelled
         now = time.monotonic()
-        if now - self._said >= OFTEN or done == total:  # a checkpoint an item must not flood the window
+        if now - self._said >= OFTEN or done == total:  # a checkpoint per item must not flood the window
             self._said = now
             self._relay.progressed.emit(self._number, done, total)
 
     def put(self, part: Any) -> None:
-        """Hand a partial result to ``partial`` on the UI thread; raises ``Cancelled`` like a checkpoint."""
+        """Pass a partial result to ``partial`` on the UI thread; raises ``Cancelled`` like a checkpoint."""
         if self.stop.is_set():
             raise Cancelled
         self._relay.parted.emit(self._number, part)
 
 
 class _Job(QRunnable):
-    # An object whose last reference a worker drops dies in the worker, and a widget that dies there takes the program
-    # with it. So a job knows no object of Qt but the one relay, and hands the work itself back with the answer.
+    # An object whose last reference a worker drops dies in the worker; a widget that dies there crashes the program.
+    # So a job knows no Qt object but the one relay, and hands the work itself back with the answer.
     def __init__(self, work: Callable[[Progress], Any], progress: Progress, relay: _Relay, number: int) -> None:
         super().__init__()
         self._parcel: list[Any] = [work]
         self._progress, self._relay, self._number = progress, relay, number
 
     def run(self) -> None:
-        # A raising QRunnable only prints; everything is caught and carried to the UI thread.
+        # An exception in a QRunnable would only be printed; everything is caught and carried to the UI thread.
         parcel = self._parcel
         try:
             parcel += ["done", parcel[0](self._progress)]
@@ -93,7 +93,7 @@ class _Job(QRunnable):
 
 
 class Task(QObject):
-    """Work under way; lives on the UI thread."""
+    """Running work; lives on the UI thread."""
 
     progressed = Signal(object, object)
     finished = Signal()
@@ -110,7 +110,7 @@ class Task(QObject):
         self.total: int | None = None
 
     def reached(self, done: int, total: int | None) -> None:
-        """Note how far the work has come."""
+        """Note the progress of the work."""
         self.done, self.total = done, total
         self.pace.reached(done, total)
         self.progressed.emit(done, total)
@@ -120,7 +120,7 @@ class Task(QObject):
         self.progress.stop.set()
 
     def drop(self) -> None:
-        """Ask it to stop, and let none of its answers come: nobody waits for them."""
+        """Ask it to stop, and ignore all its answers: nobody waits for them."""
         self.superseded = True
         self.cancel()
 
@@ -138,11 +138,11 @@ class _Answers(Struct):
 
 
 class Tasks(QObject):
-    """All work under way; the status bar listens."""
+    """All running work; the status bar listens."""
 
     changed = Signal()
     progressed = Signal(object)  # Task
-    unreachable = Signal()  # work ended because a server does not answer
+    unreachable = Signal()  # work ended because a server did not answer
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class Tasks(QObject):
 
     @property
     def running(self) -> list[Task]:
-        """The work under way, oldest first."""
+        """The running work, oldest first."""
         return [answers.task for answers in self._answers.values()]
 
     def run(
@@ -173,10 +173,11 @@ class Tasks(QObject):
         key: str = "",
         unit: Unit = "rows",
     ) -> Task:
-        """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is gone.
+        """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is
+        gone.
 
-        ``title`` is shown in the status bar while it runs, with how far it has come in ``unit``; ``key`` takes the
-        place of the owner's task of that key.
+        ``title`` is shown in the status bar while it runs, with the progress in ``unit``; ``key`` replaces the
+        owner's task with that key.
         """
         if key:
             self.drop(owner, key)
@@ -189,7 +190,7 @@ class Tasks(QObject):
         return task
 
     def drop(self, owner: QObject, key: str) -> None:
-        """Stop the work of this owner under this key; none of its answers comes."""
+        """Stop this owner's work with this key, and ignore its answers."""
         for task in self.running:
             if task.owner is owner and task.key == key:
                 task.drop()
@@ -230,13 +231,13 @@ class Tasks(QObject):
             answers.cancelled()
 
     def stop_all(self, wait_ms: int = 5000) -> None:
-        """Ask everything to stop and wait for it; used when the last window closes."""
+        """Ask everything to stop and wait for it, when the last window closes."""
         for task in self.running:
             task.drop()
         self._pool.waitForDone(wait_ms)
 
     def of(self, owner: QObject) -> list[Task]:
-        """The work under way of an owner and its parts."""
+        """The running work of an owner and its parts."""
         found = []
         for task in self.running:
             part: QObject | None = task.owner if isValid(task.owner) else None
@@ -247,13 +248,13 @@ class Tasks(QObject):
         return found
 
     def stop_of(self, owner: QObject) -> None:
-        """Ask the work of an owner and its parts to stop, without waiting; used when one of several windows closes."""
+        """Ask the work of an owner and its parts to stop, without waiting, when one of several windows closes."""
         for task in self.of(owner):
             task.drop()
 
 
 def describe(error: BaseException) -> tuple[str, str]:
-    """A sentence for people and the details to copy: a refusal says what to do, anything else is a bug."""
+    """A sentence for people, and details to copy: a refusal says what to do, anything else is a bug."""
     details = "".join(traceback.format_exception(error))
     if isinstance(error, Refused):
         return translated(str(error)), details

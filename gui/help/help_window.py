@@ -20,22 +20,22 @@ from resources import manual
 
 
 class _Page(Struct, frozen=True):
-    """A page as it was read: its Markdown, and its words as they are shown."""
+    """A page as it was read: its Markdown, and its text as shown."""
 
     markdown: str
     words: str
 
 
 class _Stop(Struct, frozen=True):
-    """A place on the way of whoever reads."""
+    """A place in the reader's history."""
 
     topic: str
     heading: str = ""
-    place: int | None = None  # how far it was scrolled when it was left
+    place: int | None = None  # how far it was scrolled when the reader left it
 
 
 def _read(progress: tasks.Progress) -> dict[str, _Page]:
-    """All pages. What a page's Markdown shows is found out by a document that nobody sees."""
+    """All pages, with the text that each page's Markdown shows: a hidden document makes it."""
     found = {}
     for at, topic in enumerate(manual.topics(), 1):
         document = QTextDocument()
@@ -46,7 +46,7 @@ def _read(progress: tasks.Progress) -> dict[str, _Page]:
 
 
 class HelpWindow(QWidget):
-    """Stays open beside the window that it explains, until one of both is closed."""
+    """Stays open beside the window that it explains, until one of the two is closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class HelpWindow(QWidget):
     def _failed(self, error: BaseException) -> None:
         self.states.show_failed(error, self._load, tr("The manual could not be read"))
 
-    # --- going about
+    # --- going back and forth
 
     @property
     def topic(self) -> str:
@@ -162,7 +162,7 @@ class HelpWindow(QWidget):
         self._show()
 
     def _go(self, by: int) -> None:
-        """Back to where somebody came from, or forward again."""
+        """Go back to an earlier place, or forward again."""
         if 0 <= self._at + by < len(self._way):
             self._keep_place()
             self._at += by
@@ -199,7 +199,7 @@ class HelpWindow(QWidget):
         self.search.selectAll()
 
     def _hits(self) -> dict[str, int]:
-        """How often each page has the words that are looked for, case apart."""
+        """How often each page has the words that are looked for, ignoring case."""
         sought = self.search.text().strip().lower()
         return {name: page.words.count(sought) for name, page in self._pages.items()} if sought else {}
 
@@ -218,7 +218,7 @@ class HelpWindow(QWidget):
         self._step(1)
 
     def _step(self, by: int) -> None:
-        """The next hit, on this page or on the next one that has any; round at the end."""
+        """Go to the next hit, on this page or on another; after the last it begins again."""
         if self.view.step(by):
             return
         names = [name for name, count in self._hits().items() if count]
@@ -233,7 +233,7 @@ class HelpWindow(QWidget):
         self.view.go_to_hit(last=by < 0)
 
     def _say(self) -> None:
-        """Fit the head to where one is and to what was found."""
+        """Update the head: the place in the history, and the hits."""
         at, count = self.view.hits
         sought = bool(self.search.text().strip())
         self._count.setText(
@@ -252,7 +252,7 @@ class HelpWindow(QWidget):
     # --- the end
 
     def _leave(self) -> None:
-        """Forget the words that are looked for, else close."""
+        """Forget the words that are looked for; if there are none, close."""
         if self.search.text():
             self.search.clear()
             self.view.setFocus()

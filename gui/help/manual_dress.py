@@ -1,4 +1,4 @@
-"""The look of a page of the manual: what Qt makes of its Markdown, in the sizes and colours of the design."""
+"""The look of a manual page: Qt's rendering of its Markdown, in the sizes and colours of the design."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from resources import manual
 
 MARGIN = 24  # around the page
 CODE = 12  # between the edge of a block of code and its text
-_PROSE, _IN_TABLE, _IN_CODE = 21, 18, 18  # the heights of a line; fixed, as words in fixed width are higher than others
+_PROSE, _IN_TABLE, _IN_CODE = 21, 18, 18  # line heights; fixed, because words in fixed width are higher than others
 _SIZES = {1: 16, 2: 13, 3: 13}
 _ABOVE = {1: 0, 2: 28, 3: 20}
 _FIXED = QTextBlockFormat.LineHeightTypes.FixedHeight.value
@@ -34,7 +34,7 @@ def dress(document: QTextDocument) -> None:
     document.setDocumentMargin(theme.px(MARGIN))
     document.setIndentWidth(theme.px(20))
     all_of_it = QTextCursor(document)
-    all_of_it.beginEditBlock()  # laid out once: a table that is laid out anew with every cell takes half a second
+    all_of_it.beginEditBlock()  # laid out once: a table laid out again for every cell takes half a second
     for block in blocks(document):
         cursor = QTextCursor(block)
         cursor.setBlockFormat(_block_format(block, cursor.currentTable()))
@@ -63,7 +63,7 @@ def is_code(block: QTextBlock) -> bool:
 
 
 def _runs(block: QTextBlock) -> list[tuple[int, int, QTextCharFormat]]:
-    """The stretches of a block that have one format each."""
+    """The stretches of a block, each in one format."""
     found = []
     at = block.begin()
     while not at.atEnd():
@@ -96,7 +96,7 @@ def _block_format(block: QTextBlock, table: QTextTable | None) -> QTextBlockForm
     made.setRightMargin(theme.px(side))
     if not any(format.isImageFormat() for _, _, format in _runs(block)):
         made.setLineHeight(theme.px(line), _FIXED)
-    if table is None and not block.text() and not is_code(block):  # Qt needs one behind each table
+    if table is None and not block.text() and not is_code(block):  # Qt needs an empty one behind each table
         made.setLineHeight(1, _FIXED)
         made.setTopMargin(0)
         made.setBottomMargin(0)

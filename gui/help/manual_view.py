@@ -1,4 +1,4 @@
-"""One page of the manual: drawn as the design wants it, with the places of some words marked."""
+"""One page of the manual, with the hits of a search marked."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from resources import manual
 
 WIDEST = 800  # longer lines are hard to read
 _BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
-_AROUND = 40  # a hit is shown with that much around it
+_AROUND = 40  # u of context around a hit
 
 
 class ManualView(QTextBrowser):
-    """Shows Markdown. A link is told by ``asked`` and not followed; ``found`` follows each change of the hits."""
+    """Shows Markdown. ``asked`` tells of a clicked link, not followed; ``found`` tells when the hits change."""
 
     asked = Signal(str)
     found = Signal()
@@ -54,7 +54,7 @@ class ManualView(QTextBrowser):
         self.verticalScrollBar().setValue(0)
 
     def go_to(self, heading: str) -> None:
-        """Bring a heading to the top, by what a link says of it; "" is the beginning."""
+        """Scroll to a heading, as links name it; "" is the beginning."""
         if heading:
             self.scrollToAnchor(heading)
         else:
@@ -62,7 +62,7 @@ class ManualView(QTextBrowser):
 
     @property
     def place(self) -> int:
-        """How far it is scrolled; settable."""
+        """How far the page is scrolled; settable."""
         return self.verticalScrollBar().value()
 
     @place.setter
@@ -73,11 +73,11 @@ class ManualView(QTextBrowser):
 
     @property
     def hits(self) -> tuple[int, int]:
-        """The number of the hit in front, from 1, and of how many; 0 where there is none."""
+        """The number of the current hit, from 1, and the number of all; 0 if there is none."""
         return self._at + 1, len(self._hits)
 
     def mark(self, words: str) -> None:
-        """Mark where these words stand; "" marks nothing. The first hit that is in sight or below it comes to front."""
+        """Mark these words everywhere; "" marks nothing. The first hit in sight or below becomes current."""
         self._words = words
         self._find()
         top = self.cursorForPosition(self.viewport().rect().topLeft()).position()
@@ -85,7 +85,7 @@ class ManualView(QTextBrowser):
         self._put(next(below, 0) if self._hits else -1)
 
     def step(self, by: int) -> bool:
-        """Go to the next hit, or the one before; False where this page has no further one."""
+        """Go to the next hit, or the one before; False if this page has no more."""
         if not 0 <= self._at + by < len(self._hits):
             return False
         self._put(self._at + by)
@@ -122,7 +122,7 @@ class ManualView(QTextBrowser):
         self.found.emit()
 
     def _bring_into_sight(self, there: QTextCursor) -> None:
-        """Scroll to a place that is out of sight, with what stands above it."""
+        """Scroll to a place that is out of sight, with some lines above it."""
         box, room = self.cursorRect(there), self.viewport().height()
         if not theme.px(_AROUND) <= box.top() <= room - theme.px(_AROUND):
             self.place += box.top() - room // 3
@@ -167,7 +167,7 @@ class ManualView(QTextBrowser):
         super().focusOutEvent(event)
 
     def _ring(self, shown: bool) -> None:
-        """The ring of the focus, for whoever came by a key; around a page that was just opened it says nothing."""
+        """Show the focus ring only to people who use keys; around a page that was just opened it means nothing."""
         if shown != bool(self.property("ringed")):
             self.setProperty("ringed", shown)
             self.style().unpolish(self)
@@ -178,7 +178,7 @@ class ManualView(QTextBrowser):
         self.setViewportMargins(0, 0, max(0, spare), 0)
         super().resizeEvent(event)
         before, self._wide = self._wide, self.width()
-        if "![" in self._markdown and before != self._wide:  # its pictures are as wide as there is room
+        if "![" in self._markdown and before != self._wide:  # its pictures take the width there is
             self._again()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -1,4 +1,4 @@
-"""The topics of the manual under their groups; while words are looked for, those that have them."""
+"""The topics of the manual under their groups; during a search only topics with hits."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TopicList(CellTree):
         self._silent = False
 
     def choose(self, name: str) -> None:
-        """Mark the topic that is shown, without telling of it."""
+        """Mark the topic that is shown, without emitting ``chosen``."""
         self._silent = True
         at = self._lines.row_of(name)
         if at >= 0:

@@ -1,4 +1,4 @@
-"""The page of activity: who changed what in a connection, a database, a collection or a document, or changes it now."""
+"""The page of activity: who changed what in a connection, a database, a collection or a document, past or live."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from model.session.batch_writing import Chosen
 from model.session.through_time import Activity
 from model.values.canonical import Value
 
-WATCHED = 100  # documents among those on show of which other programs' writes are looked for
-LARGE = 2**20  # bytes that they may have, so that they are told apart by version and token
+WATCHED = 100  # documents on show that are checked for other programs' writes
+LARGE = 2**20  # bytes that they may have to be compared whole; beyond, version and token have to do
 
 
 class ActivityPage(Page):
-    """The changes, and their way to a comparison; it follows what is written while it is open.
+    """The changes, each opening a comparison; follows what is written while it is open.
 
-    Live, new versions stand in their place.
+    In live mode it shows new versions instead.
     """
 
     kind = "activity"
@@ -41,7 +41,7 @@ class ActivityPage(Page):
     ) -> None:  # fmt: skip
         super().__init__(session, place, id, parent)
         self._written: set[tuple[str, Value]] = set()
-        self._whole = False  # more was written than single documents
+        self._whole = False  # whether more was written than single documents
         self.panel = ActivityPanel(session, place, id, production, self)
         self.live: LivePanel | None = None
         self._modes = FrontLayout(self)
@@ -52,7 +52,7 @@ class ActivityPage(Page):
         self.panel.open_asked.connect(self._open)
         self.panel.activity_asked.connect(self._activity_of)
         self.panel.take_back_asked.connect(self._take_back)
-        self.panel.stack.turned.connect(self.changed)  # the keys are told while there are rows
+        self.panel.stack.turned.connect(self.changed)  # its keys are told only while there are rows
         self.panel.read_ended.connect(self.changed)
 
     @property
@@ -61,7 +61,7 @@ class ActivityPage(Page):
         return self.live is not None and self._modes.currentWidget() is self.live
 
     def show_live(self) -> None:
-        """Show new versions as they come."""
+        """Switch to new versions as they come."""
         if self.live is None:
             self.live = LivePanel(self.session, self.ns, self.panel.place_said, self)
             self.live.open_asked.connect(self._compare)
@@ -74,13 +74,13 @@ class ActivityPage(Page):
         self._show(self.live, self.live.modes.button(1))
 
     def show_past(self) -> None:
-        """Show who changed what."""
+        """Switch to past changes."""
         self._show(self.panel, self.panel.modes.button(0))
 
     def _show(self, panel: QWidget, chosen: QWidget) -> None:
         self._modes.setCurrentWidget(panel)
         self.setFocusProxy(panel)
-        chosen.setFocus()  # where the one is that was pressed
+        chosen.setFocus()  # where the pressed button was
         self.changed.emit()
 
     def _compare(self, row: Activity) -> None:

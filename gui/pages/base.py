@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from model.values.canonical import Path, Value
 
 OnShow: TypeAlias = "tuple[str, Mapping[Value, bytes | None], int]"
-PAUSE = 200  # milliseconds between two readings while many documents are written one after another
+PAUSE = 200  # milliseconds between two readings while many documents are written in a row
 
 
 class Page(QWidget):
     """Base of the pages; :meth:`handlers` says what each action does here.
 
-    It hears of every write to its connection's data and calls down to ``shows`` and ``follow``; and, in
-    :meth:`after_silence`, to ``dirty`` and ``do_refresh``.
+    A page hears of every write to its connection's data and then calls its own ``shows`` and ``follow``; and, in
+    :meth:`after_silence`, ``dirty`` and ``do_refresh``.
     """
 
-    changed = Signal()  # title, unsaved, facts or status are others now
+    changed = Signal()  # title, unsaved mark, facts or status changed
     asked = Signal(object)  # PageRequest
-    other_asked = Signal(object, str)  # a document to be compared with another one, and which side that is: a or b
+    other_asked = Signal(object, str)  # a document to be compared with another one, and its side: a or b
     sight_asked = Signal(object)  # QWidget: the part of the page that somebody asked for
     closed = Signal()
-    layout_asked = Signal()  # what the collection is taken for, and how else it could be read
+    layout_asked = Signal()  # show why the collection has its layout, and other ways to read it
 
     kind = ""
     wants_rail = False
@@ -62,7 +62,7 @@ class Page(QWidget):
         subscriptions.signals.drafts.connect(self.draft_changed)
 
     def _put(self, panel: QWidget) -> None:
-        """Fill the page with a panel, which takes the focus for it."""
+        """Fill the page with one panel, which gets the page's focus."""
         boxes.column(self).addWidget(panel)
         self.setFocusProxy(panel)
 
@@ -83,34 +83,34 @@ class Page(QWidget):
 
     @property
     def waiting(self) -> int:
-        """How much is left to be done here, for the count in the sidebar."""
+        """How many items are left to do here, for the count in the sidebar."""
         return 0
 
     def facts(self) -> set[str]:
-        """The facts that hold here, for the actions' table."""
+        """The facts that hold here, for the table of actions."""
         return {"page"}
 
     def reasons(self) -> dict[str, str]:
-        """Why a fact is not the case, one sentence each."""
+        """Why facts do not hold, one sentence each."""
         return {}
 
     def status(self) -> tuple[list[str], list[str]]:
-        """Words for the left and the right of the status line: place and keys, and how dates are shown."""
+        """Text for the left and the right of the status line: place and keys, and the zone of dates."""
         return [], [preferences.zone()]
 
     def panes(self) -> Sequence[QWidget]:
-        """The widgets that F6 goes through, in order."""
+        """The widgets that F6 visits, in order."""
         return [self]
 
     @property
     def sessions(self) -> Sequence[Session]:
-        """The connections whose documents are on show."""
+        """The connections whose documents are shown."""
         return (self.session,)
 
     # --- one side of a comparison with any other document
 
     def side(self) -> DocumentSide | None:
-        """The version of a document that is compared with the one remembered; None where none is in front."""
+        """The version that would be compared with the remembered one; None if none is in front."""
         return None if self.id is None else DocumentSide(self.session, self.ns, self.id)
 
     def side_facts(self) -> set[str]:
@@ -118,7 +118,7 @@ class Page(QWidget):
         return {"remembered"} if remembered.side is not None else set()
 
     def handlers(self) -> Handlers:
-        """What does each action here, by the action's id."""
+        """What each action does here, by the action's id."""
         return {
             "remember": self.do_remember,
             "compare-remembered": self.do_compare_remembered,
@@ -130,7 +130,7 @@ class Page(QWidget):
         self.remember(self.side())
 
     def remember(self, side: DocumentSide | None) -> None:
-        """Remember a version, to be compared with another one somewhere else."""
+        """Remember a version for a comparison."""
         if side is not None:
             remembered.put(side)
             messages.tell(
@@ -141,7 +141,7 @@ class Page(QWidget):
         self.compare_remembered(self.side())
 
     def compare_remembered(self, side: DocumentSide | None) -> None:
-        """Compare the version remembered with another one."""
+        """Compare the remembered version with another one."""
         if side is not None and remembered.side is not None:
             self.asked.emit(PageRequest("pair", side.ns, side.id, PairStart(remembered.side, side)))
 
@@ -149,14 +149,14 @@ class Page(QWidget):
         self.compare_other(self.side())
 
     def compare_other(self, side: DocumentSide | None) -> None:
-        """Ask which document a version is to be compared with."""
+        """Ask for another document to compare a version with."""
         if side is not None:
             self.other_asked.emit(side, "b")
 
-    # --- what the panels of a document ask for
+    # --- requests from the panels of a document
 
     def _serve(self, diff: DiffPanel) -> None:
-        """Do what a comparison of two versions of a document asks for."""
+        """Serve the requests of a comparison between two versions of a document."""
         diff.open_asked.connect(self._open_document)
         diff.field_asked.connect(self._show_field)
         diff.find_asked.connect(self._find_when)
@@ -181,15 +181,15 @@ class Page(QWidget):
     def _merge(self, id: Value, conflict: Conflict) -> None:
         self.asked.emit(PageRequest("merge", self.ns, id, conflict, "instead"))
 
-    # --- what the window asks
+    # --- requests from the window
 
     def answer(self, request: PageRequest, again: bool) -> None:
-        """The page is in front because it was asked for, ``again`` where it was open before."""
+        """Hear that a request brought the page to the front; ``again`` if it was open before."""
 
     def do_refresh(self) -> None:
         """Read again."""
 
-    # --- what happens elsewhere
+    # --- news from elsewhere
 
     def _heard(self, item: News) -> None:
         if all(item.data != session.data for session in self.sessions) or not self.shows(item):
@@ -208,75 +208,75 @@ class Page(QWidget):
 
     @property
     def is_behind(self) -> bool:
-        """Whether something was written that the page has not begun to read."""
+        """Whether a write has not been read here yet."""
         return self._again
 
     def on_show(self) -> Sequence[OnShow]:
-        """The documents on show: their collection, each id with the document as it was read, and their bytes together.
+        """The documents on show: their collection, each id with the document as it was read, and their total bytes.
 
         None stands for a document that was not kept as it was read.
         """
         return ()
 
     def on_show_of(self, session: Session) -> Sequence[OnShow]:
-        """Those of them that are a connection's."""
+        """The documents on show that belong to a connection."""
         return self.on_show() if session is self.session else ()
 
     def pulse_of(self, session: Session) -> Callable[[], object] | None:
-        """What tells by another answer that rows came or went which are not on show; None where nobody is to ask.
+        """A call whose answer changes when rows come or go that are not on show; None if there is nothing to ask.
 
-        It asks a server or a file, and runs in a task.
+        It asks a server or a file, so it runs in a task.
         """
         return None
 
     def shows(self, item: News) -> bool:
-        """Whether what was written may be on show here."""
+        """Whether a write may concern what is shown here."""
         return False
 
     def follow(self) -> None:
-        """Read what was written; what a person has chosen, opened and typed stays."""
+        """Read what was written; selection, open nodes and typed text stay."""
         self.do_refresh()
 
     def draft_changed(self, item: DraftNews) -> None:
-        """A draft was kept, or is gone."""
+        """Hear that a draft was kept or dropped."""
 
     def writes_to(self, outcome: Outcome, ns: str) -> bool:
-        """Whether an outcome is about the page's document in a collection, or about all of that collection."""
+        """Whether an outcome is about the page's document, or about its whole collection."""
         return outcome.ns == ns and (outcome.id is None or self.id is None or outcome.id == self.id)
 
     def after_silence(self) -> None:
-        """Read anew, as the server answers again and documents may have changed meanwhile."""
+        """Read again: the server answers again, and documents may have changed meanwhile."""
         if not self.dirty:
             self.do_refresh()
 
     def databases_changed(self) -> None:
-        """The connection lists other databases than before."""
+        """Hear that the list of databases changed."""
 
     def layout_changed(self) -> None:
-        """Read anew, as the collection is read by another layout now; an edit stays."""
+        """Read again in the collection's new layout; an edit stays."""
         self.do_refresh()
 
     def writes_changed(self) -> None:
-        """Offer the actions that fit, as writing was allowed, or is not any more."""
+        """Update the actions: writing is now allowed, or no longer."""
 
     def say_answering(self, answers: bool) -> None:
-        """Hear whether the server answers, however often that is said."""
+        """Note whether the server answers; repeated calls with one answer do nothing."""
         if answers != self.answers:
             self.answers = answers
             self.answering_changed()
 
     def answering_changed(self) -> None:
-        """Offer what needs the server at once, and promise what it will send, only while it :attr:`answers`."""
+        """Offer actions that need the server, and promise its news, only while it :attr:`answers`."""
 
     def leave(self) -> None:
-        """Keep unsaved work, as the tab closes."""
+        """Keep unsaved work before the tab closes."""
 
     def retire(self) -> None:
-        """Hear no news any more: the tab is closed, and a message still has the way back of what was done in it."""
+        """Stop hearing news: the tab is closed, but a message may still offer to undo what was done in it."""
         remembered.changed.disconnect(self.changed)
         subscriptions.signals.written.disconnect(self._heard)
         subscriptions.signals.drafts.disconnect(self.draft_changed)
 
     def memory(self) -> PageRequest:
-        """The request that opens this page again in a later run."""
+        """The request that opens this page again in the next run."""
         return PageRequest(self.kind, self.ns, self.id)

@@ -1,4 +1,4 @@
-"""Several documents deleted or inserted from one page: a plan that is shown, the run of it, and the way back."""
+"""Deleting or inserting several documents from one page: a plan is shown, then run, then offered for undo."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from model.values.canonical import Value
 FILES = tr("Documents (*.json *.jsonl *.ndjson *.csv *.bson *.gz);;All files (*)")
 HISTORIES = tr("Lines of JSON (*.jsonl);;All files (*)")
 WHOLE = "", True
-"""The way back of a run of which nothing is known that cannot be undone."""
+"""Undo of a run when nothing is known that cannot be undone."""
 _STAYED: dict[Kind, str] = {
     "conflict": tr("changed meanwhile and stayed"), "refused": tr("refused"), "skipped": tr("skipped")
 }  # fmt: skip
 
 
 class BatchWrites(QObject):
-    """The batches of one page."""
+    """The batch writes of one page."""
 
     def __init__(self, session: Session, ns: str, page: QWidget, production: bool = False) -> None:
         super().__init__(page)
@@ -43,7 +43,7 @@ class BatchWrites(QObject):
     # --- delete
 
     def delete(self, ids: Sequence[Value]) -> DeleteSheet:
-        """Show what deleting some documents would do, and do it once that is agreed to."""
+        """Show what deleting documents would do; delete them once agreed."""
         session, ns = self._session, self._ns
         sheet = DeleteSheet(self._page, ns, len(ids), self._production)
         sheet.agreed.connect(self._delete)
@@ -76,11 +76,11 @@ class BatchWrites(QObject):
             self.read_file(path)
 
     def read_file(self, path: str) -> InsertSheet:
-        """Show what importing a file would do, and do it once that is agreed to."""
+        """Show what importing a file would do; import it once agreed."""
         return self.insert(lambda: documents_of(Path(path)), path)
 
     def insert(self, documents: Documents, source: str) -> InsertSheet:
-        """Show what inserting some documents would do, and do it once that is agreed to."""
+        """Show what inserting documents would do; insert them once agreed."""
         session, ns = self._session, self._ns
         sheet = InsertSheet(self._page, ns, source, self._production)
         sheet.agreed.connect(partial(self._insert, documents))
@@ -123,7 +123,7 @@ class BatchWrites(QObject):
             self.read_history(ns, path)
 
     def read_history(self, ns: str, path: str) -> HistoryInSheet:
-        """Show what importing a history would do, and do it once that is agreed to."""
+        """Show what importing a history would do; import it once agreed."""
         session = self._session
         sheet = HistoryInSheet(self._page, ns, path, self._production)
         sheet.agreed.connect(partial(self._import_history, ns, path))
@@ -209,7 +209,7 @@ class BatchWrites(QObject):
 
 
 def report(outcomes: Sequence[Outcome], done: str) -> str:
-    """The outcomes of a run in a sentence: how many of each, with the first reason."""
+    """A run's outcomes in a sentence: the number of each kind, with the first reason."""
     counts = Counter(outcome.kind for outcome in outcomes)
     parts = [f"{wording.many(counts['applied'], 'document')} {done}"]
     parts += [f"{wording.count(counts[kind])} {said}" for kind, said in _STAYED.items() if counts[kind]]

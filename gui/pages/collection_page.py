@@ -1,4 +1,4 @@
-"""The page of a collection: its documents, the history of the one chosen, and two versions of it compared."""
+"""The page of a collection: its documents, the history of the chosen one, and a comparison of two versions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LIST, STRIP, COMPARISON = 335, 149, 311
 
 
 class CollectionPage(Page):
-    """The documents of a collection, the history of the one chosen, and two versions of it compared."""
+    """The documents of a collection, the history of the chosen one, and a comparison of two versions."""
 
     kind = "collection"
     icon = "table"
@@ -55,11 +55,11 @@ class CollectionPage(Page):
     def __init__(self, session: Session, ns: str, production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
         self._chosen_row: Row | None = None
-        self._of_now = True  # whether it was chosen in a list of now, where it follows its document
+        self._of_now = True  # whether it was chosen in a list of the present, where the choice follows its document
         self._wanted_ab: tuple[Value, Value | None, Value | None] | None = None
-        self._awaited: tuple[QWidget, Value, QWidget | None] | None = None  # a part, of what, and the focus until then
+        self._awaited: tuple[QWidget, Value, QWidget | None] | None = None  # a part, its document, the focus before
         self._missing_index = ""
-        self._written: set[Value] = set()  # documents that were written and are not read yet
+        self._written: set[Value] = set()  # documents that were written and not read since
         self._all_written = False
         self._with_strip: list[int] = []
         self._chain_buttons: list[QPushButton] = []
@@ -86,7 +86,7 @@ class CollectionPage(Page):
 
     @cached_property
     def batches(self) -> BatchWrites:
-        """Several documents deleted or inserted at once; most pages never do either, and need none of its modules."""
+        """Batch deletes and inserts. Most pages never need them, so their modules are loaded at the first use."""
         from gui.pages.batch_writes import BatchWrites
 
         return BatchWrites(self.session, self.ns, self, self._production)
@@ -160,7 +160,7 @@ class CollectionPage(Page):
         self.changed.emit()
 
     def _compare(self, a: Version | None, b: Version) -> None:
-        id = self.timeline.shown_id  # one chosen just now may still be read, while the flags are on another's
+        id = self.timeline.shown_id  # one chosen just now may still be read: the flags are another's
         if self._chosen_row is not None and id is not None:
             self.diff.compare(id, a, b)
 
@@ -183,7 +183,7 @@ class CollectionPage(Page):
             self.changed.emit()
 
     def _index_unknown(self, error: BaseException) -> None:
-        pass  # a write says it again, with the reason
+        pass  # the write itself reports the reason
 
     def _restore(self, id: Value, v: Value, paths: Sequence[Path] | None) -> None:
         shown = self.diff.comparison
@@ -200,7 +200,7 @@ class CollectionPage(Page):
             self.writes.restore(row.id, row.version)
 
     def _open_row(self, id: Value) -> None:
-        """Open a document, or the history of one that is listed as it was: its version is chosen there."""
+        """Open a document. In a list of the past, open its history with its version chosen."""
         if self.browser.ran.is_of_now:
             self._open_document(id)
         else:
@@ -249,7 +249,7 @@ class CollectionPage(Page):
             menu.addAction(tr("Edit as a colleague"), partial(self.writes.colleague, row.id))
 
     def side(self) -> DocumentSide | None:
-        """The chosen document, in the version under B where that is not the current one."""
+        """The chosen document, in version B if that is not the current one."""
         if self.id is None:
             return None
         _, b = self.timeline.chosen()
@@ -257,7 +257,7 @@ class CollectionPage(Page):
         return DocumentSide(self.session, self.ns, self.id, b.v if there and b is not None else None)
 
     def _side_of(self, row: Row) -> DocumentSide:
-        """A document of the list; in a list of the past as it was then."""
+        """A document of the list; in a list of the past, as it was then."""
         return DocumentSide(self.session, self.ns, row.id, None if self.browser.ran.is_of_now else row.version)
 
     def _remember_row(self, row: Row) -> None:
@@ -299,7 +299,7 @@ class CollectionPage(Page):
         )
 
     def _give_room(self, listed: bool) -> None:
-        """A list of versions wants more height than the strip: the comparison gives it, and gets it back."""
+        """A list of versions needs more height than the strip: the comparison lends it."""
         if not listed:
             self.split.setSizes(self._with_strip)
             self._divide()
@@ -315,7 +315,7 @@ class CollectionPage(Page):
         return super().eventFilter(watched, event)
 
     def _divide(self) -> None:
-        """Share the height among the parts, until a person draws the line between two of them."""
+        """Share the height among the parts, until a person moves a divider."""
         if self._by_hand:
             return
         own = max(theme.px(STRIP), self.timeline.minimumHeight())
@@ -327,7 +327,7 @@ class CollectionPage(Page):
         self._by_hand = True
         preferences.keep_shape("split/collection", self.split.saveState())
 
-    # --- what the window asks
+    # --- requests from the window
 
     def answer(self, request: PageRequest, again: bool) -> None:
         start = request.start if isinstance(request.start, CollectionStart) else CollectionStart()
@@ -347,7 +347,7 @@ class CollectionPage(Page):
             in_front[start.pane]()
 
     def show_document(self, id: Value, a: Value | None = None, b: Value | None = None) -> None:
-        """Choose a document, and two of its versions where they are named."""
+        """Choose a document, and two of its versions if they are given."""
         if a is not None or b is not None:
             if self._chosen_row is not None and self._chosen_row.id == id:
                 self.timeline.set_ab(a, b)
@@ -459,7 +459,7 @@ class CollectionPage(Page):
 
     def writes_changed(self) -> None:
         self.diff.say_writable()
-        self._loaded(None)  # whether an index that writing needs is missing was not asked so far
+        self._loaded(None)  # asks again whether an index that writing needs is missing
 
     def memory(self) -> PageRequest:
         return PageRequest(self.kind, self.ns, self.id, CollectionStart(self.browser.bar.query))
@@ -607,7 +607,7 @@ class CollectionPage(Page):
         return self.diff if self.timeline.isHidden() else self.timeline  # without versions there is nothing else
 
     def _bring(self, part: QWidget, id: Value | None) -> None:
-        """Show a part and focus it; where it has nothing of the document so far, as soon as that is there."""
+        """Show a part and focus it; if it has nothing of the document yet, as soon as it has."""
         self._awaited = None
         if focus_keeper.can_have(part):
             part.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -616,7 +616,7 @@ class CollectionPage(Page):
         self.sight_asked.emit(part)
 
     def _arrived(self) -> None:
-        """Focus the part that is awaited if it has come, unless the focus has gone on meanwhile."""
+        """Focus the awaited part once it is there, unless the focus has moved meanwhile."""
         if self._awaited is None:
             return
         part, id, before = self._awaited

@@ -1,4 +1,4 @@
-"""The pages of one document: its editor, and the merge after somebody else was faster."""
+"""The pages of one document: its editor, and the merge after somebody else saved first."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from model.values.canonical import Path, Value
 
 
 def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
-    """Silence a panel's own shortcuts: the window's actions have these keys, and two owners would silence both."""
+    """Silence a panel's own shortcuts: the window's actions use these keys, and two owners would silence both."""
     for shortcut in panel.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if shortcut.key().toString() not in kept:
             shortcut.setEnabled(False)
 
 
 class DocumentPage(Page):
-    """A document in the editor. A failed swap becomes the prompt, and from there a merge."""
+    """A document in the editor. A failed swap leads to the prompt, and from there to a merge."""
 
     kind = "document"
     icon = "file-text"
@@ -118,7 +118,7 @@ class DocumentPage(Page):
             self.asked.emit(PageRequest("document", self.ns, outcome.id))
 
     def ask_conflict(self, conflict: Conflict) -> None:
-        """Say that somebody was faster, and ask what to do."""
+        """Say that somebody else saved first, and ask what to do."""
         if self.prompt is not None:
             return
         self.prompt = ConflictPrompt(self, conflict, self.ns, self._id)
@@ -142,7 +142,7 @@ class DocumentPage(Page):
         self.value.show()
 
     def _value_again(self) -> None:
-        """Show the value on show as it is by now; nothing where its field is gone."""
+        """Show the open value as it is now; nothing if its field is gone."""
         if self.value.isHidden():
             return
         node = self.editor.model.node(self.editor.model.find(self._value_at))
@@ -157,7 +157,7 @@ class DocumentPage(Page):
         self.value.hide()
         self.editor.setFocus()
 
-    # --- what the window asks
+    # --- requests from the window
 
     @property
     def title(self) -> str:
@@ -189,7 +189,7 @@ class DocumentPage(Page):
         left = [f"{self.ns} / {wording.plain(self._id)}"]
         opened = self._opened
         if opened is not None and opened.document:
-            # As it is stored, with the history that some layouts keep inside; the tree shows it without.
+            # The stored document, with the history that some layouts keep inside; the tree shows it without.
             left.append(wording.size(len(opened.base.raw or opened.document)))
         if self.layout_words:
             left.append(self.layout_words)
@@ -206,7 +206,7 @@ class DocumentPage(Page):
         opened = self._opened
         if opened is None:
             return ()
-        # Else the tree shows a part of what is stored, or what was made of several documents.
+        # Otherwise the tree shows a part of what is stored, or content made from several documents.
         stored = opened.document if opened.document == opened.base.raw else None
         return [(self.ns, {self._id: stored}, len(opened.document))]
 
@@ -312,7 +312,7 @@ class MergePage(Page):
         self._back_to_the_editor(place)
 
     def _moved(self, conflict: Conflict) -> None:
-        """Say that the document is gone, or has my edit already; any other change the panel merges by itself."""
+        """Say that the document was deleted, or already has my edit; the panel merges any other change by itself."""
         prompt = ConflictPrompt(self, conflict, self.ns, self._id)
         prompt.chosen.connect(partial(self.resolver.act_on, conflict))
         prompt.open()
@@ -363,7 +363,7 @@ class MergePage(Page):
         self.resolver.say_writable()
 
     def memory(self) -> PageRequest:
-        # The draft is what survives; it opens in the editor, and meets the conflict again on saving.
+        # The draft survives: it opens in the editor, and meets the conflict again on saving.
         return PageRequest("document", self.ns, self._id)
 
     # --- actions

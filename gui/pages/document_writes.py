@@ -1,6 +1,6 @@
-"""Writes that are asked for outside the editor: restore, delete, purge, create, count, undo, the sample's colleague.
+"""Writes started outside the editor: restore, delete, purge, create, count, undo, the sample's colleague.
 
-Each one reads its document, asks with all changes in sight, runs in a task and says how it ended.
+Each reads its document, asks with all changes in sight, runs in a task and says how it ended.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from model.values.canonical import Path, Value
 
 
 class _Read(Struct, frozen=True):
-    """A restore as it was worked out, before it is agreed to."""
+    """A restore as worked out, before anybody agreed to it."""
 
     id: Value
     v: Value
@@ -40,26 +40,26 @@ class _Read(Struct, frozen=True):
     base: Version
     plan: diff_grouping.Plan
     barred: str = ""  # why nothing is written here
-    values: str = ""  # what is to be entered elsewhere then
+    values: str = ""  # in that case, the values to enter elsewhere
     takes_reason: bool = False
     asks_author: bool = False
 
 
 class DocumentWrites(QObject):
-    """The writes of one page. What they changed reaches every page as news; here only their ends are said."""
+    """The writes of one page. Their changes reach all pages as news; only their ends are told here."""
 
     merge_asked = Signal(object, object)  # id, Conflict
-    several_asked = Signal(object)  # the documents that were typed in place of one
+    several_asked = Signal(object)  # the documents that were typed instead of one
 
     def __init__(self, session: Session, ns: str, page: QWidget, production: bool = False) -> None:
         super().__init__(page)
         self._session, self._ns, self._page = session, ns, page
-        self._production = production  # then the name is typed before anything is deleted
+        self._production = production  # if so, the name has to be typed before anything is deleted
 
     # --- restore
 
     def restore(self, id: Value, v: Value, paths: Sequence[Path] | None = None, seen: Value | None = None) -> None:
-        """Make an earlier state, or some of its fields, a new version, once it is seen and agreed to.
+        """Make an earlier state, or some of its fields, a new version, once it is shown and agreed to.
 
         ``seen`` is the version in which the paths were found: their positions mean nothing in a later one.
         """
@@ -71,7 +71,7 @@ class DocumentWrites(QObject):
             if placed and base.v != seen:
                 raise Refused(tr("{id} changed since it was compared; refresh, then restore.", id=wording.plain(id)))
             content = session.writing.restored(ns, id, v, paths, base)
-            before = (base.content if base.current else None) or canonical.EMPTY  # of a deleted one nothing is there
+            before = (base.content if base.current else None) or canonical.EMPTY  # a deleted document has no content
             plan = diff_grouping.plan(before, content, diff(before, content), progress)
             barred = session.writing.read_only_reason(ns)
             values = session.writing.spelled(before, content) if barred else ""
@@ -140,7 +140,7 @@ class DocumentWrites(QObject):
     # --- delete
 
     def delete(self, id: Value) -> None:
-        """Delete a document as it is now, once that is agreed to."""
+        """Delete a document as it is now, once agreed."""
         session, ns = self._session, self._ns
         self._run(
             lambda _: (session.history.version(ns, id), session.writing.kept_by_delete(ns)),
@@ -254,7 +254,7 @@ class DocumentWrites(QObject):
     # --- what counts once
 
     def next_number(self, id: Value) -> None:
-        """Draw the next number of a counter, once it is agreed to."""
+        """Take the next number of a counter, once agreed."""
         session, ns, name = self._session, self._ns, wording.plain(id)
         messages.confirm(
             self._page,
@@ -279,7 +279,7 @@ class DocumentWrites(QObject):
         messages.tell(self._page, translated(outcome.detail), choices=[copy])
 
     def count(self, id: Value | None) -> None:
-        """Ask for a count: the document, and the token that tells this event from others."""
+        """Ask for a count: the document, and the token that identifies this event."""
         lines = (
             FormLine("id", tr("Document"), "" if id is None else wording.typed(id)),
             FormLine("token", tr("Token"), hint=tr("left empty: a new one"), needed=False),
@@ -378,7 +378,7 @@ class DocumentWrites(QObject):
         )
 
     def create_index(self) -> None:
-        """Create the unique index that safe writing needs, once that is agreed to."""
+        """Create the unique index that safe writing needs, once agreed."""
         session, ns = self._session, self._ns
         messages.confirm(
             self._page,
@@ -389,7 +389,7 @@ class DocumentWrites(QObject):
         )
 
     def undo(self, outcome: Outcome) -> None:
-        """Write the inverse of a write; where the document moved on, that becomes a merge."""
+        """Undo a write by writing its inverse; if the document moved on, that becomes a merge."""
         session, entry = self._session, outcome.entry
         if entry is not None:
             self._run(lambda _: session.way_back.undo(entry), partial(self._undone, outcome), tr("Undoing"))
@@ -415,14 +415,14 @@ class DocumentWrites(QObject):
         self.merge_asked.emit(id, conflict)
 
     def settle(self, outcome: Outcome) -> None:
-        """Look again for a write whose outcome is not known."""
+        """Look again for a write with unknown outcome."""
         session = self._session
         self._run(lambda _: session.way_back.settle(outcome), self.ended, tr("Looking for the write"))
 
     # --- how it ended
 
     def ended(self, outcome: Outcome, again: object = None) -> None:
-        """Say how a write ended, with the way back or the way on."""
+        """Say how a write ended, with undo or the next step."""
         if outcome.kind == "applied":
             messages.tell(
                 self._page, translated(outcome.detail), partial(self.undo, outcome) if outcome.entry else None

@@ -1,4 +1,4 @@
-"""Histories of one page taken out as files: the form is asked for, then the place, then all of it is written."""
+"""Exports of histories from one page: first the format is asked for, then the place, then everything is written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class HistoryExport(QObject):
         self.task: tasks.Task | None = None
 
     def ask(self, id: Value | None = None) -> HistoryOutSheet:
-        """Ask for a form, and take the history of a document out in it, or that of all."""
+        """Ask for a format, then export the history of one document, or of all."""
         if id is None:
             what = tr("Every version of every document of {ns}.", ns=self._ns)
         else:
@@ -62,7 +62,7 @@ class HistoryExport(QObject):
             self.write(path, "git" if form == "git" else "folder" if form == "folder" else "jsonl", id)
 
     def write(self, path: str, form: Form, id: Value | None = None) -> None:
-        """Write the history of a document, or of all, to a place."""
+        """Write the history of one document, or of all, to a place."""
         session, ns = self._session, self._ns
 
         def export(progress: tasks.Progress) -> ExportedHistory:
@@ -74,7 +74,7 @@ class HistoryExport(QObject):
         self._start(export, self._written, path)
 
     def report(self, path: str, id: Value | None, since: Moment | None = None, until: Moment | None = None) -> None:
-        """Write a report on a document, or on all in a span of time, to a file."""
+        """Write a report on one document, or on all within a span of time, to a file."""
         session, ns = self._session, self._ns
 
         def write(progress: tasks.Progress) -> str:

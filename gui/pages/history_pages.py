@@ -31,11 +31,11 @@ from model.values.canonical import Path, Value
 
 
 class _ChainPage(Page):
-    """The base of the pages: a panel that follows one document, which is read again after it was written."""
+    """Base of the pages about one document's versions: a panel that reads the document again after writes."""
 
     words = ""
     hint = ""
-    """The keys of the rows on show."""
+    """The keys of the rows on show, as a hint."""
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)
@@ -49,7 +49,7 @@ class _ChainPage(Page):
     def _follow_in(
         self, panel: ChainPanel | BisectPanel, model: QAbstractItemModel, line: QLineEdit | None = None
     ) -> None:
-        """Fill the page with the panel that follows the document, in a model's rows; Find leads to its ``line``."""
+        """Fill the page with the panel that follows the document; Find leads to its ``line``."""
         self._panel, self._model, self._line = panel, model, line
         self._put(panel)
         panel.compare_asked.connect(self._compare)
@@ -58,7 +58,7 @@ class _ChainPage(Page):
 
     @property
     def _has_rows(self) -> bool:
-        """Whether there is a row to use keys on, and not a state in its place."""
+        """Whether there are rows to use keys on; else a state is shown in their place."""
         return self._panel.stack.kind == "content" and self._model.rowCount() > 0
 
     def _rows_changed(self) -> None:
@@ -71,7 +71,7 @@ class _ChainPage(Page):
         self.changed.emit()
 
     def _unknown(self, error: BaseException) -> None:
-        pass  # the panel reads the document too, and says why it failed
+        pass  # the panel reads the document as well, and says why it failed
 
     def _compare(self, a: Version, b: Version) -> None:
         self.asked.emit(PageRequest("collection", self.ns, self._id, CollectionStart(a=a.v, b=b.v)))
@@ -195,7 +195,7 @@ class BlamePage(_ChainPage):
 
     def handlers(self) -> Handlers:
         to_map = self.do_change_map
-        return {**super().handlers(), "change-map": to_map, "blame": to_map}  # the keys of this page lead to and fro
+        return {**super().handlers(), "change-map": to_map, "blame": to_map}  # this page's keys lead there and back
 
     def do_change_map(self) -> None:
         self.asked.emit(PageRequest("map", self.ns, self._id))
@@ -257,7 +257,7 @@ class BisectPage(_ChainPage):
 
 
 def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Path:
-    """Where a field stands in both versions; raises ``Refused`` where its element stands elsewhere by now."""
+    """Where a field is in both versions; raises ``Refused`` if its element is at another place by now."""
     there = locate(old.content or b"", key, keys) if old.content else None
     here = locate(now.content or b"", key, keys) if now.content else None
     if there is None:

@@ -1,6 +1,6 @@
-"""The registry of pages, a row each: how one is made, what it is about, what opens it, whether it comes back.
+"""The registry of pages, one row each: how a page is made, what it is about, what opens it, whether it is restored.
 
-Whoever asks for a page hands a :class:`~gui.pages.page_request.PageRequest` to the tabs; nothing else knows the kinds.
+Whoever wants a page hands a :class:`~gui.pages.page_request.PageRequest` to the tabs; nothing else knows the kinds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from model.session import Session
 
-# A place is all databases, one of them, a collection or a document.
+# A place is all databases, one database, a collection or a document.
 OnePer = Literal["connection", "place", "collection", "document"]
 
 
@@ -37,29 +37,29 @@ class SidebarEntry(Struct, frozen=True):
     text: str
     ink: str
     ground: str
-    counted: str = ""  # words behind the count, where the page lists more
+    counted: str = ""  # words after the count, if the page lists more
 
 
 class PageKind(Struct, frozen=True):
-    """One row. Its page says icon and title, and is imported when the first of it opens.
+    """One row. The page's class gives icon and title, and is imported when the first of its pages opens.
 
-    ``making`` is given the page's class, and told whether the connection is production.
+    ``making`` gets the page's class, and whether the connection is production.
     """
 
     kind: str
-    place: str  # of the class: file and name
+    place: str  # file and name of the page's class
     making: Callable[[Callable[..., Page], Session, PageRequest, bool], Page]
     one_per: OnePer
-    topic: str = manual.FIRST  # the page of the manual about it
+    topic: str = manual.FIRST  # the manual's page about it
     tab_of: str = ""  # the kind whose tab it shares
-    restored: bool = False  # in the next run
+    restored: bool = False  # reopened in the next run
     actions: tuple[Item, ...] = ()
     entry: SidebarEntry | None = None
-    entry_of: str = ""  # the kind whose entry leads here
+    entry_of: str = ""  # the kind whose entry leads to this page
 
     @property
     def page(self) -> type[Page]:
-        """The class of its pages."""
+        """The class of this kind of page."""
         file, _, name = self.place.partition(":")
         found: type[Page] = getattr(importlib.import_module(f"gui.pages.{file}"), name)
         return found
@@ -262,12 +262,12 @@ _OPENED_BY = {action.id: row.kind for row in _ROWS for action in row.actions if 
 
 
 def topic_of(page: Page | None) -> str:
-    """The page of the manual about a page of the window; the first one where none is in front."""
+    """The manual's page about a page of the window; the manual's first page if none is in front."""
     return manual.FIRST if page is None else PAGES[page.kind].topic
 
 
 def is_about(page: Page, asked: PageRequest) -> bool:
-    """Whether a page of the connection stands where the one that is asked for would."""
+    """Whether a page shows what a request asks for."""
     here, wanted = PAGES[page.kind], PAGES[asked.kind]
     if (here.tab_of or here.kind) != (wanted.tab_of or wanted.kind):
         return False
@@ -277,7 +277,7 @@ def is_about(page: Page, asked: PageRequest) -> bool:
 
 
 def asked_by(action: Item, front: Page | None) -> PageRequest | None:
-    """The page that an action opens while ``front`` is in front; None where it opens none, or nothing fits it there."""
+    """The page that an action opens while ``front`` is in front; None if it opens none, or none fits there."""
     if action.id not in _OPENED_BY:
         return None
     kind = _OPENED_BY[action.id]
@@ -292,12 +292,12 @@ def asked_by(action: Item, front: Page | None) -> PageRequest | None:
 
 
 def reopened(asked: PageRequest) -> PageRequest:
-    """The request by which a closed page comes back; a collection may have several, each with a filter of its own."""
+    """The request that reopens a closed page; a collection may have several tabs, each with a filter of its own."""
     return replace(asked, way="beside") if asked.kind == "collection" else asked
 
 
 def kept(asked: PageRequest) -> dict[str, object]:
-    """A request as it is kept for the next run."""
+    """A request as it is stored for the next run."""
     made: dict[str, object] = {"kind": asked.kind, "ns": asked.ns}
     if asked.id is not None:
         made["id"] = text.value_text(asked.id)
@@ -307,14 +307,14 @@ def kept(asked: PageRequest) -> dict[str, object]:
 
 
 def remembered(memory: object) -> PageRequest | None:
-    """The request that :func:`kept` wrote in an earlier run; None where its page does not come back."""
+    """The request that :func:`kept` stored in an earlier run; None if its page is not restored."""
     if not isinstance(memory, dict):
         return None
     row, ns = PAGES.get(str(memory.get("kind", ""))), str(memory.get("ns", ""))
     if row is None or not row.restored or (row.one_per in ("collection", "document") and not ns):
         return None
     if row.one_per == "collection":
-        # A person may have had several tabs of one collection.
+        # There may have been several tabs of one collection.
         query = Query.remembered(memory.get("query", memory.get("filter"))) or Query()
         return PageRequest(row.kind, ns, start=CollectionStart(query), way="beside")
     if row.one_per != "document" and "id" not in memory:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CollectionStart(Struct, frozen=True):
-    """The start of a collection's page: a query, two versions of the document, the pane or the sheet in front."""
+    """How a collection's page starts: a query, two versions of the document, the pane or sheet in front."""
 
     query: Query = EVERYTHING
     a: Value | None = None
@@ -28,33 +28,33 @@ class CollectionStart(Struct, frozen=True):
 
 
 class TimesStart(Struct, frozen=True):
-    """Two times of a collection that are compared: the first of them, where one is known."""
+    """Two times of a collection to compare: the first of them, if it is known."""
 
     first: dt.datetime | None = None
 
 
 class FieldStart(Struct, frozen=True):
-    """The field whose history is shown: its path in a version, in the current one where ``v`` is None."""
+    """The field whose history is shown: its path in version ``v``, or in the current one if that is None."""
 
     path: Path
     v: Value | None = None
 
 
 class ConditionStart(Struct, frozen=True):
-    """The condition of which the turns are looked for."""
+    """The condition whose turns are looked for."""
 
     filter: str
 
 
 class PairStart(Struct, frozen=True):
-    """Two documents to be compared."""
+    """Two documents to compare."""
 
     left: DocumentSide
     right: DocumentSide
 
 
 class TakenStart(Struct, frozen=True):
-    """A field that the draft of the document takes over: from which content, where, and whose it is, in words."""
+    """A field that the document's draft takes over: the content it comes from, its place, and whose it is, in words."""
 
     source: bytes
     path: Path
@@ -62,7 +62,7 @@ class TakenStart(Struct, frozen=True):
 
 
 class TakingBackStart(Struct, frozen=True):
-    """The changes that are to be taken back: the documents, each with its versions."""
+    """The changes to take back: the documents, each with its versions."""
 
     chosen: tuple[Chosen, ...]
 
@@ -70,8 +70,8 @@ class TakingBackStart(Struct, frozen=True):
 class PageRequest(Struct, frozen=True):
     """A request for a page: its kind in the registry, its place, and its start.
 
-    ``way`` decides where such a page is open already: it is shown (``show``), another one opens ``beside`` it, or one
-    opens ``instead``.
+    ``way`` says what to do if such a page is already open: ``show`` it, open another one ``beside`` it, or open one
+    ``instead``.
     """
 
     kind: str
@@ -90,11 +90,11 @@ class PageRequest(Struct, frozen=True):
         | None
     ) = None
     way: Literal["show", "beside", "instead"] = "show"
-    session: Session | None = None  # the connection that it is about, where that is another one than the asker's
+    session: Session | None = None  # the connection it is about, if not the one of the page that asks
 
     @property
     def document(self) -> Value:
-        """The id of the document that the page is about; raises ``ValueError`` where none is named."""
+        """The id of the document that the page is about; raises ``ValueError`` if none is named."""
         if self.id is None:
             raise ValueError(f"A page of the kind {self.kind} is about a document, and none was named.")
         return self.id

@@ -19,7 +19,7 @@ from model.values.canonical import Path
 
 
 class PairPage(Page):
-    """Two documents side by side, of any collections and connections; it is opened from the one at the right."""
+    """Two documents side by side, from any collections and connections; the one at the right opened it."""
 
     kind = "pair"
     icon = "git-diff"

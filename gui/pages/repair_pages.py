@@ -1,4 +1,4 @@
-"""The pages of the repair centre: findings with their plan, how they went over time, and changes taken back."""
+"""The pages of the repair centre: findings with their plan, findings over time, and taking changes back."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from model.session import Session
 from model.session.guarded_writing import Conflict
 from model.values.canonical import Value
 
-WATCHED = 100  # documents of which other programs' writes are looked for
-LARGE = 2**20  # bytes that they may have, so that they are told apart by version and token
+WATCHED = 100  # documents that are checked for other programs' writes
+LARGE = 2**20  # bytes that they may have to be compared whole; beyond, version and token have to do
 
 
 class _PlacePage(Page):
@@ -44,7 +44,7 @@ class _PlacePage(Page):
 
 
 class RepairPage(_PlacePage):
-    """Damage in a database (or all of them, one collection, one document), and its repair."""
+    """Damage in a database (or all, one collection, one document), and its repair."""
 
     kind = "repair"
     icon = "wrench"
@@ -92,7 +92,7 @@ class RepairPage(_PlacePage):
         if self.panel.plan is None:
             self.do_refresh()
         else:
-            self.panel.dry_run()  # ticks, answers and the report stay, and nobody has asked for another scan
+            self.panel.dry_run()  # not another scan, for which nobody asked: ticks, answers and the report stay
 
     def do_refresh(self) -> None:
         if self.panel.consent is None and not self.panel.scanner.running and not self.panel.busy:
@@ -112,12 +112,12 @@ class RepairPage(_PlacePage):
         return {**super().handlers(), "health": self.do_health}
 
     def do_health(self) -> None:
-        """Show how this place went over time."""
+        """Show the findings of this place over time."""
         self.asked.emit(PageRequest("health", self.ns, self.id))
 
 
 class HealthPage(_PlacePage):
-    """The findings of a database (or all of them, one collection, one document) over the scans made from here."""
+    """The findings in a database (or all, one collection, one document) over the scans made from this computer."""
 
     kind = "health"
     icon = "chart-bar"
@@ -166,7 +166,7 @@ class HealthPage(_PlacePage):
 
 
 class TakingBackPage(Page):
-    """Changes of one collection that are taken back."""
+    """Taking back changes of one collection."""
 
     kind = "taking-back"
     icon = "arrow-counter-clockwise"

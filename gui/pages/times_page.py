@@ -1,4 +1,4 @@
-"""The page of two times of a collection, with the comparison of each document that is not the same at both."""
+"""The page of two times of a collection, with a comparison of each document that differs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from model.values.canonical import Value
 
 
 class TimesPage(Page):
-    """Two times of a collection: the documents that were added, removed and changed, and the one chosen compared."""
+    """Two times of a collection: the documents added, removed and changed, and a comparison of the chosen one."""
 
     kind = "times"
     icon = "clock-counter-clockwise"

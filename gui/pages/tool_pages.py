@@ -56,7 +56,7 @@ class PendingPage(_ToolPage):
 
     def __init__(self, session: Session, ns: str = "", production: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, parent=parent)
-        self._written: set[str] = set()  # collections that were written and are not read yet
+        self._written: set[str] = set()  # collections that were written and not read since
         self.panel = PendingPanel(session, ns or None, self)
         self.panel.set_production(production)
         self._put(self.panel)
@@ -69,7 +69,7 @@ class PendingPage(_ToolPage):
         return here
 
     def follow(self) -> None:
-        """Look for tokens again where a collection of counters was written; that reads all such collections."""
+        """Look for tokens again if a collection of counters was written; that reads all such collections."""
         session, written, self._written = self.session, self._written, set()
         tasks.run(
             lambda _: any(session.catalogue.info(ns).counts == "tokens" for ns in written),
@@ -79,7 +79,7 @@ class PendingPage(_ToolPage):
         )
 
     def after_silence(self) -> None:
-        if not self.panel.model.ends:  # how each of them ended stays to be read
+        if not self.panel.model.ends:  # else people could no longer read how each token ended
             self.panel.refresh()
 
     def databases_changed(self) -> None:
@@ -104,7 +104,7 @@ class PendingPage(_ToolPage):
 
 
 class JournalPage(_ToolPage):
-    """The writes made from here, with the way back."""
+    """The writes made from this computer, each with its undo."""
 
     kind = "journal"
     icon = "notebook"
@@ -140,7 +140,7 @@ class JournalPage(_ToolPage):
 
 
 class DraftsPage(_ToolPage):
-    """Edits that are not saved."""
+    """Edits that are not saved yet."""
 
     kind = "drafts"
     icon = "note-pencil"
@@ -188,7 +188,7 @@ class CheckPage(_ToolPage):
         self.panel.say_answering(self.answers)
 
     def after_silence(self) -> None:
-        pass  # measuring writes to the server: that is done on request only
+        pass  # measuring writes to the server, so only a person starts it
 
     def do_refresh(self) -> None:
         self.panel.refresh()
@@ -214,7 +214,7 @@ class MigratePage(_ToolPage):
         return tr("Moving {ns} of {name} to another layout", ns=self.ns, name=wording.source(self.session.name))
 
     def leave(self) -> None:
-        self.panel.stop()  # the next copying goes on where this one ended
+        self.panel.stop()  # copying again continues where this one stopped
 
     def writes_changed(self) -> None:
         self.panel.say_writable()

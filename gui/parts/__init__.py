@@ -1,1 +1,1 @@
-"""Parts that several views are made of: values, rows of differences, fields, versions."""
+"""Parts shared by several views: values, rows of differences, fields, versions."""

@@ -1,4 +1,4 @@
-"""The sheet that asks once for the name which versions made from here bear, where a profile says so."""
+"""The sheet that asks once for the name to sign versions with, if a profile says that they are signed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class AuthorSheet(Sheet):
 
 
 def ask_author(parent: QWidget, session: Session, then: Callable[[], object] = lambda: None) -> AuthorSheet:
-    """Ask for the name of a connection's author, keep it, and go on."""
+    """Ask for the author's name on a connection, remember it, and continue."""
     sheet = AuthorSheet(parent, session.authorship.author or str(preferences.remembered(REMEMBERED, "")))
     sheet.agreed.connect(partial(_signed, session, then))
     sheet.open()

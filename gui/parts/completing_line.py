@@ -1,4 +1,4 @@
-"""A line to type into that offers words below it: the arrows choose one, Enter or Tab takes it, Ctrl+Space asks."""
+"""A line edit with completions below it: the arrows choose one, Enter or Tab takes it, Ctrl+Space asks for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gui.parts.completion import Completion, Offer
 from gui.style import boxes, theme
 from gui.style.cells import Cell, CellTree, Index, Span
 
-SHOWN = 8  # words at once
+SHOWN = 8  # words shown at once
 WIDE = 420
 STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: SHOWN, Qt.Key.Key_PageUp: -SHOWN}
 TAKES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Tab)
@@ -33,7 +33,7 @@ class _Words(RowsModel[Completion]):
 
 
 class CompletingLine(QLineEdit):
-    """``words`` is asked with the text, the place of the cursor, and whether the person asked for words."""
+    """``words`` gets the text, the cursor's position, and whether the person asked for words."""
 
     def __init__(self, words: Callable[[str, int, bool], Offer | None], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,11 +44,11 @@ class CompletingLine(QLineEdit):
         self._frame: QFrame | None = None
         self.model = _Words()
 
-    # --- what is offered
+    # --- the completions
 
     @property
     def offered(self) -> tuple[Completion, ...]:
-        """The words below the line; () where there are none."""
+        """The words below the line; () if there are none."""
         return self._offer.choices if self._offer is not None else ()
 
     def _edited(self, _: str) -> None:
@@ -76,7 +76,7 @@ class CompletingLine(QLineEdit):
         frame.raise_()
 
     def _made(self) -> QFrame:
-        """The list, in the window that the line is in by now: over all else, and never with the focus."""
+        """The list, a child of the line's present window: over everything else, and never focused."""
         if self._frame is None or self._frame.parent() is not self.window():
             self._frame = frame = boxes.ground(QFrame(self.window()), "dropdown")
             self.destroyed.connect(frame.deleteLater)
@@ -92,7 +92,7 @@ class CompletingLine(QLineEdit):
         return self._frame
 
     def _say_word(self) -> None:
-        """Tell screen readers the chosen word: the focus stays in the line."""
+        """Tell screen readers the chosen word, because the focus stays in the line."""
         row = self.model.at(self.list.currentIndex())
         self.setAccessibleDescription(
             "" if row is None else tr("{word}, one of {offered} words", word=row.word, offered=len(self.offered))
@@ -111,7 +111,7 @@ class CompletingLine(QLineEdit):
         taken = offer.choices[at].text
         self.setSelection(offer.start, offer.end - offer.start)
         self.insert(taken)
-        if taken.endswith('")'):  # the cursor goes between the quotes
+        if taken.endswith('")'):  # put the cursor between the quotes
             self.setCursorPosition(self.cursorPosition() - 2)
         self.textEdited.emit(self.text())
 

@@ -1,4 +1,4 @@
-"""The words that can stand where somebody is typing a filter, an order or a list of fields."""
+"""Completions for a filter, an order or a list of fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BARE = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 class Completion(Struct, frozen=True):
-    """A word that can stand here, a remark on it, and the text that is put in its place."""
+    """A possible word, a remark about it, and the text that is inserted for it."""
 
     word: str
     remark: str
@@ -37,7 +37,7 @@ class Completion(Struct, frozen=True):
 
 
 class Offer(Struct, frozen=True):
-    """The words for one place: they take the place of the text from ``start`` to ``end``."""
+    """The words for one place: they replace the text from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -45,17 +45,17 @@ class Offer(Struct, frozen=True):
 
 
 class _Open(Struct):
-    """A bracket that is not closed: the field before it, the name last read in it, and whether a value comes."""
+    """An open bracket: the field before it, the name read last in it, and whether a value is expected."""
 
     bracket: str
     under: str
     name: str = ""
     value: bool = False
-    prefix: str = field(default="")  # the fields that it stands inside, with a dot behind
+    prefix: str = field(default="")  # the path of the fields around it, with a dot at the end
 
 
 def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
-    """The words for the place ``at`` of a filter; None where there are none, or nothing is begun and not ``asked``."""
+    """The words for position ``at`` of a filter; None if there are none, or nothing is typed yet and not ``asked``."""
     stack, quote, start = _place(typed[:at])
     if not stack:
         return None
@@ -70,7 +70,7 @@ def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fal
         return None
     path = here.under if here.name.startswith("$") or here.bracket == "[" else f"{here.prefix}{here.name}"
     kinds = next((use.types for use in fields if use.path == path), ())
-    from model.values.kinds import BY_NAME  # a window is there before values
+    from model.values.kinds import BY_NAME  # imported here: the window has to open before the values are loaded
 
     offered = [(BY_NAME[kind].offered, kind) for kind, _ in kinds if kind in BY_NAME]
     literals = [(call, tr("{kind} as {path} has", kind=kind, path=path)) for call, kind in offered if call]
@@ -79,7 +79,7 @@ def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fal
 
 
 def in_order(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
-    """The words for a place of an order: fields, and behind one the two ways."""
+    """The words for a position of an order: fields, and after a field the two directions."""
     if typed.lstrip().startswith("{"):
         return in_filter(typed, at, fields, asked)
     part = re.split(r"[,]", typed[:at])[-1]
@@ -90,7 +90,7 @@ def in_order(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fals
 
 
 def in_fields(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
-    """The words for a place of a list of fields with commas between them."""
+    """The words for a position in a list of fields separated by commas."""
     if typed.lstrip().startswith("{"):
         return in_filter(typed, at, fields, asked)
     before = typed[:at]
@@ -104,7 +104,7 @@ def in_fields(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fal
 
 
 def _place(typed: str) -> tuple[list[_Open], str, int]:
-    """The brackets open at the end of a text, the quote that is open, and where the word there begins."""
+    """The brackets and the quote that are open at the end of a text, and where the last word begins."""
     stack: list[_Open] = []
     quote, start, at = "", 0, 0
     while at < len(typed):
@@ -157,15 +157,15 @@ def _opened(bracket: str, stack: list[_Open]) -> _Open:
 
 
 def _keys(here: _Open, fields: Sequence[FieldUse]) -> list[tuple[str, str]]:
-    """The names that can stand in a bracket, with remarks."""
-    if here.under:  # of one field, so it holds conditions on that
+    """The names that a bracket can hold, with remarks."""
+    if here.under:  # inside a field are conditions on it
         return list(OPERATORS.items())
     inside = [(use.path.removeprefix(here.prefix), use.kinds) for use in fields if use.path.startswith(here.prefix)]
     return [*inside, *LOGICAL.items()]
 
 
 def _named(words: Sequence[tuple[str, str]], word: str) -> list[tuple[str, str]]:
-    """The words that begin with what was typed, then those that hold it."""
+    """The words that begin with the typed text, then those that contain it."""
     needle = word.lower()
     first = [each for each in words if each[0].lower().startswith(needle)]
     then = [each for each in words if needle in each[0].lower() and each not in first]

@@ -10,7 +10,7 @@ from gui.style import theme, wording
 
 
 class DocumentName(QWidget):
-    """A document's id: cut in its middle where there is no room for all of it."""
+    """A document's id, cut in the middle if it does not fit."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""One side of a comparison of two documents: a version of any document of any connection, and the one remembered."""
+"""One side of a comparison: a version of any document of any connection. Also the one remembered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DocumentSide(Struct, frozen=True, eq=False):
-    """A version of a document, the current one where ``v`` is None."""
+    """A version of a document; the current one if ``v`` is None."""
 
     session: Session
     ns: str
@@ -29,7 +29,7 @@ class DocumentSide(Struct, frozen=True, eq=False):
         return f"{wording.plain(self.id)} {wording.version(self.v)}".rstrip()
 
     def is_at(self, session: Session, ns: str, id: Value) -> bool:
-        """Whether it is a version of this very document."""
+        """Whether it is a version of this document."""
         return self.session is session and (self.ns, self.id) == (ns, id)
 
     @property
@@ -39,7 +39,7 @@ class DocumentSide(Struct, frozen=True, eq=False):
 
 
 class RememberedSide(QObject):
-    """The version that a person remembered, to be compared with another one somewhere else."""
+    """The version that a person remembered for a comparison."""
 
     changed = Signal()
 
@@ -53,7 +53,7 @@ class RememberedSide(QObject):
         self.changed.emit()
 
     def forget(self, session: Session) -> None:
-        """Remember nothing of a connection that is closed."""
+        """Forget a version that belongs to a closed connection."""
         if self.side is not None and self.side.session is session:
             self.put(None)
 

@@ -1,4 +1,4 @@
-"""Keeps one document's draft on disk, a moment after each change and at once when its panel closes."""
+"""Keeps one document's draft on disk, shortly after each change and at once when its panel closes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class DraftSaver(QObject):
-    """Writes the draft of one document. ``kept`` carries the time, or None where the draft was forgotten."""
+    """Writes the draft of one document. ``kept`` carries the time, or None after the draft was forgotten."""
 
     kept = Signal(object)
     failed = Signal(str)
@@ -41,7 +41,7 @@ class DraftSaver(QObject):
         self._timer.timeout.connect(self._write)
 
     def keep(self, base: Version, content: bytes) -> None:
-        """Keep this content, soon; the same content as the base's forgets the draft."""
+        """Keep this content soon; content equal to the base's forgets the draft."""
         self._forget = content == base.content
         self._waiting = None
         if not self._forget:
@@ -53,7 +53,7 @@ class DraftSaver(QObject):
         return Draft(self._session.source, self._ns, self._id, base.v, base.content or b"", content, now)
 
     def forget(self) -> None:
-        """The edit is saved or discarded."""
+        """Forget the draft: the edit was saved or discarded."""
         self._waiting, self._forget = None, True
         self._timer.start(0)
 
@@ -69,7 +69,7 @@ class DraftSaver(QObject):
         subscriptions.signals.drafts.emit(DraftNews(self._session.source, self._ns, self._id))
 
     def _next(self) -> Callable[[], dt.datetime | None]:
-        """The waiting draft, as a call that writes it unless a newer one was written before."""
+        """A call that writes the waiting draft, unless a newer one was written first."""
         draft, forget, session, order = self._waiting, self._forget, self._session, self._order
         ns, id, number = self._ns, self._id, order.number()
         self._waiting, self._forget = None, False
@@ -89,7 +89,7 @@ class DraftSaver(QObject):
         return write
 
     def flush(self) -> None:
-        """Write the waiting draft now; for a panel that is about to go."""
+        """Write the waiting draft now, because its panel is closing."""
         if not self._timer.isActive():
             return
         self._timer.stop()
@@ -104,7 +104,7 @@ class DraftSaver(QObject):
 
 
 class _Order:
-    """Numbers the drafts: of two workers that write at the same time the one with the older draft must not win."""
+    """Numbers the drafts: when two workers write at the same time, the older draft must not win."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -112,6 +112,6 @@ class _Order:
         self._made = 0
 
     def number(self) -> int:
-        """The next number; on the UI thread."""
+        """The next number. Call it on the UI thread."""
         self._made += 1
         return self._made

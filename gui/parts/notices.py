@@ -1,4 +1,4 @@
-"""Lines above a panel's foot about its document; each kind occurs once, and some stay until they are settled."""
+"""Lines above a panel's foot about its document, at most one of each kind; some stay until they are settled."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Notices(QWidget):
         closable: bool = True,
         brief: str = "",
     ) -> MessageLine:
-        """Show a line in place of the one of the same name. ``kind``: note, failed, unknown, done, past.
+        """Show a line, replacing the one with the same name. ``kind``: note, failed, unknown, done, past.
 
-        Where it is ``brief``, the tooltip has all that is said.
+        If ``brief`` is given, it is shown, and the whole text is the tooltip.
         """
         whole, said = said if brief else "", brief or said
         there = self.lines.get(name)
@@ -55,7 +55,7 @@ class Notices(QWidget):
             line.setToolTip(wording.tip(whole))
             line.setAccessibleDescription(whole)
         line.close_button.setVisible(closable)
-        if closable:  # else not even its own buttons take it away
+        if closable:  # else not even its own buttons close it
             line.gone.connect(lambda _: self.clear(name))
         self.lines[name] = line
         self._column.addWidget(line)
@@ -63,7 +63,7 @@ class Notices(QWidget):
         return line
 
     def doubt(self, said: str, outcome: Outcome, check: Callable[[], object]) -> None:
-        """Show that an outcome is not known; the line stays until it is."""
+        """Show that an outcome is unknown; the line stays until it is known."""
         why = translated(outcome.detail.removeprefix(EDIT_IN_DOUBT).strip())
         choices: list[Choice] = [(tr("Check again"), check)]
         token = outcome.token
@@ -73,7 +73,7 @@ class Notices(QWidget):
         self.put("doubt", "unknown", f"{said}. {why}".strip(), choices, closable=False)
 
     def clear(self, name: str) -> None:
-        """Take a line away, if it is shown."""
+        """Remove a line, if it is shown."""
         line = self.lines.pop(name, None)
         if line is not None:
             self._column.removeWidget(line)
@@ -82,7 +82,7 @@ class Notices(QWidget):
         self._fit()
 
     def hide_one(self, name: str, hidden: bool) -> None:
-        """Leave a line out while its subject can be seen anyway."""
+        """Hide a line while its subject is visible anyway."""
         if name in self.lines:
             self.lines[name].setVisible(not hidden)
         self._fit()
@@ -92,7 +92,7 @@ class Notices(QWidget):
 
 
 class Pill(PlainLabel):
-    """A badge as a widget: words in a token's colours, with a symbol where one is given.
+    """A badge as a widget: words in a token's colours, with an optional symbol.
 
     It is a label, so that screen readers read it as text.
     """
@@ -104,10 +104,10 @@ class Pill(PlainLabel):
         theme.signals.changed.connect(self.updateGeometry)
 
     def put(self, said: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
-        """Say something else; nothing hides it."""
+        """Change its words; it becomes visible."""
         self.said, self._ink, self._ground, self._symbol = plain(said), ink, ground, symbol
         self.setAccessibleName(self.said)
-        if self.parent() is not None or not said:  # shown without a parent it would be a window
+        if self.parent() is not None or not said:  # without a parent it would become a window
             self.setVisible(bool(said))
         self.updateGeometry()
         self.update()

@@ -1,4 +1,4 @@
-"""The one way in which a panel reads: one question under way, how far it is, Stop, why it failed, and Try again."""
+"""How every panel reads: one question at a time, with its progress, Stop, the reason of a failure, and Try again."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Stops: TypeAlias = Literal["soon", "at once", "never"]
 
 
 class Reading:
-    """The question that a panel has under way; a panel with two contents has one for each.
+    """The question that a panel is asking; a panel with two contents has one for each.
 
-    Content that is on show stays while it is read again. A later question makes the answer to an earlier one void. One
-    that fails says so in the panel's states and can be asked again as it was; one that is stopped leaves what was read
-    before, or the way to read again.
+    Content on show stays while it is read again. A later question makes the answer to an earlier one void. A question
+    that fails says so in the panel's states and can be asked again; one that is stopped leaves the earlier content,
+    or a button that reads again.
     """
 
     def __init__(
@@ -36,13 +36,11 @@ class Reading:
         key: str = "reading",
         stops: Stops = "soon",
     ) -> None:
-        """Prepare questions that show how they stand in ``states``; no answer comes once the ``owner`` is gone.
+        """Prepare questions that show their state in ``states``; no answer comes once the ``owner`` is gone.
 
-        ``has`` says whether something that was read before is there to ``keep`` on show, after a question was stopped.
-        ``again`` reads anew where somebody tries again; without it, the question is asked as it was.
-        ``failed`` and ``stopped`` take the place of :meth:`show_failed`, under ``title``, and :meth:`show_stopped`.
-        ``key`` tells the questions of one owner apart. ``stops`` says how one is stopped: at the next checkpoint of the
-        work, or at once where that may be long in coming; or that nobody is offered to stop it.
+        ``has`` says whether there is earlier content to ``keep`` on show after a question was stopped. ``again``
+        reads again when a person tries again; without it, the same question is asked. ``failed`` and ``stopped``
+        replace :meth:`show_failed`, under ``title``, and :meth:`show_stopped`.
         """
         self._owner, self._states, self._key, self._stops = owner, states, key, stops
         self._has, self._keep = has, keep or states.show_content
@@ -69,10 +67,10 @@ class Reading:
         failed: Callable[[BaseException], object] | None = None,
         stopped: Callable[[], object] | None = None,
     ) -> tasks.Task:
-        """Ask, in the place of the question before; ``done`` shows the answer, ``partial`` each part that comes early.
+        """Ask, replacing the question before; ``done`` shows the answer, ``partial`` each part that comes early.
 
-        ``says`` stands in the panel while it is read, ``title`` in the status line. ``failed`` and ``stopped`` are for
-        this question alone.
+        ``says`` is shown in the panel while it reads, ``title`` in the status line. ``failed`` and ``stopped`` are
+        for this question only.
         """
         self._asked = lambda: self.ask(work, done, says, title=title, partial=partial, failed=failed, stopped=stopped)
         self.task = task = tasks.run(
@@ -91,15 +89,15 @@ class Reading:
         return task
 
     def show_reading(self) -> None:
-        """Say what is read; a panel that shows a part of it says once more that the rest is on its way."""
+        """Say what is read; a panel that already shows a part of it may call this once more."""
         self._states.show_loading(self._says, None if self._stops == "never" else self.stop)
 
     def again(self) -> None:
-        """Read once more, as somebody tries again."""
+        """Read again, because a person tries again."""
         (self._again or self._asked)()
 
     def stop(self) -> None:
-        """Ask the work to stop; what is kept is shown once it has, or at once."""
+        """Ask the work to stop; the earlier content is shown once it has stopped, or at once."""
         if self.task is None:
             return
         if self._stops == "at once":
@@ -109,13 +107,13 @@ class Reading:
             self.task.cancel()
 
     def drop(self) -> None:
-        """Give the question up: nothing more comes of it, and the states stay as they are."""
+        """Give up the question: its answer is ignored, and the states stay as they are."""
         if self.task is not None:
             self.task.drop()
             self.task = None
 
     def show_failed(self, error: BaseException) -> None:
-        """Say that it failed and what to do; content read earlier stays where the server is out of reach."""
+        """Say that it failed and what to do; earlier content stays if only the server is unreachable."""
         self._states.show_failed(error, self.again, self.title)
 
     def show_stopped(
@@ -124,9 +122,10 @@ class Reading:
         again: str = tr("Read again"),
         call: Callable[[], object] | None = None,
     ) -> None:
-        """Go back to what was read before; where there is nothing, say so, with a button that reads again.
+        """Go back to the earlier content; if there is none, say that reading was stopped, with a button that reads
+        again.
 
-        Where that is another ``call`` than trying again, as it goes on from where it was stopped, it is handed in.
+        ``call`` replaces trying again if reading can continue from where it was stopped.
         """
         if self._has():
             self._keep()

@@ -1,4 +1,4 @@
-"""One optional line with the reason for a write; reasons given before are offered while the program runs."""
+"""An optional line for the reason of a write; earlier reasons are offered while the program runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gui.parts.completion import Completion, Offer
 from gui.style import theme
 
 _given: list[str] = []
-MOST = 40  # reasons that are offered again
+MOST = 40  # reasons that are remembered
 
 
 class ReasonLine(CompletingLine):
-    """Takes a reason; :meth:`take` gives it to a write and keeps it for the next time."""
+    """Takes a reason; :meth:`take` hands it to a write and remembers it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(_offered, parent)
@@ -24,7 +24,7 @@ class ReasonLine(CompletingLine):
         self.setMinimumWidth(theme.px(120))
 
     def take(self) -> str:
-        """The reason for a write that begins now; "" where none is given, or the line is not shown."""
+        """The reason for a write that starts now; "" if none is given, or the line is hidden."""
         said = "" if self.isHidden() else self.text().strip()
         if said:
             _given[:] = [said, *(each for each in _given if each != said)][:MOST]
@@ -32,7 +32,7 @@ class ReasonLine(CompletingLine):
 
 
 def _offered(typed: str, at: int, asked: bool) -> Offer | None:
-    """The reasons given before that begin with what is typed, or hold it where words are asked for."""
+    """Earlier reasons that begin with the typed text, or contain it if the person asked for words."""
     part = typed.strip().casefold()
     found = [
         each

@@ -1,4 +1,4 @@
-"""One save at a time, with its end: applied, conflict, refused, or not known until it is settled."""
+"""One save at a time, and its end: applied, conflict, refused, or unknown until it is settled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def following(v: Value | None) -> str:
-    """The name of the version that a save over ``v`` makes: ``v15``; "" where versions are no numbers."""
+    """The name of the version that a save over ``v`` makes, ``v15``; "" if versions are not numbers."""
     if v is None or v.type not in (INT32, INT64):
         return ""
     return f"v{int.from_bytes(v.data, 'little', signed=True) + 1}"
@@ -35,13 +35,13 @@ class _Answer(Struct, frozen=True):
 
 
 class Saver(QObject):
-    """Sends one document's saves. While one is under way or its outcome is unknown, no other is sent."""
+    """Sends one document's saves. While one is under way or its outcome is unknown, it sends no other."""
 
     applied = Signal(object, object)  # Outcome; the Version that is there now, None where it could not be read
-    conflicted = Signal(object)  # Conflict
+    conflicted = Signal(object)  # Outcome; the present Version, None if it could not be read
     refused = Signal(str)
     unknown = Signal(object)  # Outcome
-    changed = Signal()  # busy or held is another now
+    changed = Signal()  # busy or held changed
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QObject) -> None:
         super().__init__(parent)
@@ -52,7 +52,7 @@ class Saver(QObject):
 
     @property
     def hold_reason(self) -> str:
-        """Why nothing can be saved just now; "" where it can."""
+        """Why nothing can be saved now; "" if it can."""
         if self.busy:
             return tr("A save is under way")
         return tr("Saving waits until the outcome of the last save is known") if self.held is not None else ""
@@ -64,7 +64,7 @@ class Saver(QObject):
 
     @property
     def sent_name(self) -> str:
-        """The name of the save under way, or in doubt: ``v15``, or "your edit"."""
+        """The name of the save under way or in doubt: ``v15``, or "your edit"."""
         base, _, action = self._sent
         return (following(base.v) if base is not None and action != "create" else "") or tr("your edit")
 
@@ -81,7 +81,7 @@ class Saver(QObject):
         self._run(lambda: session.writing.create(ns, content, id, reason), None, content)
 
     def look(self, base: Version, content: bytes, reason: str = "") -> None:
-        """Find out, without a write, whether the document moved on from ``base``; ends as a conflict or a refusal."""
+        """Find out without a write whether the document moved on from ``base``; ends as a conflict or a refusal."""
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, "look")
         self._start(lambda _: _Answer(None, replace(session.writing.conflict(ns, id, base, content), reason=reason)))
@@ -104,7 +104,7 @@ class Saver(QObject):
                 return _Answer(outcome, replace(session.writing.conflict(ns, id, base, content), reason=reason))
             if outcome.kind != "applied" or outcome.id != id:
                 return _Answer(outcome)
-            try:  # the stored version may hold more than was sent: who saved it, for one
+            try:  # the stored version may hold more than was sent, such as who saved it
                 there = session.history.version(ns, id)
             except Refused:
                 return _Answer(outcome)
@@ -146,6 +146,6 @@ class Saver(QObject):
 
 
 def _nothing_moved(conflict: Conflict) -> bool:
-    """Whether the database still has the version that the edit began from: no write arrived, nobody was faster."""
+    """Whether the database still has the version that the edit began from: no write arrived."""
     theirs, base = conflict.theirs, conflict.base
     return theirs is not None and (theirs.v, theirs.content) == (base.v, base.content)

@@ -1,4 +1,4 @@
-"""A line for a time, which says beside it what it makes of the words."""
+"""A line for a time, with the meaning of the typed words beside it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from model.text.moments import Moment, moment_from_text
 class TimeLine(QLineEdit):
     """Takes ISO 8601, a date, or an age; a time without a zone is in the zone of the settings.
 
-    ``meant`` is emitted with each change. ``said`` is the label that names the time, or says why it is none.
+    ``meant`` is emitted with each change. ``said`` is the label that shows the time, or why there is none.
     """
 
     meant = Signal()
 
     def __init__(self, name: str, empty: str = "", low: bool = False, parent: QWidget | None = None) -> None:
-        """``empty`` is the meaning of an empty line; without one it needs a time. ``low``: say all in one line."""
+        """``empty`` is the meaning of an empty line; without it a time is needed. ``low``: keep to one line."""
         super().__init__(parent)
         self._empty, self._low = empty, low
         self.setAccessibleName(name)
@@ -36,7 +36,7 @@ class TimeLine(QLineEdit):
 
     @property
     def moment(self) -> Moment | None:
-        """The time; None where the line is empty. Raises ``Refused``."""
+        """The time; None if the line is empty. Raises ``Refused``."""
         typed = self.text().strip()
         return moment_from_text(typed, zone=preferences.zone()) if typed else None
 
@@ -49,10 +49,10 @@ class TimeLine(QLineEdit):
             return False
 
     def put(self, at: dt.datetime | None) -> None:
-        """Show a time, to the second where it has any, in the zone of the settings."""
+        """Show a time, with its seconds if it has any, in the zone of the settings."""
         said = "" if at is None else f"{preferences.local(at):%Y-%m-%d %H:%M:%S}"
         self.setText(said.removesuffix(":00"))
-        self.setCursorPosition(0)  # in a short line its day is seen
+        self.setCursorPosition(0)  # show the day if the line is too short
 
     def _say(self, _: str = "") -> None:
         found = None

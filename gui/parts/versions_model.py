@@ -1,7 +1,7 @@
-"""The versions of one document as rows, newest first; the strip and the list form both draw from it.
+"""The versions of one document as rows, newest first; the strip and the list draw from it.
 
-A run of missing versions is one row. Versions arrive in chunks, newest first, so rows are only ever added at the
-end and a row's number never changes while its document is shown.
+A run of missing versions is one row. Versions arrive in chunks, newest first, so rows are only added at the end, and
+a row's number never changes while its document is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PLACES = {"document": tr("document"), "archive": tr("archive"), "prev": tr("prev
 
 
 class VersionMark(Struct, frozen=True):
-    """One place on the line: a version that is there, or ``count`` missing ones from ``oldest`` to ``newest``."""
+    """One place on the line: an existing version, or ``count`` missing ones from ``oldest`` to ``newest``."""
 
     newest: Version
     oldest: Version
@@ -51,7 +51,7 @@ class VersionMark(Struct, frozen=True):
 
     @property
     def under(self) -> str:
-        """The second line under a mark: its date, or some words where it has none."""
+        """The second line under a mark: its date, or words if it has none."""
         if self.missing:
             return translated(self.newest.detail) or tr("retention or loss")
         if self.newest.state == "damaged":
@@ -62,7 +62,7 @@ class VersionMark(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Everything about it in one line, for a tooltip and for a screen reader."""
+        """Everything about it in one line, for tooltips and screen readers."""
         if self.missing:
             return f"{self.name}, {self.under}"
         one = self.newest
@@ -106,7 +106,7 @@ def name_of(version: Version) -> str:
 
 
 def turn_words(turn: WatchTurn) -> str:
-    """A turn of a watched condition as a clause: ``“Overdue” holds from here on``."""
+    """The turn of a watched condition as a clause: ``“Overdue” holds from here on``."""
     if turn.proven:
         return (
             tr("“{watch}” holds from here on", watch=turn.watch)
@@ -122,7 +122,7 @@ def turn_words(turn: WatchTurn) -> str:
 
 
 class VersionsModel(CellModel):
-    """Rows newest first. ``a`` and ``b`` are the rows of the two versions compared, or None."""
+    """Rows, newest first. ``a`` and ``b`` are the rows of the two compared versions, or None."""
 
     headers = (
         "",
@@ -156,7 +156,7 @@ class VersionsModel(CellModel):
     # --- filling
 
     def put_turns(self, turns: Sequence[WatchTurn]) -> None:
-        """Show where watched conditions turned, of this document and from now on."""
+        """Show where watched conditions turned in this document."""
         if not turns and not self._turns:
             return
         self._turns = {}
@@ -165,7 +165,7 @@ class VersionsModel(CellModel):
         self.refresh()
 
     def reset(self, versions: Sequence[Version]) -> None:
-        """Show another document, beginning with its newest versions."""
+        """Show another document, starting with its newest versions."""
         self.beginResetModel()
         self.marks, self.versions, self.missing = [], [], 0
         self.a = self.b = None
@@ -175,7 +175,7 @@ class VersionsModel(CellModel):
         self.endResetModel()
 
     def extend(self, versions: Sequence[Version]) -> None:
-        """Add older versions behind those that are there."""
+        """Append older versions."""
         if not versions:
             return
         last, before = len(self.marks) - 1, list(self.marks[-1:])
@@ -204,10 +204,10 @@ class VersionsModel(CellModel):
             self.operations = self.operations or one.operation is not None
             self.counted = self.counted or one.changed is not None
 
-    # --- asking
+    # --- lookups
 
     def row_of(self, v: Value | None) -> int | None:
-        """The row of a version that is there."""
+        """The row of an existing version."""
         return self._rows.get(v)
 
     def version_at(self, row: int | None) -> Version | None:
@@ -231,7 +231,7 @@ class VersionsModel(CellModel):
         return next((mark.newest for mark in self.marks[:64] if mark.newest.current), None)
 
     def before(self, row: int) -> int | None:
-        """The row of the next older version that is there."""
+        """The row of the next older version that exists."""
         return next((i for i in range(row + 1, len(self.marks)) if not self.marks[i].missing), None)
 
     def summary(self) -> str:
@@ -248,17 +248,17 @@ class VersionsModel(CellModel):
         return "; ".join(filter(None, (words, self.note.partition(";")[0])))
 
     def is_a(self, row: int, other: bool = False) -> bool:
-        """Whether choosing a row makes it A, as it is older than B; with ``other`` where it is not."""
+        """Whether choosing a row makes it A, because it is older than B; the opposite with ``other``."""
         return (self.b is not None and row > self.b) != other
 
     @property
     def note(self) -> str:
-        """The note on the current version beside its state: how far its archive is behind."""
+        """The note beside the current version's state: how far its archive is behind."""
         one = self.current()
         return translated(one.detail) if one is not None and one.state == "present" else ""
 
     def choose(self, a: int | None, b: int | None) -> None:
-        """Set the rows that are compared; gaps are left out."""
+        """Set the rows to compare; gaps are ignored."""
         a = a if self.version_at(a) is not None else None
         b = b if self.version_at(b) is not None else None
         if (a, b) == (self.a, self.b):
@@ -270,11 +270,11 @@ class VersionsModel(CellModel):
         self.chosen.emit()
 
     def refresh(self) -> None:
-        """Draw everything again, after a change of zone."""
+        """Draw everything again, after the zone changed."""
         if self.marks:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.marks) - 1, len(self.headers) - 1))
 
-    # --- Qt's side
+    # --- Qt's interface
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
         return 0 if parent.isValid() else len(self.marks)
@@ -364,11 +364,11 @@ CELLS: dict[int, Callable[[VersionMark], Cell]] = {
     SIZE: _size,
     HASH: _hash,
 }
-"""The cells of a version that is there, by column."""
+"""The cells of an existing version, by column."""
 
 
 def _marks(versions: Sequence[Version], before: Sequence[VersionMark]) -> list[VersionMark]:
-    """The marks of some versions, joined to the one before where both are missing."""
+    """The marks for versions; a missing one joins the mark before it if that is missing as well."""
     made = list(before)
     for one in versions:
         if one.state == "missing" and made and made[-1].missing:

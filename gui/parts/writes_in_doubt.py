@@ -1,4 +1,4 @@
-"""Writes whose end is not known: a message says of how many, with the way to look for each of them again."""
+"""Writes whose outcome is unknown: a message tells how many, with a button that looks for each of them again."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class WritesInDoubt:
-    """Looks for the writes of a panel, as often as a person asks, until it is known of all of them how they ended.
+    """Looks for a panel's writes whenever a person asks, until the outcome of each is known.
 
-    ``said`` is the sentence about so many of them; ``found`` is given the ends of those that were looked for.
+    ``said`` is the sentence about a number of them; ``found`` gets the outcomes.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class WritesInDoubt:
         self._said, self._found = said, found
 
     def tell(self, ends: Sequence[Outcome], error: BaseException | None = None) -> None:
-        """Say of how many of these writes the end is not known, if of any, and what broke off the work on them."""
+        """Say how many of these writes have an unknown outcome, and which error interrupted the work on them."""
         unknown = [end for end in ends if end.kind == "unknown"]
         if unknown:
             messages.doubt(self._panel, self._said(len(unknown)), partial(self._look, unknown), error=error)

@@ -1,6 +1,6 @@
-"""Palimpsest in the menus of a Linux desktop: its entry, its icon, and files of BSON that open with it.
+"""Palimpsest in the menus of a Linux desktop: its entry, its icon, and its link to BSON files.
 
-The files go where the desktop looks for those of one user; a package of the system brings its own.
+The files go where the desktop looks for one user's files; a system package brings its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLACES = {
     "palimpsest.svg": "icons/hicolor/scalable/apps",
     "palimpsest-bson.xml": "mime/packages",
 }
-"""Where each file of ``resources/desktop`` belongs, below the folder of a user's data."""
+"""The place of each file in ``resources/desktop``, below the user's data folder."""
 
 _UPDATES = (("update-mime-database", "mime"), ("update-desktop-database", "applications"))
 _PATIENCE = 20  # seconds
@@ -37,7 +37,7 @@ def is_there() -> bool:
 
 
 def add() -> Path:
-    """Put the files in their places, over older ones; returns the entry's. Raises ``Refused``."""
+    """Install the files, overwriting older ones; returns the entry. Raises ``Refused``."""
     for name in PLACES:
         written = resources.files("resources").joinpath("desktop", name).read_text("utf-8")
         target = _target(name)
@@ -57,7 +57,7 @@ def add() -> Path:
 
 
 def remove() -> None:
-    """Take the files away again; raises ``Refused``."""
+    """Remove the files; raises ``Refused``."""
     for name in PLACES:
         try:
             _target(name).unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def _target(name: str) -> Path:
 
 
 def _command() -> str:
-    """The command that starts this program, quoted as an entry wants it."""
+    """The command that starts this program, quoted as a desktop entry requires."""
     started = Path(sys.argv[0])
     own = started if started.stem == "palimpsest" and started.is_file() else shutil.which("palimpsest")
     words = [str(Path(own).resolve())] if own else [sys.executable, "-m", "gui"]
@@ -92,7 +92,7 @@ def _quoted(word: str) -> str:
 
 
 def _tell_desktop() -> None:
-    """Let the desktop read its folders again; where it lacks the programs for that, it does so at its next start."""
+    """Make the desktop read its folders again; without these programs it does so at its next start."""
     for program, folder in _UPDATES:
         if (found := shutil.which(program)) is not None and (_home() / folder).is_dir():
             try:

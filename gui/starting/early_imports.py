@@ -1,6 +1,6 @@
-"""Modules that are imported before they are needed, in threads: for the first page once a window is drawn, then others.
+"""Imports modules in threads before they are needed: those of the first page once a window is drawn, then others.
 
-None of them makes an object of Qt as it is imported; that would belong to its thread.
+No module here makes a Qt object during its import; the object would belong to that thread.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SOON = (
     "gui.pages.collection_page",
 )
 LATER = ("model.session.history_reading", "gui.pages.document_pages")
-REST = 300  # milliseconds without work after which imports delay no first page
+REST = 300  # milliseconds without work; after that, imports delay no first page
 
 
 class EarlyImports(QObject):
-    """Imports once; :meth:`begin` is called when a window is drawn."""
+    """Imports once; :meth:`begin` is called when a window was drawn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class EarlyImports(QObject):
         self._rest.timeout.connect(self._at_rest)
 
     def begin(self) -> None:
-        """Import what the first source and its page need, and the rest when nothing is being done."""
+        """Import what the first source and its page need, and the rest when nothing is running."""
         self._soon.start()
         tasks.tasks.changed.connect(self._rest.start)
         self._rest.start()
@@ -49,7 +49,7 @@ class EarlyImports(QObject):
             self._later.start()
 
     def end(self) -> None:
-        """Wait for what is being imported."""
+        """Wait for the running imports."""
         self._rest.stop()
         for thread in (self._soon, self._later):
             if thread.is_alive():
@@ -60,4 +60,4 @@ def bring(names: Sequence[str]) -> None:
     """Import modules."""
     for name in names:
         importlib.import_module(name)
-    gc.freeze()  # all of this stays: the collector need not look through it again and again
+    gc.freeze()  # all of this stays, so the collector need not look through it again

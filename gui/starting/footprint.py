@@ -1,4 +1,4 @@
-"""The memory of the program: what libraries keep in vain is given back."""
+"""The memory of the program: returns what libraries hold without use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LARGE = 1 << 20  # bytes
 
 
 def import_plainly() -> None:
-    """Take PySide6's hook off imports, which reads the source of every module that comes, and keeps it.
+    """Remove PySide6's hook from imports: it reads the source of every imported module, and keeps it.
 
-    It serves ``from __feature__ import …``, which nothing here says.
+    The hook serves ``from __feature__ import …``, which is not used here.
     """
     import PySide6.QtCore  # noqa: F401  # it brings the hook
 
@@ -24,10 +24,10 @@ def import_plainly() -> None:
 
 
 def keep_little() -> None:
-    """Have glibc return what is freed: else it keeps room for the largest documents there ever were, for each thread.
+    """Make glibc return freed memory: else each thread keeps room for the largest documents it ever had.
 
-    It is to be called before there are threads. They share one heap then, which costs nothing: of Python's threads one
-    runs at a time.
+    Call it before there are threads. They then share one heap, which costs nothing: only one Python thread runs at a
+    time.
     """
     if (libc := _glibc()) is not None:
         libc.mallopt(_MMAP_THRESHOLD, _LARGE)
@@ -36,7 +36,7 @@ def keep_little() -> None:
 
 
 def give_back() -> None:
-    """Return to the system what was freed since; it takes a few milliseconds."""
+    """Return memory freed since then to the system; takes a few milliseconds."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
 

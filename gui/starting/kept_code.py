@@ -1,7 +1,7 @@
-"""The byte code of the modules that PySide6 carries inside its library, kept as Python keeps that of modules in files.
+"""The byte code of the modules inside PySide6's library, cached as Python caches that of modules in files.
 
-Importing PySide6 compiles them anew each time, which is a seventh of what a window takes until it is drawn. What is
-kept is run, so it is taken only from a place where nobody else can have put it.
+Importing PySide6 compiles them at every start, a seventh of the time until the window is drawn. The cached code is
+executed, so it is only taken from a place that nobody else can write to.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from model.userdata import folders
 _CARRIED = ("shibokensupport/", "signature_bootstrap.py")
 _FILE = "qt-modules"
 
-Kept = dict[str, tuple[bytes, CodeType]]  # by name: the hash of the source, and what it was compiled to
+Kept = dict[str, tuple[bytes, CodeType]]  # by name: the hash of the source, and its compiled code
 
 
 @contextmanager
 def kept_code() -> Iterator[None]:
-    """Import PySide6 within it: what it compiled in an earlier start of this Python is not compiled again."""
+    """Import PySide6 inside it: what an earlier start of this Python compiled is not compiled again."""
     plain = builtins.compile
     kept = _read()
     fresh: Kept = {}
@@ -58,9 +58,9 @@ def _keeping(plain: Callable[..., Any], kept: Kept, fresh: Kept) -> Callable[...
 
 
 def _is_ours(place: Path) -> bool:
-    """Whether a folder or a file is of this user, and no other one may write it. Raises ``OSError``."""
+    """Whether a folder or file belongs to this user and only this user can write it. Raises ``OSError``."""
     if os.name != "posix":
-        return folders.chosen() is None and "PALIMPSEST_CACHE" not in os.environ  # the platform's own folder is
+        return folders.chosen() is None and "PALIMPSEST_CACHE" not in os.environ  # only the platform's own is
     found = place.stat()
     return found.st_uid == os.geteuid() and not found.st_mode & 0o022
 

@@ -1,7 +1,7 @@
-"""The door through which a later start of the program reaches the windows that are open already.
+"""How a later start of the program reaches the windows that are already open.
 
-A local socket that only this user may use, named after the data folder and the display: a start with another of these
-is a program of its own.
+A local socket for this user only, named after the data folder and the display: a start with other ones is a separate
+program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from PySide6.QtCore import QDir, QObject, Signal
 from model.errors import Refused
 from model.userdata import folders  # a later start that hands over needs no more of the model
 
-if TYPE_CHECKING:  # a first start has its window before that
+if TYPE_CHECKING:  # loaded later: the window comes first
     from PySide6.QtNetwork import QLocalServer
 
 _PATIENCE = 3000  # milliseconds
@@ -30,7 +30,7 @@ _DONE = b"done\n"
 
 
 def door() -> str:
-    """The name of the socket, or its path where the system has a folder for such things."""
+    """The name of the socket, or its path if the system has a folder for sockets."""
     display = [os.environ.get(name, "") for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")]
     name = f"palimpsest-{hashlib.sha256(repr([str(folders.folder()), display]).encode()).hexdigest()[:16]}"
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -39,7 +39,7 @@ def door() -> str:
 
 
 class RunningInstance(QObject):
-    """Listens for later starts. ``asked`` carries what one wants to be opened."""
+    """Listens for later starts. ``asked`` carries what one of them wants opened."""
 
     asked = Signal(object)  # a dict
 
@@ -53,7 +53,7 @@ class RunningInstance(QObject):
         return server
 
     def listen(self) -> bool:
-        """Be the one that later starts reach; False where another one is, or no socket is to be had."""
+        """Become the instance that later starts reach; False if there is another one, or no socket can be made."""
         from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
         name = door()
@@ -61,12 +61,12 @@ class RunningInstance(QObject):
         probe.connectToServer(name)
         if probe.waitForConnected(_PATIENCE):
             probe.abort()
-            return False  # somebody listens there, and Qt would take the place without a word
-        QLocalServer.removeServer(name)  # may be left behind by a process that was killed
+            return False  # somebody listens there, and Qt would silently take the place
+        QLocalServer.removeServer(name)  # a killed process may have left it
         return self._server.listen(name)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._server.close()
 
     def _come(self) -> None:
@@ -96,12 +96,12 @@ class RunningInstance(QObject):
 
 
 def hand_over(request: Mapping[str, Any]) -> bool:
-    """Let a running instance open something; False where there is none, or none that is this user's."""
+    """Let a running instance open something; False if there is none, or it belongs to another user."""
     try:
         name = door()
     except Refused:
-        return False  # the window says so
-    if os.name == "posix" and not os.path.exists(QDir.temp().absoluteFilePath(name)):  # a socket is a file there
+        return False  # the window reports that
+    if os.name == "posix" and not os.path.exists(QDir.temp().absoluteFilePath(name)):  # there the socket is a file
         return False
     from PySide6.QtNetwork import QLocalSocket
 
@@ -112,7 +112,7 @@ def hand_over(request: Mapping[str, Any]) -> bool:
     if os.name == "posix":
         try:
             if Path(socket.fullServerName()).stat().st_uid != os.getuid():
-                return False  # somebody else has put a socket there, to be told addresses
+                return False  # another user put a socket there to learn addresses
         except OSError:
             return False
     socket.write(json.dumps(dict(request)).encode() + b"\n")

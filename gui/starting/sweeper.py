@@ -1,4 +1,4 @@
-"""When Python's garbage is collected, and the memory of ended tasks returned: while nobody waits for the window."""
+"""When Python collects garbage and returns the memory of finished tasks: while nobody waits for the window."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from PySide6.QtGui import QCursor
 from gui import tasks
 from gui.starting import footprint
 
-MANY = 50_000  # objects whose sweeping takes milliseconds
-IDLE = 20  # sweeps without a task and without a move of the mouse after which a long sweep disturbs nobody
-RESTED = 4  # of these, after which the memory of tasks that have ended is returned to the system
-LISTENED = 6  # sweeps before the long one in which nobody has used keys or wheel either
+MANY = 50_000  # objects; collecting so many takes milliseconds
+IDLE = 20  # sweeps without a task or a mouse move; after these a long sweep disturbs nobody
+RESTED = 4  # of those sweeps; then the memory of finished tasks is returned to the system
+LISTENED = 6  # sweeps before the long one without keys or wheel
 _HANDS = frozenset(
     {
         QEvent.Type.KeyPress,
@@ -53,13 +53,13 @@ class Sweeper(QObject):
         self._listen(False)
 
     def _listen(self, on: bool) -> None:
-        """Hear of everything that is done in the windows, or no more: to be told of all events takes its time."""
+        """Start or stop watching all input; it takes time to see every event."""
         application = QCoreApplication.instance()
         if application is not None:
             (application.installEventFilter if on else application.removeEventFilter)(self)
 
     def sweep(self) -> None:
-        """Collect small heaps that are due; all of them once nothing has been done for a while."""
+        """Collect small heaps that are due, and all heaps once nothing has happened for a while."""
         pointer = QCursor.pos()
         moved, self._pointer = pointer != self._pointer, pointer
         self._quiet += 1

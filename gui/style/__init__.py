@@ -1,1 +1,1 @@
-"""The look of everything: tokens, symbols, cells, states and words that every view shares."""
+"""The look of everything: tokens, symbols, cells, states and labels that every view shares."""

@@ -1,4 +1,4 @@
-"""The arrangement of a panel's parts beside and below one another, and the ground below them. Sizes are in u."""
+"""The layout of a panel's parts beside and below one another, and their backgrounds. Sizes are in u."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from gui.style.states import words
 from gui.style.wrapping_row import WrappingRow
 
 W = TypeVar("W", bound=QWidget)
-BESIDE_BUTTONS = 220  # u that words keep beside buttons, before these go on below
+BESIDE_BUTTONS = 220  # u that text keeps beside buttons before they wrap below it
 
 
 def ground(widget: W, name: str) -> W:
-    """Give a widget the ground that the style sheet has under a name."""
+    """Give a widget the background that the style sheet defines for a name."""
     widget.setObjectName(name)
     widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
     return widget
 
 
 def column(owner: QWidget | None = None) -> QVBoxLayout:
-    """Parts below one another, without edges or gaps."""
+    """Parts below one another, without margins or gaps."""
     made = QVBoxLayout() if owner is None else QVBoxLayout(owner)
     made.setContentsMargins(0, 0, 0, 0)
     made.setSpacing(0)
@@ -42,7 +42,7 @@ def column(owner: QWidget | None = None) -> QVBoxLayout:
 
 
 def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8) -> QHBoxLayout:
-    """Parts beside one another; ``x`` and ``y`` are free at its ends and above and below it."""
+    """Parts beside one another; ``x`` and ``y`` are the margins."""
     made = QHBoxLayout() if owner is None else QHBoxLayout(owner)
     made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
     made.setSpacing(theme.px(gap))
@@ -50,7 +50,7 @@ def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float =
 
 
 def add_field(form: QFormLayout, name: str, field: QWidget | QLayout) -> None:
-    """Add a field to a form, with its name at its middle, where Qt has it a little above that."""
+    """Add a field to a form; its name is centred beside it, while Qt puts it slightly higher."""
     label = words(name, "field")
     form.addRow(label, field)
     if isinstance(field, QWidget):
@@ -60,7 +60,7 @@ def add_field(form: QFormLayout, name: str, field: QWidget | QLayout) -> None:
 def wrapping(
     owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float = 8, least: float = 0
 ) -> WrappingRow:
-    """As :func:`row`, but in several lines where there is no room for one; all are ``least`` high with their edges."""
+    """Like :func:`row`, but in several lines if one is too narrow; each is at least ``least`` high with margins."""
     made = WrappingRow(owner, lambda: theme.px(least))
     made.setContentsMargins(theme.px(x), theme.px(y), theme.px(x), theme.px(y))
     made.setSpacing(theme.px(gap))
@@ -68,9 +68,9 @@ def wrapping(
 
 
 def segments(owner: QWidget, names: Sequence[str], said: str = "{}") -> tuple[QHBoxLayout, QButtonGroup]:
-    """Buttons side by side of which one is chosen, at first the first; their ids are their places.
+    """Adjacent buttons of which one is chosen, at first the first; their ids are their positions.
 
-    ``said`` names one for screen readers, with its own name in braces.
+    ``said`` names a button for screen readers, with its text in place of the braces.
     """
     beside, group = row(x=0, y=0, gap=0), QButtonGroup(owner)
     for at, name in enumerate(names):
@@ -86,7 +86,7 @@ def segments(owner: QWidget, names: Sequence[str], said: str = "{}") -> tuple[QH
 
 
 def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
-    """The row at the top of a tool, with its name and a line below that; buttons come behind them, or below."""
+    """The row at the top of a tool: its name with a line below; buttons follow at the right, or below."""
     made = wrapping()
     left = QVBoxLayout()
     left.setSpacing(theme.px(4))
@@ -99,10 +99,10 @@ def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
 
 
 def split(*parts: QWidget, across: bool = False, parent: QWidget | None = None) -> QSplitter:
-    """Parts below one another (or ``across`` it), whose shares a person can change and none of which vanishes.
+    """Parts below one another (or ``across``); people can move the dividers, and no part can collapse.
 
-    What is made with it for a parent becomes a part as well. It asks each part for its size as it takes it, and what
-    has been asked is styled anew with every move: parts of many widgets come into it when it is where it stays.
+    Pass what is made for ``parent`` as well. The splitter asks each added part for its size, and such a part is
+    styled again whenever it moves: add parts with many widgets only once the splitter is in its place.
     """
     made = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical, parent)
     made.setChildrenCollapsible(False)
@@ -112,5 +112,5 @@ def split(*parts: QWidget, across: bool = False, parent: QWidget | None = None) 
 
 
 def share(split: QSplitter, *sizes: float) -> None:
-    """Give the parts these sizes, in u, or what there is in their proportion."""
+    """Give the parts these sizes, in u, or the available room in their proportion."""
     split.setSizes([theme.px(size) for size in sizes])

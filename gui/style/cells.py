@@ -1,4 +1,4 @@
-"""One way to draw every list and tree: a model hands out a :class:`Cell`, one delegate paints it.
+"""One way to draw every list and tree: a model returns :class:`Cell` values, one delegate paints them.
 
 ``CellModel`` subclasses return a ``Cell`` under :data:`CELL`; display and accessible text follow from it.
 ``CellTree`` is the view: full-width selection with an accent bar, chevrons, focus ring inside the cell, header rows.
@@ -61,28 +61,28 @@ from model.foundation.hidden_characters import plain as seen
 from model.foundation.hidden_characters import visible
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
-MEASURED = 100  # rows whose words say how wide a column should be
+MEASURED = 100  # rows whose texts decide how wide a column should be
 BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
-LEAST, FEWEST = 72, 40  # what a column keeps where there is not room enough for the words of all, or for that either
-ID = 120  # up to this width ids are whole before columns that can be done without are there
-LONG, MIDDLE = 260, 100  # up to this width words have room before headers have; those that are cut in the middle
-WHOLE = 400  # up to this width words have room before other columns have more than they need
-SHORT = 200  # what words that may be long keep beside a column that can be done without
-BRIEF = 112  # what the column that takes the rest has of its words before those of the others are whole
-LATER = 100  # milliseconds until the columns are fitted to words that came into rows that were there
-HEAD_MARGIN = 6  # what Qt leaves at each side of a header's words beside the padding
-VALUE = 56  # what a word behind a value leaves of it
+LEAST, FEWEST = 72, 40  # a column's least widths if there is too little room for all texts, or for these as well
+ID = 120  # up to this width, ids are shown whole before dispensable columns appear
+LONG, MIDDLE = 260, 100  # up to this width, texts get room before headers do; the second is for texts cut in the middle
+WHOLE = 400  # up to this width, texts get room before other columns get more than they need
+SHORT = 200  # width that possibly long texts keep beside a dispensable column
+BRIEF = 112  # width of the last column's texts before the other texts are shown whole
+LATER = 100  # milliseconds until the columns are fitted to new texts in existing rows
+HEAD_MARGIN = 6  # Qt's margin at each side of a header's text, besides the padding
+VALUE = 56  # width of a value that a note after it leaves
 Index = QModelIndex | QPersistentModelIndex
 
 
 class Span(Struct, frozen=True):
-    """A run of text in one colour; ``mark`` is the token behind differing characters."""
+    """A run of text in one colour; ``mark`` is the background token of differing characters."""
 
     text: str
     token: str = "text"
     mark: str = ""
     weight: int = 0  # 0: the cell's
-    sans: bool = False  # a word of ours beside a value, not in fixed width
+    sans: bool = False  # our own word beside a value, not in fixed width
     struck: bool = False  # a removed text
 
     def __post_init__(self) -> None:
@@ -91,13 +91,13 @@ class Span(Struct, frozen=True):
 
 
 class Badge(Struct, frozen=True):
-    """A badge after (or, with ``right``, at the right edge of) the text."""
+    """A badge after the text or, with ``right``, at the right edge."""
 
     text: str
     ink: str = "typ"
     ground: str = "typT"
     symbol: str = ""
-    like: str = ""  # the words of a badge that this one is as wide as, where the text behind begins in one line
+    like: str = ""  # the text of the badge whose width this one takes, so that the texts after them align
 
 
 class Cell(Struct, frozen=True):
@@ -107,23 +107,23 @@ class Cell(Struct, frozen=True):
     mono: bool = False
     size: float = 13
     weight: int = 400
-    right: bool = False  # numbers stand right
+    right: bool = False  # align right, for numbers
     middle: bool = False  # elide in the middle: ids and paths
-    wrap: bool = False  # two lines where one is too narrow
+    wrap: bool = False  # wrap into two lines if one is too narrow
     ground: str = ""
-    hatch: bool = False  # the absent side
+    hatch: bool = False  # hatched: the absent side
     icon: str = ""
     icon_token: str = "text2"
-    change: str = ""  # an operation's symbol (or "conflict"), painted in place of text
+    change: str = ""  # an operation's symbol (or "conflict"), painted instead of text
     badges: tuple[Badge, ...] = ()
     badges_right: bool = False
     badges_left: bool = False  # before the text
     bar: str = ""  # a 3 px bar at the left edge
     caret: bool = False  # a drop-down can be opened here
     tick: bool = False
-    marks: tuple[tuple[str, str, bool], ...] | None = None  # a history in miniature
+    marks: tuple[tuple[str, str, bool], ...] | None = None  # a small history
     check: Qt.CheckState | None = None
-    radio: bool | None = None  # a choice that can be taken; True: taken
+    radio: bool | None = None  # a radio button; True: checked
     tip: str = ""
     accessible: str = ""
     indent: int = 0
@@ -134,7 +134,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The words alone."""
+        """The text without badges."""
         return "".join(span.text for span in self.spans)
 
 
@@ -238,10 +238,10 @@ class CellDelegate(QStyledItemDelegate):
         if cell.wrap and width > rect.width() + 0.5:
             return _two_lines(painter, rect, cell)
         if width > rect.width() + 0.5:
-            behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a word behind a value is not cut off
+            behind = spans[-1:] if len(spans) > 1 and spans[-1].sans else ()  # a note after a value is not cut off
             room = rect.width() - sum(_advance(look, span) for span in behind)
             if behind and room < min(theme.px(VALUE), sum(_advance(look, span) for span in spans[:-1])):
-                behind, room = (), rect.width()  # unless nothing would be left of the value
+                behind, room = (), rect.width()  # except if nothing would be left of the value
             spans = (*_elided(spans[:-1] if behind else spans, look, room, cell.middle), *behind)
             width = sum(_advance(look, span) for span in spans)
         x = rect.right() - width if cell.right else rect.left()
@@ -274,7 +274,7 @@ class CellDelegate(QStyledItemDelegate):
 
 
 def full_width(cell: Cell) -> float:
-    """The width that a cell needs so that nothing of it is cut off."""
+    """The width at which nothing of a cell is cut off."""
     signs = {20: bool(cell.change), 24: cell.check is not None or bool(cell.icon), 21: cell.radio is not None}
     beside: float = sum(theme.px(wide) for wide, there in signs.items() if there) + theme.px(cell.indent)
     beside += theme.px(20) * bool(cell.tick) + theme.px(18) * bool(cell.caret)
@@ -285,11 +285,11 @@ def full_width(cell: Cell) -> float:
 
 
 def _two_lines(painter: QPainter, rect: QRectF, cell: Cell) -> float:
-    """Draw a sentence in two lines, broken between words or before a word behind a value; what is too long is cut."""
+    """Draw a sentence in two lines, broken between words or before a note after a value; the rest is cut."""
     look = (cell.mono, cell.size, cell.weight)
     metrics, last = _face(*look)[1], cell.spans[-1]
     said = cell.text
-    if cell.mono and last.sans:  # a word of ours has the second line for itself
+    if cell.mono and last.sans:  # our own word gets the second line for itself
         cut = len(said) - len(last.text)
         below = replace(last, text=last.text.strip())
     else:
@@ -307,16 +307,16 @@ def _two_lines(painter: QPainter, rect: QRectF, cell: Cell) -> float:
 
 
 def _gaps(said: str) -> list[int]:
-    """Where a sentence may be broken, last first."""
+    """Where a sentence may be broken, from the last place to the first."""
     return [at for at in range(len(said) - 1, 0, -1) if said[at] == " "]
 
 
 _ONE_LINE = int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
 _Look: TypeAlias = tuple[bool, float, int]
-"""Whether in fixed width, the size of the design, the weight."""
+"""Whether fixed width, the design's size, the weight."""
 
 
-# Making a font and measuring with it took most of the time of a paint; a paint of many rows must not miss a beat.
+# Making fonts and measuring took most of the time of a paint, and a paint of many rows must not drop a frame.
 @lru_cache(maxsize=256)
 def _face(mono: bool, size: float, weight: int, struck: bool = False) -> tuple[QFont, QFontMetricsF]:
     font = theme.mono(size, weight) if mono else theme.font(size, weight)
@@ -333,7 +333,7 @@ def _width(look: _Look, text: str) -> float:
 def _cut(look: _Look, text: str, room: float, middle: bool) -> str:
     side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
     said = _face(*look)[1].elidedText(text, side, room)
-    # Beside a dot of the text, or an ellipsis that it had of its own, the sign of a cut would not be read as one.
+    # Beside a dot of the text, or an ellipsis of its own, the mark of a cut would not be seen as one.
     return said if said == text else said.replace("….", "…") if middle else said.replace("……", "…")
 
 
@@ -346,7 +346,7 @@ theme.signals.changed.connect(_forget_faces)
 
 
 def _look(look: _Look, span: Span) -> _Look:
-    """The way that one run is drawn in a cell of a look."""
+    """How a run is drawn inside a cell of some look."""
     return (look[0] and not span.sans, look[1], span.weight or look[2])
 
 
@@ -364,7 +364,7 @@ def _elided(spans: tuple[Span, ...], look: _Look, width: float, middle: bool) ->
             kept.append(span)
             width -= need
             continue
-        while kept and _width(look, "…") > width:  # a cut without a sign of it would read as the whole
+        while kept and _width(look, "…") > width:  # a cut without a mark would read as the whole
             span = kept.pop()
             width += _width(look, span.text)
         rest = _cut(look, span.text + "…", width, False)
@@ -397,7 +397,7 @@ def _radio(painter: QPainter, left: float, middle: float, taken: bool) -> float:
 
 
 def raised(widths: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
-    """The widths raised towards those that are wanted, as far as there is room; all get what the least lacks first."""
+    """The widths raised towards the wanted ones as far as there is room; what lacks least is raised first."""
     made, left = list(widths), room - sum(widths)
     lacks = sorted(
         (more, at) for at, (wide, want) in enumerate(zip(widths, wanted, strict=True)) if (more := want - wide)
@@ -415,7 +415,7 @@ class CellModel(QAbstractItemModel):
     headers: tuple[str, ...] = ()
     right_headers: frozenset[int] = frozenset()
     spoken_at: int | None = None
-    """The column in which screen readers hear the whole row, the one that the arrows move in; None: only the cell."""
+    """The column for which screen readers get the whole row, that of the arrow keys; None: they get only the cell."""
 
     def cell(self, index: Index) -> Cell:
         """The cell at an index; only reads memory."""
@@ -436,7 +436,7 @@ class CellModel(QAbstractItemModel):
         return None
 
     def row_said(self, index: Index) -> str:
-        """A whole row for a screen reader: the words of a cell, then those of the others with their headers."""
+        """A whole row for a screen reader: the text of a cell, then the others with their headers."""
         parts = [spoken(self.cell(index))]
         for column, header in enumerate(self.headers):
             beside = self.cell(index.sibling(index.row(), column)) if column != index.column() else None
@@ -457,7 +457,7 @@ class CellModel(QAbstractItemModel):
 
 
 def spoken(cell: Cell) -> str:
-    """The words of a cell for a screen reader."""
+    """The text of a cell for a screen reader."""
     words = [symbols.CHANGES[cell.change][3]] if cell.change in symbols.CHANGES else []
     said = [*words, cell.text, *(badge.text for badge in cell.badges)]
     return cell.accessible or " ".join(part for part in said if part)
@@ -468,15 +468,15 @@ def _first(index: Index) -> QModelIndex:
 
 
 class _HeldHeader(QHeaderView, StandsStill):
-    """A header that knows whether a person holds it with the mouse; what is sized otherwise, nobody sizes by hand.
+    """A header that knows whether a person drags it; else a change of size is not a person's.
 
-    Of words in several parts, ``v11, current, 03 Nov 2026 10:14``, the last parts go before any word is cut.
+    Text in several parts, ``v11, current, 03 Nov 2026 10:14``, loses its last parts before a word is cut.
     """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.is_held = False
-        self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)  # as a tree's own has
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)  # as in a tree's own
 
     ground = "sunken"
 
@@ -486,7 +486,7 @@ class _HeldHeader(QHeaderView, StandsStill):
 
     def initStyleOptionForIndex(self, option: QStyleOptionHeader, index: int) -> None:
         super().initStyleOptionForIndex(option, index)
-        option.fontMetrics = QFontMetrics(theme.font(11, 600))  # else Qt cuts small words where larger ones would end
+        option.fontMetrics = QFontMetrics(theme.font(11, 600))  # else Qt cuts small text where larger text would end
         parts = str(self.model().headerData(index, self.orientation()) or "").split(", ")
         if len(parts) > 1:
             room = self.sectionSize(index) - self.free(index)
@@ -495,7 +495,7 @@ class _HeldHeader(QHeaderView, StandsStill):
             option.text = ", ".join(parts)
 
     def free(self, at: int) -> int:
-        """The pixels beside the words of a section: padding, and the arrow of the one that is sorted by."""
+        """The pixels beside a section's text: padding, and the sort arrow if there is one."""
         is_sorted = self.isSortIndicatorShown() and self.sortIndicatorSection() == at
         return theme.px(16 + 8 * (at == 0) + 16 * is_sorted + 2 * HEAD_MARGIN)
 
@@ -516,27 +516,27 @@ class CellTree(QTreeView, StandsStill):
     """The view of a :class:`CellModel`."""
 
     column_sized = Signal(int, int, int)
-    """A person has sized a column with the mouse: which, from what width, and to what width."""
+    """A person resized a column with the mouse: which one, its old and its new width."""
 
     def __init__(
         self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
     ) -> None:
         super().__init__(parent)
         self.setHeader(_HeldHeader(self))
-        self._given: tuple[float, ...] = ()  # the widths of the first columns where there is room for all of them
-        self._narrow: tuple[float, ...] = ()  # and in a view narrower than this
+        self._given: tuple[float, ...] = ()  # the widths of the first columns, if there is room for all
+        self._narrow: tuple[float, ...] = ()  # their widths in a narrower view
         self._narrow_room = 0.0
         self._was_narrow: bool | None = None
         self._dispensable: tuple[int, ...] = ()
         self._is_fitting = self._sized_by_hand = self._is_fit_due = False
-        self._measured: dict[int, dict[int, tuple[float, float]]] = {}  # by row, then column, while these are the words
+        self._measured: dict[int, dict[int, tuple[float, float]]] = {}  # by row, then column, for the present texts
         self._hears_of_words = False
-        self._soon, self._later = QTimer(self), QTimer(self)  # once for all rows, or words, that come together
+        self._soon, self._later = QTimer(self), QTimer(self)  # once for all rows, or texts, that come together
         for timer, wait in ((self._soon, 0), (self._later, LATER)):
             timer.setSingleShot(True)
             timer.setInterval(wait)
             timer.timeout.connect(self.fit_columns)
-        self._lit = QRect()  # the row that is drawn as lying under the pointer
+        self._lit = QRect()  # the row drawn as hovered
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(False)
@@ -547,7 +547,7 @@ class CellTree(QTreeView, StandsStill):
         self.setFrameShape(QTreeView.Shape.NoFrame)
         self.setIndentation(theme.px(15))
         self.setMouseTracking(True)
-        self.led = False  # chosen in by a line that has the focus itself
+        self.led = False  # a focused line edit moves its selection
         header = self.header()
         header.setHighlightSections(False)
         header.setSectionsMovable(False)
@@ -560,13 +560,13 @@ class CellTree(QTreeView, StandsStill):
         theme.signals.changed.connect(self._restyle)
 
     def as_list(self, model: QAbstractItemModel, name: str, widths: Iterable[float] = ()) -> None:
-        """Show rows that have none below them; ``name`` is for screen readers, ``widths`` are of the first columns."""
+        """Show rows without children; ``name`` is for screen readers, ``widths`` are those of the first columns."""
         self.setRootIsDecorated(False)
         self.setIndentation(0)
         self._hears_of_words = True
         for moved in (model.modelReset, model.layoutChanged, model.rowsInserted, model.rowsRemoved, model.rowsMoved):
             moved.connect(self._forget_words)
-        preferences.signals.changed.connect(self._forget_words)  # times are in another zone
+        preferences.signals.changed.connect(self._forget_words)  # times change with the zone
         self.setModel(model)
         self.setAccessibleName(name)
         model.modelReset.connect(self._soon.start)
@@ -577,10 +577,10 @@ class CellTree(QTreeView, StandsStill):
     def narrow_below(
         self, room: float, narrow: Sequence[float], widths: Sequence[float], dispensable: Sequence[int] = ()
     ) -> None:
-        """Give the columns ``widths``, or the ``narrow`` ones where there is less ``room``; the last takes the rest.
+        """Give the columns ``widths``, or ``narrow`` ones if there is less ``room``; the last takes the rest.
 
-        Words of the last may come later: room is kept for them. The ``dispensable`` columns are hidden, one after the
-        other, where words of the others would be cut beside them, and where no row has a word in them.
+        Texts of the last column may come later: room is kept for them. The ``dispensable`` columns are hidden, one
+        after the other, if they are empty, or if texts of other columns would be cut beside them.
         """
         self._narrow_room, self._narrow, self._given = room, tuple(narrow), tuple(widths)
         self._dispensable = tuple(dispensable)
@@ -589,14 +589,14 @@ class CellTree(QTreeView, StandsStill):
         had = self.currentIndex().isValid()
         super().focusInEvent(event)
         self.viewport().update()
-        if not had and self.currentIndex().isValid():  # Qt makes the first row the current one and leaves it unselected
+        if not had and self.currentIndex().isValid():  # Qt makes the first row current and leaves it unselected
             self.setCurrentIndex(self.currentIndex().siblingAtColumn(max(0, self.treePosition())))
 
     def setCurrentIndex(self, index: Index) -> None:
-        """Choose a row by itself.
+        """Choose a single row.
 
-        Where several can be selected, Qt takes a key that is held down as if a person chose: with Ctrl+R still down,
-        what was picked before would stay picked beside what is shown now.
+        If several can be selected, Qt treats a key that is held down as a person's choice: with Ctrl+R still down,
+        the former selection would stay beside the new row.
         """
         if self.selectionMode() == QAbstractItemView.SelectionMode.ExtendedSelection:
             flags = QItemSelectionModel.SelectionFlag
@@ -608,9 +608,9 @@ class CellTree(QTreeView, StandsStill):
         self.customContextMenuRequested.emit(self.menu_place(event)[1])
 
     def menu_place(self, event: QContextMenuEvent) -> tuple[QModelIndex, QPoint]:
-        """The cell that a menu is asked for, and the menu's point in the viewport; by key it is the current cell.
+        """The cell that a menu is for, and the menu's point in the viewport; by key it is the current cell.
 
-        Of a key Qt says the point in the view, headers included: there, the viewport has the row below.
+        For a key, Qt gives the point in the view, headers included: in the viewport that is the row below.
         """
         if event.reason() != QContextMenuEvent.Reason.Keyboard:
             return self.indexAt(event.pos()), event.pos()
@@ -626,13 +626,12 @@ class CellTree(QTreeView, StandsStill):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Fit the columns to the view's width, where no person sized one.
+        """Fit the columns to the view's width, unless a person sized one.
 
-        Room goes to words first, up to ``LONG``, then to headers, to the words of the column that takes the rest, to
-        ids that were cut in the middle, to words up to ``WHOLE``, and to the widths given; what is left goes to longer
-        words. Where it is not enough for all, a column that lacks little gets that,
-        and the others share. In a view that nobody sees this waits until it is shown, and where rows stand still until
-        they go on.
+        Room goes first to texts up to ``LONG``, then to headers, to the texts of the last column, to ids that were
+        cut in the middle, to texts up to ``WHOLE``, and to the given widths; the rest goes to longer texts. If it is
+        too little for all, columns that lack little get that, and the others share. A hidden view is fitted when it
+        is shown; rows that stand still, when they go on.
         """
         self._is_fit_due = not self.isVisible() or self.still is not None
         if not self._is_fit_due:
@@ -663,14 +662,14 @@ class CellTree(QTreeView, StandsStill):
         self._is_fitting = False
 
     def _stages(self, at: int, given: Sequence[int], words: int, whole: int) -> tuple[int, ...]:
-        """The widths that a column is raised to, one after the other; none is less than the one before."""
+        """The widths that a column is raised to, in ascending order."""
         header, long, takes_rest = self.header(), theme.px(LONG), self._takes_rest(at)
         if header.sectionResizeMode(at) == QHeaderView.ResizeMode.Fixed or not (at < len(given) or takes_rest):
             return (given[at] if at < len(given) else header.sectionSize(at),) * 10
         awaits = takes_rest and bool(self._narrow)
         air = given[at] if at < len(given) else long if awaits else theme.px(LEAST)
         if at == self.treePosition() and self.rootIsDecorated():
-            words = max(words, min(air, words + 2 * self.indentation()))  # rows further in may be unfolded later
+            words = max(words, min(air, words + 2 * self.indentation()))  # rows further in may be expanded later
         head = 0 if header.isHidden() else min(long, self._head_width(at))
         least = min(air, theme.px(LEAST), max(words, head) if words else air)
         words = words or (long if awaits else 0)
@@ -680,11 +679,11 @@ class CellTree(QTreeView, StandsStill):
         return tuple(accumulate((fewest, least, first, short, head, words, ids, fits, air, whole), max))
 
     def _do_without(self, given: Sequence[int], words: Sequence[int], room: int) -> None:
-        """Hide the dispensable columns that no row has a word in, or that there is no room for beside other words."""
+        """Hide the dispensable columns that are empty, or that leave too little room for other texts."""
         if not self._dispensable or not self.model().rowCount():
             return
         claims = self._claims(given, words)
-        stretched = QHeaderView.ResizeMode.Stretch  # its words come later, and nothing else moves for them
+        stretched = QHeaderView.ResizeMode.Stretch  # its texts come later, and nothing else may move for them
         filled = {at for at in self._dispensable if words[at] or self.header().sectionResizeMode(at) == stretched}
         others = {at for at in range(len(claims)) if at not in self._dispensable and not self.isColumnHidden(at)}
         taken = sum(claims[at] for at in filled | others)
@@ -694,7 +693,7 @@ class CellTree(QTreeView, StandsStill):
             self.setColumnHidden(at, goes or at not in filled)
 
     def _claims(self, given: Sequence[int], words: Sequence[int]) -> list[int]:
-        """The width that each column needs beside others."""
+        """The width that each column claims beside the others."""
         heads = [min(theme.px(LEAST), self._head_width(at)) for at in range(len(words))]
         claims = [max(need or wide, head) for need, wide, head in zip_longest(words, given, heads, fillvalue=0)]
         claims = [
@@ -702,18 +701,18 @@ class CellTree(QTreeView, StandsStill):
             for at, claim in enumerate(claims)
         ]
         if self._narrow:
-            claims[-1] = theme.px(SHORT)  # its words may come later: no column comes or goes then
+            claims[-1] = theme.px(SHORT)  # its texts may come later: no column appears or disappears then
         return claims
 
     def _takes_rest(self, at: int) -> bool:
-        """Whether a column is as wide as the others leave it."""
+        """Whether a column takes the room that the others leave."""
         header = self.header()
         if header.sectionResizeMode(at) == QHeaderView.ResizeMode.Stretch:
             return True
         return header.stretchLastSection() and all(map(header.isSectionHidden, range(at + 1, header.count())))
 
     def _needs(self, columns: int) -> tuple[list[int], list[int]]:
-        """The widths in which the words of the first rows can be read, and those in which none are cut; 0: no words."""
+        """The widths at which the texts of the first rows can be read, and at which nothing is cut; 0: no text."""
         if not self._hears_of_words:
             self._forget_words()
         rows, enough = min(self.model().rowCount(), MEASURED), max(self.viewport().width(), theme.px(LONG))
@@ -725,12 +724,12 @@ class CellTree(QTreeView, StandsStill):
                     measured[at] = self._measure(row, at)
                 said, wide = measured[at]
                 words[at], whole[at] = max(words[at], said), max(whole[at], wide)
-                if wide > enough:  # long values need not be worked out to be measured
+                if wide > enough:  # long values need not be made only to be measured
                     break
         return [math.ceil(need) for need in words], [math.ceil(need) for need in whole]
 
     def _measure(self, row: int, column: int) -> tuple[float, float]:
-        """The width in which the words of a cell can be read, and the one in which none are cut; 0: no words."""
+        """The width at which a cell's text can be read, and the one at which nothing is cut; 0: no text."""
         model = self.model()
         cell = model.data(model.index(row, column), CELL)
         if not isinstance(cell, Cell) or not (cell.spans or cell.badges or cell.marks):
@@ -739,7 +738,7 @@ class CellTree(QTreeView, StandsStill):
         return min(wide, theme.px(MIDDLE if cell.middle else LONG)), wide
 
     def _head_width(self, at: int) -> int:
-        """The width that a header needs so that its words are not cut."""
+        """The width at which a header is not cut."""
         said = self.model().headerData(at, Qt.Orientation.Horizontal) or ""
         header = self.header()
         assert isinstance(header, _HeldHeader)
@@ -758,23 +757,23 @@ class CellTree(QTreeView, StandsStill):
         header = self.header()
         if self._is_fitting or not (isinstance(header, _HeldHeader) and header.is_held):
             return
-        is_seen = old and new  # it is not hidden, or shown again
+        is_seen = old and new  # else it is hidden, or shown again
         if is_seen and header.sectionResizeMode(column) in BY_HAND and not self._takes_rest(column):
             self._sized_by_hand = self._sized_by_hand or column < len(self._given)
             self.column_sized.emit(column, old, new)
 
     def keep_columns(self) -> None:
-        """Leave the columns as they are: a person sized them earlier."""
+        """Leave the columns as they are: a person resized them earlier."""
         self._sized_by_hand = True
 
     def scrollTo(
         self, index: Index, hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible
     ) -> None:
-        """Bring a row into sight, and let no half row stand below the header for it."""
+        """Scroll to a row, so that no half row is left below the header."""
         bar = self.verticalScrollBar()
         before = bar.value()
         super().scrollTo(index, hint)
-        self._end_at_a_row()  # where Qt has let it be scrolled less far
+        self._end_at_a_row()  # Qt sometimes allows less scrolling
         if bar.value() <= before:
             return
         first = self.visualRect(self.indexAt(QPoint(0, 0)))
@@ -788,7 +787,7 @@ class CellTree(QTreeView, StandsStill):
             self.verticalScrollBar().setValue(before)
 
     def _end_at_a_row(self) -> bool:
-        """Let the list be scrolled so far that a whole row stands below the header at its end as well."""
+        """Extend scrolling so that at the end of the list, too, a whole row is below the header."""
         bar, row = self.verticalScrollBar(), self.rowHeight(self.model().index(0, 0)) if self.model() is not None else 0
         over = bar.maximum() % row if row > 0 else 0
         if over:
@@ -796,7 +795,7 @@ class CellTree(QTreeView, StandsStill):
         return bool(over)
 
     def _keep_current(self, before: int) -> None:
-        """Keep the current row in sight where the view has become lower than it was."""
+        """Keep the current row in sight when the view gets lower."""
         current = self.currentIndex()
         if current.isValid() and self.viewport().height() < before:
             row = self.visualRect(current)
@@ -804,7 +803,7 @@ class CellTree(QTreeView, StandsStill):
                 self.scrollTo(current)
 
     def resize_columns(self, widths: Iterable[float], dispensable: Sequence[int] = ()) -> None:
-        """Give the first columns widths for a view with room for all; ``dispensable`` as in :meth:`narrow_below`."""
+        """Set the first columns' widths for a view with room for all; ``dispensable`` as in :meth:`narrow_below`."""
         self._given, self._dispensable = tuple(widths), tuple(dispensable)
         self._sized_by_hand = False
         self._fit_columns()
@@ -812,7 +811,7 @@ class CellTree(QTreeView, StandsStill):
     def _restyle(self) -> None:
         self._forget_words()
         if not self._sized_by_hand:
-            self._soon.start()  # the zoom sizes the columns by then
+            self._soon.start()  # by then the zoom has resized the columns
         self.header().setFixedHeight(theme.px(28))
         self.setIndentation(theme.px(15) if self.rootIsDecorated() else 0)
         self.viewport().update()
@@ -826,7 +825,7 @@ class CellTree(QTreeView, StandsStill):
             return
         super().paintEvent(event)
         if self.hasFocus() and not self.visualRect(self.currentIndex()).intersects(self.viewport().rect()):
-            focus_ring.frame(self.viewport())  # no cell shows it
+            focus_ring.frame(self.viewport())  # no cell shows the focus
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
@@ -846,7 +845,7 @@ class CellTree(QTreeView, StandsStill):
         super().drawRow(painter, option, index)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Draw the row anew that the pointer has left; Qt forgets which one that is where a model is filled anew."""
+        """Redraw the row that the pointer left; Qt forgets it when a model is refilled."""
         moved = event.type() in (QEvent.Type.HoverMove, QEvent.Type.HoverLeave)
         if moved and not self._lit.contains(self.viewport().mapFromGlobal(self.cursor().pos())):
             self.viewport().update(self._lit)

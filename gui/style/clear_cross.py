@@ -1,4 +1,4 @@
-"""The cross at the end of a line to type in, which empties it."""
+"""The cross at the end of a line edit, which clears it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SIDE, EDGE, ICON = 22, 4, 14
 
 
 class ClearCross(QToolButton):
-    """It is there while something is typed, as large as the text. Qt's own keeps its size and its colours."""
+    """Shown while text is typed, in the size of the text. Qt's own has a fixed size and colours."""
 
     def __init__(self, line: QLineEdit) -> None:
         super().__init__(line)
         self._line = line
         self.setObjectName("cross")
         self.setIcon(icons.icon("x"))
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line is emptied by keys as any other
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys clear the line as in any other
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setToolTip(wording.tip(tr("Clear")))
         self.setAccessibleName(tr("Clear"))

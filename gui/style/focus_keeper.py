@@ -1,7 +1,8 @@
-"""The place of the focus once its control is gone: the nearest panel around that, never a switch that allows writes.
+"""Where the focus goes when its control disappears: to the nearest panel around it, never to a switch that allows
+writes.
 
-Qt hands the focus of a control that is hidden or disabled to the next one in the window, wherever that stands, and
-drops it where a control is deleted.
+Qt passes the focus of a hidden or disabled control to the next one in the window, wherever that is, and drops it when
+a control is deleted.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ def can_have(widget: QWidget | None) -> bool:
 
 
 def give(widget: QWidget | None, lost: QWidget | None = None, reason: _Reason = _Reason.OtherFocusReason) -> None:
-    """Focus a control or panel where it can be, else what can be in it, else the nearest panel around it; no switch.
+    """Focus a control or panel if possible, else something inside it, else the nearest panel around it; never a
+    switch.
 
-    Where it is gone, that is around the one that is ``lost``.
+    If it no longer exists, the panels around ``lost`` are tried.
     """
     wanted = widget if widget is not None and isValid(widget) else lost
     if wanted is None or not isValid(wanted):
@@ -45,7 +47,7 @@ def give(widget: QWidget | None, lost: QWidget | None = None, reason: _Reason = 
 
 
 def put_back(lost: QWidget) -> bool:
-    """Focus what has the focus for the nearest panel around a control that cannot have it; False for none."""
+    """Focus the control that takes the focus for the nearest panel around a lost one; False if there is none."""
     window = lost.window()
     panels = [above for above in _above(lost, window) if above.focusProxy() is not None]
     for around in (*panels, _centre(window), window):
@@ -57,7 +59,7 @@ def put_back(lost: QWidget) -> bool:
 
 
 def _first_in(around: QWidget, lost: QWidget) -> QWidget | None:
-    """What has the focus for a panel, else its first control that can."""
+    """The control that takes the focus for a panel, else its first one that can have it."""
     if not around.isVisible():
         return None
     within = [widget for widget in around.findChildren(QWidget) if focus_ring.takes(widget)]
@@ -89,11 +91,11 @@ def _serves(widget: QWidget) -> bool:
 
 
 class FocusKeeper(QObject):
-    """Keeps a focus in one window: what was focused last is where it comes back to."""
+    """Keeps the focus within one window: it returns to what was focused last."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
-        self._last: list[weakref.ref[QWidget]] = []  # the control focused last, and the panel around it
+        self._last: list[weakref.ref[QWidget]] = []  # the control focused last, and the panels around it
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self._mind)
@@ -103,12 +105,12 @@ class FocusKeeper(QObject):
 
     @property
     def _window(self) -> QWidget:
-        window = self.parent()  # kept as an attribute, a window that is dropped would never go
+        window = self.parent()  # kept as an attribute, the window would never be freed
         assert isinstance(window, QWidget)
         return window
 
     def step(self, forward: bool) -> bool:
-        """Go on by Tab; or back to the panel around a control that can have the focus no longer."""
+        """Move on by Tab; or, if the present control can no longer have the focus, to the panel around it."""
         now = self._window.focusWidget()
         if now is not None and not can_have(now):
             return put_back(now)
@@ -116,7 +118,7 @@ class FocusKeeper(QObject):
 
     @Slot(QWidget, QWidget)
     def _moved(self, _: QWidget | None, now: QWidget | None) -> None:
-        if not hasattr(self, "_soon"):  # the collector has emptied it, and Qt has not let go of it so far
+        if not hasattr(self, "_soon"):  # the collector emptied this object, and Qt still calls it
             return
         if now is None:
             self._soon.start(0)
@@ -124,7 +126,7 @@ class FocusKeeper(QObject):
             self._last = [weakref.ref(each) for each in (now, now.parentWidget()) if each is not None]
 
     def _mind(self) -> None:
-        """Nobody has the focus in a window that is active: the control was deleted, or its panel disabled."""
+        """Act when nothing in an active window has the focus: its control was deleted, or its panel disabled."""
         if not self._window.isActiveWindow() or QApplication.focusWidget() is not None:
             return
         if QApplication.activePopupWidget() is None and QApplication.activeModalWidget() is None:

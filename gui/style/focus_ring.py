@@ -21,16 +21,16 @@ _MOVES = frozenset(
 _KEYS = frozenset((QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride))
 _MODIFIERS = frozenset((Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_AltGr, Qt.Key.Key_Meta))
 _ring: _Rings | None = None
-_overlays: WeakSet[QWidget] = WeakSet()  # what lies over controls, and over the ring of each of them
+_overlays: WeakSet[QWidget] = WeakSet()  # widgets that lie over controls, and over their rings
 
 
 class _Rings(QObject):
-    """Keeps one ring on the focused button of the application, and the focused control in sight."""
+    """Keeps one ring on the application's focused button, and the focused control in sight."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._ring: _Ring | None = None
-        self._by_key = False  # what happens now was asked for by a key
+        self._by_key = False  # whether a key caused what happens now
         app.focusChanged.connect(self._moved)
 
     @Slot(QWidget, QWidget)
@@ -54,13 +54,13 @@ class _Rings(QObject):
         if event.type() in _KEYS and isinstance(event, QKeyEvent) and event.key() not in _MODIFIERS:
             if not self._by_key:
                 self._by_key = True
-                QCoreApplication.postEvent(self, QEvent(QEvent.Type.User))  # it comes once the key has been served
+                QCoreApplication.postEvent(self, QEvent(QEvent.Type.User))  # arrives after the key was handled
             if event.type() == QEvent.Type.KeyPress and isinstance(watched, QWidget) and _touch(watched):
                 _into_sight(watched)
         return False
 
     def watch(self, overlay: QWidget) -> None:
-        """Let the ring that is there give way to an overlay."""
+        """Let the present ring give way to an overlay."""
         if self._ring is not None and isValid(self._ring):
             self._ring.watch(overlay)
 
@@ -69,7 +69,7 @@ class _Rings(QObject):
 
 
 def _touch(widget: QWidget) -> bool:
-    """Let the areas around a control that somebody acts in follow the focus; whether one of them did not yet."""
+    """Let the scroll areas around a control follow the focus, because a person acts in it; whether that is new."""
     areas = [above for above in _above(widget) if isinstance(above, FromTop) and above.untouched]
     for area in areas:
         area.untouched = False
@@ -83,7 +83,7 @@ def _above(widget: QWidget) -> Iterator[QWidget]:
 
 
 def _into_sight(widget: QWidget) -> None:
-    """Scroll to a control that got the focus by key where it is not wholly in sight."""
+    """Scroll to a control that got the focus by key and is not fully visible."""
     for above in _above(widget):
         if not isinstance(above, QScrollArea) or (isinstance(above, FromTop) and above.untouched):
             continue
@@ -92,7 +92,7 @@ def _into_sight(widget: QWidget) -> None:
 
 
 def _scroll_to(area: QScrollArea, widget: QWidget) -> None:
-    """Bring a control into sight; of one that is larger than the area, its beginning."""
+    """Scroll to a control; if it is larger than the area, to its beginning."""
     x, y = theme.px(8), theme.px(24)
     room = area.viewport().size() - QSize(2 * x, 2 * y)
     board = area.widget()
@@ -110,7 +110,7 @@ class _Ring(QWidget):
         super().__init__(button.window())
         self._button = button
         self._watched: list[QWidget] = []
-        self._free = QRegion()  # where nothing lies over the ring
+        self._free = QRegion()  # where nothing covers the ring
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -121,19 +121,19 @@ class _Ring(QWidget):
             above = above.parentWidget()
         for overlay in _overlays:
             self.watch(overlay)
-        button.destroyed.connect(self.hide)  # Qt's own slots: what Python has of a window may be gone before it
+        button.destroyed.connect(self.hide)  # Qt's own slot: Python's part of a window may be gone first
         button.destroyed.connect(self.deleteLater)
         theme.signals.changed.connect(self.update)
         self._follow()
 
     def watch(self, widget: QWidget) -> None:
-        """Follow the button anew whenever a widget moves, comes or goes."""
+        """Follow the button whenever a widget moves, appears or disappears."""
         if isValid(widget):
             widget.installEventFilter(self)
             self._watched.append(widget)
 
     def leave(self) -> None:
-        """Stop following and go."""
+        """Stop following and disappear."""
         for widget in self._watched:
             if isValid(widget):
                 widget.removeEventFilter(self)
@@ -169,7 +169,7 @@ class _Ring(QWidget):
         self.update()
 
     def _shown(self) -> QRect:
-        """The part in which a button is seen that is half scrolled away."""
+        """The visible part of a button that is half scrolled away."""
         shown, button = self.rect(), self._button
         if button.visibleRegion().boundingRect() != button.rect():
             for area in _above(button):
@@ -195,7 +195,7 @@ def paint(painter: QPainter, box: QRectF) -> None:
 
 
 def frame(part: QWidget) -> None:
-    """Draw the focus of a part in which nothing else shows it, around all of it."""
+    """Draw the focus around a whole part, if nothing inside shows it."""
     painter = QPainter(part)
     width = theme.px(WIDTH)
     painter.setPen(QPen(theme.colour("acc"), width))
@@ -203,9 +203,9 @@ def frame(part: QWidget) -> None:
 
 
 def step(window: QWidget, forward: bool) -> bool:
-    """Focus the next control of a window; False where there is none.
+    """Focus the next control of a window; False if there is none.
 
-    Qt's own way leads into a panel at the part that has the focus for it, past everything that stands before that.
+    Qt's own way enters a panel at the control that takes its focus, and skips everything before that.
     """
     now = window.focusWidget() or window
     here: QWidget | None = now
@@ -220,14 +220,14 @@ def step(window: QWidget, forward: bool) -> bool:
 
 
 def takes(widget: QWidget) -> bool:
-    """Whether Tab stops at a widget; not at one that only scrolls to others, where nothing would show it."""
+    """Whether Tab stops at a widget; not at an area that only scrolls to others: nothing would show the focus."""
     if isinstance(widget, QScrollArea) and any(takes(inside) for inside in widget.viewport().findChildren(QWidget)):
         return False
     return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
 def keep_below(overlay: QWidget) -> None:
-    """Draw no ring over what lies over controls, such as a message, but for the rings of its own buttons."""
+    """Draw no ring over a widget that covers controls, such as a message, except for its own buttons."""
     _overlays.add(overlay)
     if _ring is not None and isValid(_ring):
         _ring.watch(overlay)

@@ -1,4 +1,4 @@
-"""Parts of which one is in front, and that leave no empty room below it."""
+"""A stack that leaves no empty room below its front part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QStackedLayout
 
 
 class FrontLayout(QStackedLayout):
-    """One of several parts; it needs the height of the part in front, and not that of those behind it."""
+    """One of several parts is in front; only that one decides the height."""
 
     def minimumSize(self) -> QSize:
         least, front = super().minimumSize(), self.currentWidget()

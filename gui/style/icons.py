@@ -1,4 +1,4 @@
-"""Phosphor icons, drawn as vectors in a token's colour at whatever ratio the screen has."""
+"""Phosphor icons, drawn as vectors in a token's colour at any pixel ratio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def paint(painter: QPainter, rect: QRectF, name: str, token: str = "text2") -> N
 
 
 def paint_tick(painter: QPainter, box: QRectF, state: Qt.CheckState, enabled: bool = True) -> None:
-    """Draw a tick box: empty, with a tick, or with a bar where only some are ticked."""
+    """Draw a tick box: empty, ticked, or with a bar if only some are ticked."""
     on = state != Qt.CheckState.Unchecked
     fill = "acc" if enabled else "text3"
     painter.save()
@@ -44,14 +44,14 @@ def paint_tick(painter: QPainter, box: QRectF, state: Qt.CheckState, enabled: bo
 
 
 class _IconEngine(VectorEngine):
-    # The token is looked up at each paint, so a change of theme needs no new icons.
+    # The token is looked up at each paint, so a new theme needs no new icons.
     def __init__(self, name: str, token: str, on: str) -> None:
         super().__init__()
         self._name, self._token, self._on = name, token, on
 
     def _ink(self, mode: QIcon.Mode, state: QIcon.State) -> str:
         if mode == QIcon.Mode.Disabled:
-            return "ctl"  # the ink of hints is too near to that of buttons without an edge
+            return "ctl"  # the ink of hints is too similar to buttons without a border
         return self._on if state == QIcon.State.On and self._on else self._token
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
@@ -62,7 +62,7 @@ class _IconEngine(VectorEngine):
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         colour = getattr(theme.tokens(), self._ink(mode, state))
         key, made = f"{self._name} {colour} {size.width()} {size.height()}", QPixmap()
-        if not QPixmapCache.find(key, made):  # every button asks for it whenever it is drawn
+        if not QPixmapCache.find(key, made):  # every button asks for it at each paint
             made = super().pixmap(size, mode, state)
             QPixmapCache.insert(key, made)
         return made
@@ -88,11 +88,11 @@ class _Tick(_IconEngine):
 
 
 def tick(ticked: int, rows: int) -> QIcon:
-    """The tick box of a whole list: full only where all of its rows are ticked."""
+    """The tick box of a whole list: full only if all rows are ticked."""
     whole = Qt.CheckState.Checked if ticked >= rows else Qt.CheckState.PartiallyChecked
     return QIcon(_Tick(whole if ticked else Qt.CheckState.Unchecked))
 
 
 def icon(name: str, token: str = "text2", on: str = "") -> QIcon:
-    """An icon in a token's colour; ``on`` is the colour while checked."""
+    """An icon in a token's colour; ``on`` is its colour when checked."""
     return QIcon(_IconEngine(name, token, on))

@@ -1,4 +1,4 @@
-"""The status line's words about a collection: where its versions are, and what guards a write."""
+"""The status line's text about a collection: where its versions are, and how writes are guarded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def layout_sentence(info: CollectionInfo) -> str:
-    """A sentence on the place of the versions of a collection's documents."""
+    """A sentence on where a collection's versions are kept."""
     if info.belongs_to is not None:
         return translated(info.why).rstrip(".")
     if info.unversioned:
@@ -21,7 +21,7 @@ def layout_sentence(info: CollectionInfo) -> str:
 
 
 def guard_sentence(info: CollectionInfo, read_only: bool) -> str:
-    """A sentence on the condition of every write to a collection."""
+    """A sentence on how each write to a collection is guarded."""
     if read_only:
         return tr("Read-only: nothing is written")
     if info.belongs_to is not None:

@@ -1,7 +1,7 @@
-"""A window while its size changes under a person's hand: its rows stand still, and are painted anew one list at a time.
+"""While a person resizes a window, its rows stand still; afterwards the lists are painted again one by one.
 
-Fitting columns and painting rows takes longer than the time between two sizes, so that the window would lag behind the
-pointer. A list shows the picture that it had instead, until no other size comes and it is its turn.
+Fitting columns and painting rows takes longer than the time between two sizes, so the window would lag behind the
+pointer. Each list shows a picture of itself until resizing pauses and its turn comes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 else:
     _View = object
 
-TURN = 60  # milliseconds without another size until the first list's turn, and then to that of each other
+TURN = 60  # milliseconds after the last size until the first list's turn, and between turns
 
 
 class StandsStill(_View):
-    """Stands beside the class of a view that can show a picture of its rows in place of them."""
+    """A mixin for a view that can show a picture instead of its rows."""
 
     still: QImage | None = None
-    """The picture that is shown."""
+    """The picture shown."""
     ground = "surface"
-    """The colour around it."""
+    """The colour around the picture."""
 
     def hold(self, picture: QImage) -> None:
         """Show a picture until :meth:`go_on`."""
@@ -42,10 +42,10 @@ class StandsStill(_View):
         self.viewport().repaint()
 
     def catch_up(self) -> None:
-        """Do what waited for the rows to go on."""
+        """Do what was put off while the rows stood still."""
 
     def is_painted_still(self, event: QPaintEvent) -> bool:
-        """Paint the picture, where one is shown."""
+        """Paint the picture, if one is shown."""
         if self.still is None:
             return False
         painter = QPainter(self.viewport())
@@ -56,7 +56,7 @@ class StandsStill(_View):
 
 
 class LiveResize(QObject):
-    """Holds the lists of a shown window whenever the system gives it another size."""
+    """Holds the lists of a visible window whenever the system resizes it."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -67,17 +67,17 @@ class LiveResize(QObject):
         window.windowHandle().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hold the lists before the window itself hears of its size; one that the program chose it knows already."""
+        """Hold the lists before the window handles its new size; a size set by the program is already known to it."""
         if isinstance(event, QResizeEvent) and event.size() != self._window.size() and self._window.isVisible():
             self._hold()
-            QTimer.singleShot(0, self, self._turns.start)  # from the beginning, once it is painted
+            QTimer.singleShot(0, self, self._turns.start)  # start again, once it is painted
         return False
 
     def _hold(self) -> None:
         store = self._window.backingStore()
         drawn = store.paintDevice() if store is not None else None
         if not isinstance(drawn, QImage) or drawn.isNull():
-            return  # this platform keeps what it shows elsewhere
+            return  # this platform keeps its pixels elsewhere
         ratio = drawn.devicePixelRatio()
         for view in self._window.findChildren(QAbstractItemView):
             if isinstance(view, StandsStill) and view.still is None and view.isVisible():
@@ -87,7 +87,7 @@ class LiveResize(QObject):
                 self._held.append(view)
 
     def _turn(self) -> None:
-        """Let the list go on that was held first, with the header in it."""
+        """Release the list that was held first, with its header."""
         held = [view for view in self._held if isValid(view)]
         if held:
             now = [view for view in held if view is held[0] or held[0].isAncestorOf(view)]

@@ -1,4 +1,4 @@
-"""The system's wish for less motion, which people whom movement makes dizzy state once for all programs."""
+"""The system's setting for less motion, which people whom movement makes dizzy set once for all programs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from PySide6.QtWidgets import QApplication
 from gui import tasks
 from gui.style import preferences
 
-PATIENCE = 2.0  # seconds for a program of the desktop to answer
+PATIENCE = 2.0  # seconds that a desktop program has to answer
 _CLIENT_AREA_ANIMATION = 0x1042
 _log = logging.getLogger(__name__)
 
 
 class _Asker(QObject):
-    """Asks the system beside the window, and keeps its answer."""
+    """Asks the system in a thread, and keeps the answer."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -33,13 +33,13 @@ class _Asker(QObject):
 
 
 def install(app: QApplication) -> None:
-    """Ask, where nobody has asked yet."""
+    """Ask once per application."""
     if not app.findChildren(_Asker):
         _Asker(app)
 
 
 def system_reduces() -> bool:
-    """Whether the system asks programs to move less; False where it says nothing."""
+    """Whether the system wants less motion; False if it does not say."""
     if sys.platform == "win32":
         return _windows_reduces()
     if sys.platform == "darwin":
@@ -56,7 +56,7 @@ def _windows_reduces() -> bool:
 
 
 def _plasma_reduces() -> bool:
-    """Plasma keeps a factor for the length of animations; 0 is the end of them."""
+    """Plasma stores a factor for the length of animations; 0 turns them off."""
     place = QStandardPaths.locate(QStandardPaths.StandardLocation.GenericConfigLocation, "kdeglobals")
     if not place:
         return False
@@ -65,7 +65,7 @@ def _plasma_reduces() -> bool:
 
 
 def _said(command: tuple[str, ...]) -> str:
-    """The answer of a program of the desktop; "" where there is none."""
+    """The output of a desktop program; "" if it fails."""
     program = shutil.which(command[0])
     if program is None:
         return ""

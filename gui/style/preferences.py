@@ -1,7 +1,7 @@
-"""The window's memory between runs, and the choices of its Settings; read by every view, written in few places.
+"""What the window remembers between runs, and its Settings; read by every view, written in few places.
 
-One INI file: ``window.ini`` in ``PALIMPSEST_HOME`` where that is set, else the platform's place for settings. No
-document, no filter's result and no password is ever in it.
+One INI file: ``window.ini`` in ``PALIMPSEST_HOME`` if that is set, else in the platform's place for settings. It
+never contains a document, a filter's result or a password.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from PySide6.QtCore import QByteArray, QObject, QSettings, QTimeZone, Signal
 
 
 class _PreferenceSignals(QObject):
-    """Tells views that a choice is another one now; carries its name."""
+    """Tells views that a setting changed; carries its name."""
 
     changed = Signal(str)
 
 
 signals = _PreferenceSignals()
 _store: QSettings | None = None
-_home: str | None = None  # that its file is in
+_home: str | None = None  # the folder of the open file
 system_reduces_motion = False
-"""The system's answer in ``gui.style.motion``; False until it is there."""
+"""The answer of ``gui.style.motion``; False until it arrives."""
 
 DEFAULTS: dict[str, object] = {
     "theme": "system",  # system, light, dark
@@ -53,7 +53,7 @@ def _settings() -> QSettings:
 
 
 def forget() -> None:
-    """Let go of the file in use; the next look opens the one that is then the right one."""
+    """Close the open file; the next access opens the file that is right then."""
     global _store
     if _store is not None:
         _store.sync()
@@ -61,7 +61,7 @@ def forget() -> None:
 
 
 def get(name: str) -> Any:
-    """A choice, or its default."""
+    """A setting, or its default."""
     default = DEFAULTS[name]
     kept = _settings().value(name)
     if kept is None:
@@ -77,7 +77,7 @@ def get(name: str) -> Any:
 
 
 def put(name: str, value: object) -> None:
-    """Keep a choice and tell every view."""
+    """Store a setting and tell every view."""
     if get(name) == value:
         return
     _settings().setValue(name, value)
@@ -85,7 +85,7 @@ def put(name: str, value: object) -> None:
 
 
 def remembered(key: str, default: Any = None) -> Any:
-    """Something the window keeps for itself, such as open tabs: lists, dicts, text and numbers."""
+    """Something that the window remembers, such as open tabs: lists, dicts, text and numbers."""
     kept = _settings().value(f"kept/{key}")
     if not isinstance(kept, str):
         return default
@@ -96,13 +96,13 @@ def remembered(key: str, default: Any = None) -> Any:
 
 
 def remembered_dict(key: str) -> dict[str, Any]:
-    """A dict that was kept under a key; an empty one where there is none."""
+    """A remembered dict; empty if there is none."""
     kept = remembered(key)
     return kept if isinstance(kept, dict) else {}
 
 
 def remember(key: str, value: Any) -> None:
-    """Keep something under a key; read back by :func:`remembered`."""
+    """Store a value under a key; :func:`remembered` reads it back."""
     _settings().setValue(f"kept/{key}", json.dumps(value, ensure_ascii=False))
 
 
@@ -118,7 +118,7 @@ def keep_shape(key: str, state: QByteArray) -> None:
 
 
 def system_zone() -> str:
-    """The IANA name of this computer's time zone; UTC where it has none."""
+    """The IANA name of this computer's time zone; UTC if it has none."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     name = QTimeZone.systemTimeZoneId().data()
@@ -131,13 +131,13 @@ def system_zone() -> str:
 
 
 def zone() -> str:
-    """The IANA name of the zone in which dates are shown."""
+    """The IANA name of the zone that dates are shown in."""
     chosen = str(get("zone"))
     return chosen or system_zone()
 
 
 def zones() -> list[str]:
-    """Every zone that can be chosen."""
+    """All zones that can be chosen."""
     from zoneinfo import available_timezones
 
     return sorted(name for name in available_timezones() if "/" in name or name == "UTC")
@@ -155,6 +155,6 @@ def local(at: dt.datetime) -> dt.datetime:
 
 
 def still() -> bool:
-    """Whether nothing but progress may move."""
+    """Whether only progress may move."""
     chosen = str(get("motion"))
     return system_reduces_motion if chosen == "system" else chosen == "less"

@@ -1,4 +1,4 @@
-"""Parts that scroll where a window is too low for them."""
+"""Parts that scroll if the window is too low for them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from gui.style import theme
 
 
 class FromTop(QScrollArea):
-    """An area that is seen from its beginning until somebody acts in it, whatever the program focuses meanwhile."""
+    """An area that shows its beginning until a person acts in it, whatever the program focuses."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.untouched = True
 
     def begin(self) -> None:
-        """Show the beginning, as of content that nobody has seen yet."""
+        """Show the beginning, as of new content."""
         self.untouched = True
         self.horizontalScrollBar().setValue(0)
         self.verticalScrollBar().setValue(0)
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Qt's own also scrolls, even where a control that is hidden or disabled hands its focus on."""
+        """Qt's version scrolls as well, even when a hidden or disabled control passes its focus on."""
         return QWidget.focusNextPrevChild(self, next)
 
 
 class Scrolling(QScrollArea):
-    """A part that is as high as it wants to be where there is room, and scrolls where there is not."""
+    """A part with the height it wants if there is room; else it scrolls."""
 
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Scrolling(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidgetResizable(True)
         self.setWidget(inside)
-        inside.setAutoFillBackground(False)  # which the line above asks for
+        inside.setAutoFillBackground(False)  # the line above turns it on
         self._inside = inside
 
     def sizeHint(self) -> QSize:
@@ -46,7 +46,7 @@ class Scrolling(QScrollArea):
 
     @property
     def _wanted(self) -> int:
-        """The height at which nothing scrolls, at the width of now."""
+        """The height at which nothing scrolls, at the present width."""
         layout = self._inside.layout()
         if layout is None or not layout.hasHeightForWidth():
             return self._inside.sizeHint().height()
@@ -58,7 +58,7 @@ class Scrolling(QScrollArea):
 
     @property
     def is_cut(self) -> bool:
-        """Whether there is no room for all."""
+        """Whether there is too little room to show all."""
         return self.height() < self._wanted
 
     def minimumSizeHint(self) -> QSize:

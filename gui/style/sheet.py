@@ -1,7 +1,7 @@
-"""A dialog inside the window, which it dims: the question stands beside its subject.
+"""A dialog inside the window, which it dims: the question stays beside its subject.
 
-It is part of the window, so that it looks the same with every window manager and is in every picture of the window.
-While it is open the window behind takes neither clicks nor keys.
+It is part of the window, so that it looks the same under every window manager and is in every picture of the window.
+While it is open, the window behind takes neither clicks nor keys.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QWidget
 from gui.style import focus_keeper, focus_ring, theme
 from gui.style.scrolling import FromTop
 
-SMALL = 560  # u; a narrower window leaves less free around a dialog
+SMALL = 560  # u; in a narrower window the dialog has smaller margins
 DIM = 0.34
 DIM_DARK = 0.55
 
 
 class _Veil(QWidget):
-    """Lies over the whole window and darkens it; a dialog for which the window has no room scrolls on it."""
+    """Covers and darkens the whole window; a dialog that does not fit scrolls on it."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.setGeometry(window.rect())
         self.board = QWidget()
-        """The dialog lies on it: as large as the window, or as the dialog with its edges."""
+        """Carries the dialog: as large as the window, or as the dialog with its margins."""
         self._area = FromTop(self)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setWidget(self.board)
-        self.board.setAutoFillBackground(False)  # which the line above asks for
+        self.board.setAutoFillBackground(False)  # the line above turns it on
         for part in (self._area, self._area.viewport(), self.board):
             part.setObjectName("bare")
 
     def lay_out(self, dialog: QSize, edge: int) -> None:
-        """Fit all to the window and to a dialog; ``edge`` pixels are free above and below it."""
+        """Fit everything to the window and to a dialog, with ``edge`` pixels free above and below it."""
         self.setGeometry(self.window().rect())
         self._area.setGeometry(self.rect())
         bar = self.bar
@@ -64,7 +64,7 @@ class _Veil(QWidget):
 
 
 class Sheet(QDialog):
-    """The base of in-window dialogs: subclasses fill it; ``QDialog.open`` shows it, Esc calls ``QDialog.reject``."""
+    """Base of the dialogs in a window: subclasses fill it; ``QDialog.open`` shows it, Esc calls ``QDialog.reject``."""
 
     def __init__(self, parent: QWidget, width: float) -> None:
         self._host = parent.window()
@@ -80,12 +80,12 @@ class Sheet(QDialog):
 
     def open(self) -> None:
         """Show the dialog, with the focus where :meth:`first` says; returns at once."""
-        self._back = self._host.focusWidget() or QApplication.focusWidget()  # a menu that asks for it is gone by then
+        self._back = self._host.focusWidget() or QApplication.focusWidget()  # a menu that opened it is gone by then
         self._place()
         self._veil.show()
         self._veil.raise_()
         self.show()
-        self._place()  # words that wrap in parts of it have their widths only now
+        self._place()  # only now do parts with wrapping text have their widths
         app = QApplication.instance()
         assert app is not None
         app.installEventFilter(self)
@@ -94,7 +94,7 @@ class Sheet(QDialog):
             first.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def fitting(self, height: float, beside: float) -> int:
-        """Pixels for a part of this height, less in a window that is too low for it and what stands ``beside`` it."""
+        """Pixels for a part of this height; less if the window is too low for it and ``beside``."""
         return max(theme.px(96), min(theme.px(height), self._host.height() - theme.px(beside)))
 
     @property
@@ -104,12 +104,12 @@ class Sheet(QDialog):
 
     @property
     def inset(self) -> int:
-        """The pixels between the edges of the dialog and its parts: fewer where it is as wide as the window lets it."""
+        """The pixels between the dialog's edges and its parts: fewer if the dialog is as wide as it can be."""
         return theme.px(24 if self.room == theme.px(self._width) else 16)
 
     @property
     def _edge(self) -> int:
-        """The pixels that are free around the dialog."""
+        """The pixels free around the dialog."""
         return theme.px(16 if self._host.width() >= theme.px(SMALL) else 8)
 
     @property
@@ -118,7 +118,7 @@ class Sheet(QDialog):
         return self.height() + 2 * self._edge > self._host.height()
 
     def first(self) -> QWidget | None:
-        """The widget that has the focus when the dialog opens."""
+        """The widget that gets the focus when the dialog opens."""
         return None
 
     def _place(self) -> None:
@@ -131,14 +131,14 @@ class Sheet(QDialog):
         self.move(free.width() // 2, max(edge, int(free.height() * 0.45)))
 
     def _take_width(self, room: int) -> None:
-        """Take a width, or the least there can be where that is more, and the height that goes with it."""
+        """Take a width, or the minimum if that is larger, and the matching height."""
         width = max(room, self._least(room).width())
         self.setFixedWidth(width)
         wanted = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
         self.setFixedHeight(max(self._least(width).height(), min(wanted, self._host.height() - 2 * self._edge)))
 
     def _least(self, width: int) -> QSize:
-        """The size below which parts would lie over one another, at a width."""
+        """The size below which parts would overlap, at a given width."""
         layout = self.layout()
         if layout is None:
             return QSize()
@@ -154,7 +154,7 @@ class Sheet(QDialog):
         return done
 
     def done(self, result: int) -> None:
-        """Close; what a choice in the dialog has led to keeps the focus that it has by then."""
+        """Close; if a choice in the dialog moved the focus, it stays there."""
         now = self._host.focusWidget()
         if now is not None and not self._is_mine(now):
             self._back = now
@@ -174,7 +174,7 @@ class Sheet(QDialog):
         if watched is self._host and kind == QEvent.Type.Resize:
             self._place()
         elif kind == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._is_mine(watched):
-            # Taken here, so that no shortcut of the window behind sees the key.
+            # Accepted here, so that no shortcut of the window behind sees the key.
             event.accept()
             return True
         return False

@@ -1,4 +1,4 @@
-"""Two parts beside one another that stand below one another where a narrow window has no room for both."""
+"""Two parts side by side, or one below the other in a narrow window."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gui.style import theme
 
 
 class StackingSplit(QSplitter):
-    """Two parts beside one another, or below one another where there is less than ``room``.
+    """Two parts side by side, or one below the other if there is less than ``room``.
 
-    ``above`` is the place of the part that comes first then: what people came for.
+    ``above`` is the index of the part that is then on top: the one that people came for.
     """
 
-    turned = Signal(bool)  # whether they are below one another now
+    turned = Signal(bool)  # whether they are now one below the other
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class StackingSplit(QSplitter):
         most: float = 1,
         parent: QWidget | None = None,
     ) -> None:
-        """``most``: the share of the width that the first part has at most, unless someone moved the handle."""
+        """``most`` limits the first part's share of the width, unless a person moved the divider."""
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setChildrenCollapsible(False)
         self._beside, self._sizes, self._room, self._above = parts, sizes, room, above
@@ -40,11 +40,11 @@ class StackingSplit(QSplitter):
 
     @property
     def is_low(self) -> bool:
-        """Whether the parts are below one another."""
+        """Whether the parts are one below the other."""
         return self.orientation() == Qt.Orientation.Vertical
 
     def minimumSizeHint(self) -> QSize:
-        """The least size, in which the parts are below one another."""
+        """The least size, at which one part is below the other."""
         least = super().minimumSizeHint()
         return QSize(
             max(part.minimumSizeHint().expandedTo(part.minimumSize()).width() for part in self._beside), least.height()

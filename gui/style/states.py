@@ -1,7 +1,7 @@
-"""States in place of content that is not there: empty, loading, failed.
+"""States shown instead of missing content: empty, loading, failed.
 
-A panel puts its content into a :class:`StateStack` and names its state. Content that was shown once stays
-while newer content is read; it never blanks.
+A panel puts its content into a :class:`StateStack` and names its state. Content once shown stays while newer content
+is read; it never goes blank.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from model.errors import Unreachable
 from model.text import plain, visible
 
 PATIENCE = 200  # milliseconds before loading is mentioned at all
-KEPT = 112  # u that a line keeps of its words where it does not give way wholly
-MOST, EDGE = 560, 16  # u: the width of words that can be read well, and the room beside them
-LOW = 150  # a place that is lower has no room for a picture beside the words
+KEPT = 112  # u of its text that a line keeps, unless it gives way entirely
+MOST, EDGE = 560, 16  # u: the width of comfortably readable text, and its margin
+LOW = 150  # a lower place has no room for an icon beside the text
 
 Choice: TypeAlias = tuple[str, Callable[[], object]]
 
@@ -71,7 +71,7 @@ class Glyph(QWidget):
 
 
 class PlainLabel(QLabel):
-    """The one kind of label: its words are never markup, and what nobody would see in them is shown."""
+    """The only kind of label: its text is never markup, and hidden characters in it are shown."""
 
     def __init__(self, said: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,7 +100,7 @@ def button(
         made.setProperty(mark, True)
     if icon:
         made.setIcon(icons.icon(icon, token))
-    made.setIconSize(QSize(theme.px(20), theme.px(16)))  # wider than the icon: room before the words
+    made.setIconSize(QSize(theme.px(20), theme.px(16)))  # wider than the icon: a gap before the text
     made.setAutoDefault(True)
     if call is not None:
         made.clicked.connect(lambda: call())
@@ -108,7 +108,7 @@ def button(
 
 
 def say(made: QPushButton, said: str) -> None:
-    """Put words beside a button's icon; with none, the icon stands alone in a square."""
+    """Put text beside a button's icon; without text, the icon stands alone in a square."""
     if said == made.text() and made.property("alone") is not None:
         return
     made.setText(said)
@@ -121,7 +121,7 @@ def say(made: QPushButton, said: str) -> None:
 def tool(
     icon: str, name: str, call: Callable[[], object] | None = None, side: float = 26, token: str = "text2"
 ) -> QToolButton:
-    """A square button with an icon alone; its name is tooltip and accessible name."""
+    """A square button with only an icon; its name is the tooltip and the accessible name."""
     made = QToolButton()
     made.setIcon(icons.icon(icon, token))
     made.setIconSize(QSize(theme.px(16), theme.px(16)))
@@ -135,7 +135,7 @@ def tool(
 
 
 class OneLine(PlainLabel):
-    """A label that gives way instead of widening the window; its tooltip has the whole of a text that is cut off."""
+    """A label that gets cut instead of widening the window; its tooltip then shows the whole text."""
 
     def __init__(self, role: str, middle: bool = False) -> None:
         self._side = Qt.TextElideMode.ElideMiddle if middle else Qt.TextElideMode.ElideRight
@@ -152,12 +152,12 @@ class OneLine(PlainLabel):
         self._cut()
 
     def come_first(self) -> None:
-        """Take the room of the whole text, before others that give way get any."""
+        """Take room for the whole text before other such labels get any."""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(1)
 
     def keep_room(self, brief: str = "") -> None:
-        """Keep room for the text, or for a ``brief`` one that stands for it where the whole has no room."""
+        """Keep room for the text, or for a ``brief`` version if the whole does not fit."""
         self._brief, self._keeps_room = plain(brief), True
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self._cut()
@@ -175,7 +175,7 @@ class OneLine(PlainLabel):
         return self.fontMetrics().horizontalAdvance(self._whole) + 2
 
     def sizeHint(self) -> QSize:
-        """The size of the whole text: a label that asks for the room of its cut one never gets more."""
+        """The size of the whole text: a label that asks only for its cut text never gets more."""
         return QSize(self.wide, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -191,7 +191,7 @@ class OneLine(PlainLabel):
 
 
 class DropDown(QComboBox):
-    """A choice among texts that may be longer than it is wide: an ellipsis says that one is cut."""
+    """A choice among texts that may be wider than the widget: an ellipsis marks a cut one."""
 
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         super().initStyleOption(option)
@@ -228,7 +228,7 @@ class StateView(QWidget):
         self._buttons.setContentsMargins(0, theme.px(10), 0, 0)
         inner = QWidget()
         inner.setObjectName("bare")
-        self._scroll = FromTop(self)  # words are never squeezed into each other: where room lacks, they scroll
+        self._scroll = FromTop(self)  # texts are never squeezed into each other: in too little room they scroll
         self._scroll.setObjectName("bare")
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
@@ -261,7 +261,7 @@ class StateView(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """In a low place the picture gives way to the words."""
+        """In a low place the icon gives way to the text."""
         self._low = self.height() < theme.px(LOW)
         self._glyph.setVisible(not self._low)
         edge = theme.px(8 if self._low else 24)
@@ -269,14 +269,14 @@ class StateView(QWidget):
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
-        """The size of the words and buttons without the picture, as far as a small window has room for it."""
-        wide = min(max(self.width(), theme.px(200)), theme.px(MOST + 2 * EDGE))  # words are broken there
+        """The size of text and buttons without the icon, as far as a small window has room."""
+        wide = min(max(self.width(), theme.px(200)), theme.px(MOST + 2 * EDGE))  # text wraps there
         needed = self.column.totalHeightForWidth(wide)
         needed -= 0 if self._low else theme.px(2 * (24 - 8) + 20 + 8)
         return QSize(theme.px(200), min(needed, theme.px(LOW)))
 
     def focus_choice(self) -> None:
-        """Give the first choice the focus; without one the words have it."""
+        """Focus the first choice; without choices, the text."""
         item = self._buttons.itemAt(0)
         made = item.widget() if item is not None else None
         (made or self).setFocus()
@@ -284,7 +284,7 @@ class StateView(QWidget):
     def put(
         self, icon: str, token: str, title: str, help: str = "", choices: Sequence[Choice] = (), main: bool = False
     ) -> None:
-        """Show a state; the first choice is a button with an edge (or the main one), the second a quiet one."""
+        """Show a state; the first choice is a bordered (or the main) button, the second a quiet one."""
         self._glyph.set(icon, token)
         self._title.setText(title)
         self._help.setText(help)
@@ -304,11 +304,11 @@ class StateView(QWidget):
         self.updateGeometry()
 
     def progress(self, done: int, total: int | None) -> None:
-        """How far loading is."""
+        """Show the progress of loading."""
         if total:
             self._bar.setRange(0, total)
             self._bar.setValue(min(done, total))
-            # It hides the content, none of which can be used meanwhile; below a line above it, content can be.
+            # It hides the content, which cannot be used meanwhile; under a one-line notice it can be.
             self._help.setText(
                 tr(
                     "{done} of about {total}. Everything else can be used meanwhile.",
@@ -320,7 +320,7 @@ class StateView(QWidget):
             self._help.setText(tr("{done} so far.", done=wording.count(done)))
         self._help.setVisible(bool(done or total))
         self._bar.setVisible(bool(total))
-        self.updateGeometry()  # the words scroll, so that nobody around them hears of their height
+        self.updateGeometry()  # the text scrolls, so the widgets around do not notice its height
 
     @property
     def title(self) -> str:
@@ -334,7 +334,7 @@ class StateView(QWidget):
 
 
 class BusyLine(QFrame):
-    """One line at content that is out of date: how far the reading is, or why it failed."""
+    """A line at outdated content: the progress of reading, or why it failed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -359,7 +359,7 @@ class BusyLine(QFrame):
         self._title = ""
 
     def begin(self, title: str, stop: Callable[[], object] | None) -> None:
-        """Name the content that is read; the button calls ``stop``."""
+        """Name the content that is being read; the button calls ``stop``."""
         self._title, self._call = title, stop
         self._glyph.set("hourglass", "text2")
         self._text.setText(title)
@@ -368,13 +368,13 @@ class BusyLine(QFrame):
         self._stop.setVisible(stop is not None)
 
     def stale(self, text: str, retry: Callable[[], object] | None, said: str = tr("Try again")) -> None:
-        """Say why the content is not complete or not new; the button says ``said`` and calls ``retry``."""
+        """Say why the content is incomplete or outdated; the button says ``said`` and calls ``retry``."""
         self.begin(text, retry)
         self._glyph.set("warning", "warn")
         self._stop.setText(said)
 
     def progress(self, done: int, total: int | None) -> None:
-        """How far it is."""
+        """Show the progress."""
         self._bar.setVisible(bool(total))
         if total:
             self._bar.setRange(0, total)
@@ -389,22 +389,22 @@ class BusyLine(QFrame):
 
 
 class StateStack(QWidget):
-    """A panel's content, or the state that stands for it.
+    """A panel's content, or the state shown instead.
 
-    A line says over the content's foot that newer content is read, and below it that it could not be: nothing moves.
+    A line over the content's foot says that newer content is being read, or below it that this failed: nothing moves.
     """
 
-    turned = Signal()  # another kind of state is shown than before
+    turned = Signal()  # the kind of state changed
 
     def __init__(self, content: QWidget | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        pages = QWidget(self)  # a stacked layout without a widget would show its first page as a window of its own
+        pages = QWidget(self)  # a stacked layout without a widget would show its first page as a window
         self.place = pages
-        """What a content of many parts is made in, and then put: moved here later, Qt would style each part anew."""
+        """The parent for content with many parts: moved here later, Qt would style each part again."""
         self._state = StateView(pages)
-        self._busy, self._reading = BusyLine(), BusyLine(self)  # one is reached after the content
+        self._busy, self._reading = BusyLine(), BusyLine(self)  # the second follows the content in tab order
         self.foot: QWidget | None = None
-        """The part of the content with its buttons, which a line about reading does not cover."""
+        """The content's part with its buttons, which the reading line does not cover."""
         self._busy.hide()
         self._reading.hide()
         self._stack = FrontLayout(pages)
@@ -424,7 +424,7 @@ class StateStack(QWidget):
             self.put(content)
 
     def put(self, content: QWidget) -> None:
-        """Take the content, where it was not there from the beginning."""
+        """Set the content, if it was not given at the start."""
         self._content = content
         self._stack.addWidget(content)
         self._stack.addWidget(self._state)
@@ -432,12 +432,12 @@ class StateStack(QWidget):
 
     @property
     def state(self) -> StateView:
-        """The view of the state shown, for tests and for further words."""
+        """The view of the present state, for tests and for more text."""
         return self._state
 
     @property
     def is_unread(self) -> bool:
-        """Whether content is hidden, as it could not be read or is still awaited: nothing is known of it now."""
+        """Whether content is hidden because it could not be read or is still awaited: nothing is known of it now."""
         return self.kind in ("failed", "loading")
 
     def show_content(self) -> None:
@@ -448,27 +448,27 @@ class StateStack(QWidget):
         self._stack.setCurrentWidget(self._content)
 
     def forget_content(self) -> None:
-        """Hear that the content was given up: what is read next is read for the first time."""
+        """Note that the content was given up: the next reading counts as the first."""
         self._had_content = False
 
     def show_part(self, why: str, read_on: Callable[[], object]) -> None:
-        """Show the content although it is not all there; a line says why, and offers to read the rest."""
+        """Show incomplete content; a line says why, and offers to read the rest."""
         self.show_content()
         self._busy.stale(why, read_on, tr("Read on"))
         self._busy.show()
 
     def show_empty(self, title: str, help: str = "", choices: Sequence[Choice] = (), icon: str = "tray") -> None:
-        """Say why there is no content, and the way out."""
+        """Say why there is no content, and what can be done."""
         self._put("empty", icon, "text2", title, help, choices)
 
     def show_loading(self, title: str, on_stop: Callable[[], object] | None = None) -> None:
-        """Say what is being read, after 200 ms; content that is shown already stays."""
+        """Say what is being read, after 200 ms; content already shown stays."""
         self._loading = (title, on_stop)
         self._reached = (0, None)
         self._timer.start(PATIENCE)
 
     def progress(self, done: int, total: int | None = None) -> None:
-        """How far the reading is."""
+        """Show the progress of reading."""
         self._reached = (done, total)
         if self.kind == "loading":
             self._state.progress(done, total)
@@ -478,7 +478,7 @@ class StateStack(QWidget):
     def show_failed(
         self, error: BaseException, retry: Callable[[], object] | None = None, title: str = tr("This could not be read")
     ) -> None:
-        """Say that the reading failed, and what to do. Content read earlier stays where the server is out of reach."""
+        """Say that reading failed, and what to do. Earlier content stays if only the server is unreachable."""
         sentence, details = tasks.describe(error)
         if isinstance(error, Unreachable) and self._had_content and self.kind == "content":
             self._settle("content")
@@ -512,7 +512,7 @@ class StateStack(QWidget):
         here = self._content.hasFocus() or self._content.isAncestorOf(QApplication.focusWidget() or self)
         self._state.put(icon, token, title, help, choices)
         self._stack.setCurrentWidget(self._state)
-        if here:  # Qt hands it to the next one, which may be far from here, or leaves it where nobody sees it
+        if here:  # Qt passes it to the next one, which may be far away, or leaves it where nobody sees it
             self._state.focus_choice()
 
     def _settle(self, kind: str) -> None:
@@ -524,9 +524,9 @@ class StateStack(QWidget):
             self.turned.emit()
 
     def _place_reading(self) -> None:
-        """Lay the line over the foot, or over the head where the mouse is at work at the foot.
+        """Put the line over the foot, or over the head while the mouse is at work at the foot.
 
-        Buttons at the foot of the content stay in sight: it lies above them.
+        Buttons at the content's foot stay visible: the line lies above them.
         """
         high = self._reading.sizeHint().height()
         foot = self.foot

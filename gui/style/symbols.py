@@ -1,7 +1,7 @@
-"""The painted vocabulary: change symbols, the marks of stored versions, badges, hatching.
+"""The painted symbols: changes, marks of stored versions, badges, hatching.
 
-Symbols are painted, never typed, so that no font can lack or bend them. All of it works in logical pixels on any
-painter; :func:`gui.style.theme.px` scales it with the system font.
+Symbols are painted, never typed, so that no font can lack or distort them. They use logical pixels on any painter;
+:func:`gui.style.theme.px` scales them with the system font.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPainterPath,
 from gui.language import tr
 from gui.style import icons, theme
 
-# operation -> (token of the symbol, tint, stronger tint on the differing characters, words)
+# operation -> (token of the symbol, tint, stronger tint for the differing characters, words)
 CHANGES: dict[str, tuple[str, str, str, str]] = {
     "add": ("add", "addT", "addS", tr("added")),
     "remove": ("rem", "remT", "remS", tr("removed")),
@@ -83,7 +83,7 @@ def _arrow(painter: QPainter, x: float, y: float, dx: float, dy: float, u: float
 
 
 def chevron(painter: QPainter, centre: QPointF, down: bool, token: str = "text2") -> None:
-    """Draw the caret of a branch or drop-down, 8 wide: down where it is open, else to the right."""
+    """Draw the caret of a branch or drop-down, 8 wide: down if it is open, else to the right."""
     u = theme.px(8) / 8
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -124,7 +124,7 @@ def mark_path(centre: QPointF, stored: str, radius: float) -> QPainterPath:
 def version_mark(
     painter: QPainter, centre: QPointF, stored: str, state: str, current: bool, chosen: bool = False, radius: float = 7
 ) -> None:
-    """Draw a version: the shape tells its place, the outline its state; only the current one is filled, with a halo."""
+    """Draw a version: its shape tells the place, its outline the state; only the current one is filled, with a halo."""
     r = theme.px(radius)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -150,9 +150,9 @@ def version_mark(
 
 
 def turn(painter: QPainter, centre: QPointF, holds: bool, proven: bool) -> None:
-    """Draw the turn of a watched condition: up and filled where it begins to hold, down and hollow where it ceases.
+    """Draw the turn of a watched condition: up and filled if it begins to hold, down and hollow if it ceases.
 
-    One that is not proven is dashed.
+    An unproven one is dashed.
     """
     half, high = theme.px(5), theme.px(4) * (1 if holds else -1)
     path = QPainterPath(QPointF(centre.x() - half, centre.y() + high))
@@ -169,7 +169,7 @@ def turn(painter: QPainter, centre: QPointF, holds: bool, proven: bool) -> None:
 
 
 def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, token: str = "hatch") -> None:
-    """Fill a rectangle with diagonal lines, which mean: absent or missing."""
+    """Fill a rectangle with diagonal lines, which mean absent or missing."""
     painter.save()
     painter.setClipRect(rect, Qt.ClipOperation.IntersectClip)
     if ground:
@@ -184,13 +184,14 @@ def hatch(painter: QPainter, rect: QRectF, ground: str = "", step: float = 6, to
     painter.restore()
 
 
-PITCH = 9  # from mark to mark of a history in miniature
+PITCH = 9  # distance between the marks of a miniature history
 
 
 def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, bool]]) -> None:
-    """A document's history in one line, old to new: small squares, slashes for missing versions, the current filled.
+    """A document's history in one line, old to new: small squares, slashes for missing versions, the current one
+    filled.
 
-    Where the marks do not fit, the newest are drawn and an ellipsis stands for the older ones.
+    If the marks do not fit, the newest are drawn, and an ellipsis stands for the older ones.
     """
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -227,18 +228,18 @@ def miniature(painter: QPainter, rect: QRectF, marks: Sequence[tuple[str, str, b
 
 
 def miniature_width(marks: Sequence[tuple[str, str, bool]]) -> float:
-    """The width in which :func:`miniature` draws all of them."""
+    """The width that :func:`miniature` needs for all marks."""
     return theme.px(PITCH) * (len(marks) + 1)
 
 
 def badge_width(text: str, symbol: str = "") -> float:
-    """The width that :func:`badge` draws."""
-    beside = theme.px(15 if text else 10) if symbol else 0  # an icon alone has the same room at both sides
+    """The width of a badge that :func:`badge` draws."""
+    beside = theme.px(15 if text else 10) if symbol else 0  # an icon alone has equal room at both sides
     return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + beside
 
 
 def badge_cut(text: str, symbol: str, room: float) -> str:
-    """The words of a badge, cut where it would be wider than its room."""
+    """A badge's text, cut if it is too wide."""
     left = room - (badge_width(text, symbol) - badge_width(text)) - theme.px(12)
     return QFontMetricsF(theme.font(11, 500)).elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, left))
 
@@ -253,10 +254,10 @@ def badge(
     symbol: str = "",
     like: str = "",
 ) -> float:
-    """Draw a badge 18 high at ``x``, centred on ``middle``; returns the x behind it.
+    """Draw a badge 18 high at ``x``, centred on ``middle``; returns the x after it.
 
-    ``symbol`` is an operation, ``conflict``, or an icon's name. With high contrast an edge stands for the tint.
-    The badge is as wide as one that says ``like``.
+    ``symbol`` is an operation, ``conflict``, or an icon's name. With high contrast a border replaces the tint. The
+    badge is as wide as one with the text ``like``.
     """
     width = badge_width(like or text, symbol)
     height = theme.px(18)

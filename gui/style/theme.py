@@ -1,8 +1,8 @@
-"""The theme: every colour and size of the window, light and dark, and their way to the widgets.
+"""The theme: every colour and size of the window, light and dark, and how they reach the widgets.
 
-Colours are tokens: nothing else in the program holds a hex value. Sizes are in device-independent pixels at a
-13 px font and scale with the system font through :func:`px`. A change of theme sets the palette and the style
-sheet again and then tells :data:`signals`, so that painted views repaint.
+Colours are tokens: nothing else in the program contains a hex value. Sizes are in device-independent pixels at a 13
+px font and scale with the system font through :func:`px`. A change of theme sets the palette and the style sheet
+again and then tells :data:`signals`, so that painted views repaint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 
 
 class Tokens(Struct, frozen=True):
-    """One colour a token, as ``#RRGGBB``."""
+    """One colour per token, as ``#RRGGBB``."""
 
     canvas: str
     surface: str
@@ -87,7 +87,7 @@ DARK = Tokens(
 
 
 class ThemeSignals(QObject):
-    """Tells painted views that the colours are others now."""
+    """Tells painted views that the colours changed."""
 
     changed = Signal()
 
@@ -98,7 +98,7 @@ _dark = False
 _strong = False
 _scale = 1.0
 _zoom = 1.0
-_own_font: QFont | None = None  # the application's without the zoom, while there is one
+_own_font: QFont | None = None  # the application's font without zoom, while there is a zoom
 _mono = ""
 _asked = ("light", "normal")
 _follower: _Follower | None = None
@@ -106,7 +106,7 @@ _images: tempfile.TemporaryDirectory[str] | None = None
 
 
 def tokens() -> Tokens:
-    """The colours in force."""
+    """The present colours."""
     return _tokens
 
 
@@ -116,23 +116,23 @@ def colour(name: str) -> QColor:
 
 
 def is_dark() -> bool:
-    """Whether the dark colours are in force."""
+    """Whether the dark colours are used."""
     return _dark
 
 
 def is_strong() -> bool:
-    """Whether high contrast is asked for: tints are gone and every box has an edge in ``ctl``."""
+    """Whether high contrast is on: there are no tints, and every box has a border in ``ctl``."""
     return _strong
 
 
 def strengthened(t: Tokens) -> Tokens:
-    """The colours for high contrast: no tints behind words, and edges that are always seen."""
+    """The colours for high contrast: no tints behind text, and borders that are always visible."""
     gone = dict.fromkeys(("warnT", "errT", "addT", "remT", "chgT", "typT"), t.surface)
     return replace(t, **gone, border=t.ctl, btn=t.ctl, hatch=t.ctl, text2=t.text, text3=t.text2)
 
 
 def scale() -> float:
-    """Pixels for one pixel of the design: the size of the system's font, and the zoom chosen here."""
+    """Pixels per pixel of the design: from the system's font size and the zoom."""
     return _scale
 
 
@@ -156,7 +156,7 @@ def font(size: float = 13, weight: int = 400) -> QFont:
 
 
 def mono(size: float = 12, weight: int = 400) -> QFont:
-    """The system's fixed-width font for values; ligatures are off so that ``->`` stays what it is."""
+    """The system's fixed-width font for values; without ligatures, so that ``->`` keeps its form."""
     made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     if _mono:
         made.setFamily(_mono)
@@ -169,21 +169,21 @@ def mono(size: float = 12, weight: int = 400) -> QFont:
 
 
 def use_mono(family: str) -> None:
-    """Take a named fixed-width family, where the system offers none worth the name (a platform without a desktop)."""
+    """Use a fixed-width family by name, if the system has no good one (a platform without a desktop)."""
     global _mono
     _mono = family
 
 
 def apply(scheme: str = "system", contrast: str = "system") -> None:
-    """Put ``light``, ``dark`` or the system's colours in force in the whole application, at once.
+    """Apply ``light``, ``dark`` or the system's colours to the whole application, at once.
 
-    ``contrast`` is ``normal``, ``high`` or the system's; a choice that is the system's follows it from then on.
+    ``contrast`` is ``normal``, ``high`` or the system's; a choice of the system's follows it from then on.
     """
     global _tokens, _dark, _strong, _scale, _asked, _follower
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     hints = QGuiApplication.styleHints()
-    _asked = ("", "")  # Qt tells the follower of the change made here; that must not start another one
+    _asked = ("", "")  # Qt tells the follower of the change made here, which must not start another one
     if scheme == "system":
         hints.unsetColorScheme()
         dark = _system_is_dark()
@@ -195,7 +195,7 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     _tokens = DARK if dark else LIGHT
     if _strong:
         _tokens = strengthened(_tokens)
-    if not app.styleSheet():  # the style's own name is hidden once there is one, and to set it again styles all anew
+    if not app.styleSheet():  # a sheet hides the style's own name, and setting the style again restyles everything
         app.setStyle(QStyleFactory.create("Fusion"))
     _scale = max(0.8, min(3.0, _pixels(_own_font or QGuiApplication.font()) / 13)) * _zoom
     px.cache_clear()
@@ -203,16 +203,16 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
         _follower = _Follower()
     sheet = _sheet(_tokens)
     if sheet == app.styleSheet():
-        return  # to style every widget anew stops the window for a moment
+        return  # styling every widget again stops the window for a moment
     app.setPalette(_palette(_tokens))
-    # Where one sheet follows another, Qt styles each widget once for every widget around it; after none, once.
+    # If one sheet replaces another, Qt styles each widget once per widget around it; after no sheet, only once.
     app.setStyleSheet("")
     app.setStyleSheet(sheet)
     signals.changed.emit()
 
 
 def zoom_to(zoom: float) -> None:
-    """Draw at this multiple of the system's size; ``gui.style.zooming`` fits the widgets that are there to it."""
+    """Draw at this multiple of the system's size; ``gui.style.zooming`` adapts the existing widgets."""
     global _zoom, _own_font
     own = _own_font or QGuiApplication.font()
     drawn = QFont(own)
@@ -224,7 +224,7 @@ def zoom_to(zoom: float) -> None:
 
 
 def _pixels(font: QFont) -> float:
-    """The size of a font that may be given in points."""
+    """The pixel size of a font, which may be given in points."""
     if font.pixelSize() > 0:
         return font.pixelSize()
     return font.pointSizeF() * QGuiApplication.primaryScreen().logicalDotsPerInch() / 72
@@ -235,13 +235,13 @@ def _system_is_dark() -> bool:
 
 
 def _system_wants_contrast() -> bool:
-    # Qt 6.10 and later know it; before that it cannot be asked.
+    # Known since Qt 6.10; before, it cannot be asked.
     hints = getattr(QGuiApplication.styleHints(), "accessibility", None)
     return hints is not None and "HighContrast" in str(hints().contrastPreference())
 
 
 class _Follower(QObject):
-    """Applies the theme again when the system changes its colours or its contrast."""
+    """Applies the theme again when the system changes its colours or contrast."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The engine that Qt asks for an icon which is no file."""
+"""The engine that Qt asks for icons that are not files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 
 
 class VectorEngine(QIconEngine):
-    """An icon whose ``paint`` draws it anew at each size."""
+    """An icon whose ``paint`` draws it at each size."""
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         made = QPixmap(size)

@@ -1,4 +1,4 @@
-"""The words for counts, sizes, times, versions and ids, for every view."""
+"""The wording of counts, sizes, times, versions and ids, for every view."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ MONTHS = (
 _NO_NAME = re.compile(r"[^\w .()+,@=-]+")
 _DEVICE = re.compile(
     r"(?i:con|prn|aux|nul|conin|conout|com[\d¹²³]|lpt[\d¹²³])"
-)  # Windows opens these instead of a file
-_LONGEST_NAME = 200  # bytes; systems take 255 with the ending
+)  # Windows opens these devices instead of a file
+_LONGEST_NAME = 200  # bytes; systems allow 255 with the ending
 
 
 SAMPLE = "sample:"
 
 
 def source(name: str, first: bool = False) -> str:
-    """A source's name within a sentence, or as its ``first`` word: a colon in it would read as a slip."""
+    """A source's name within a sentence, or as its ``first`` word; without the sample's colon."""
     if name != SAMPLE:
         return name
     return tr("The sample") if first else tr("the sample")
@@ -45,12 +45,12 @@ def silent(name: str) -> str:
 
 
 def unread(name: str) -> str:
-    """Why nothing can be looked at in a source now."""
+    """Why nothing can be read from a source now."""
     return tr("{name} does not answer now, so nothing can be read.", name=source(name, first=True))
 
 
 def tip(said: str) -> str:
-    """Words for a tooltip as they are: Qt would take a value like ``<b>1</b>`` for markup, and not show its tags."""
+    """Text for a tooltip, escaped: Qt would take a value like ``<b>1</b>`` for markup, and hide its tags."""
     seen = text.visible(said)
     if "<" not in seen and "&" not in seen:
         return seen
@@ -60,7 +60,7 @@ def tip(said: str) -> str:
 
 
 def item(said: str, most: int = 60) -> str:
-    """Words for a line of a menu: an ``&`` as it is, long names without their middle."""
+    """Text for a menu line: an ``&`` stays, long names lose their middle."""
     half = most // 2
     seen = text.plain(said)
     return label(seen if len(seen) <= most else f"{seen[:half]}…{seen[-half:]}")
@@ -74,12 +74,12 @@ def by_size(count: int, is_array: bool) -> str:
 
 
 def title(said: str) -> str:
-    """Words for a window's title, in which Qt would take ``[*]`` for the place of its mark of changes."""
+    """Text for a window's title: Qt would replace ``[*]`` by its mark of changes."""
     return text.plain(said).replace("[*]", "[*][*]")
 
 
 def file_name(said: str, ending: str) -> str:
-    """A name for a file that every system takes, with no path in it and as much of the words as there is room for."""
+    """A name for a file that every system accepts: no path, and as many of the words as fit."""
     kept = _NO_NAME.sub("-", text.plain(said)).strip(" .-")
     while len(kept.encode("utf-8", "replace")) > _LONGEST_NAME:
         kept = kept[:-1].rstrip(" .-")
@@ -89,7 +89,7 @@ def file_name(said: str, ending: str) -> str:
 
 
 def label(said: str) -> str:
-    """Words for a tab, a button or the label of a field, which make a key out of the letter behind an ``&``."""
+    """Text for a tab, a button or a field's label, in which Qt makes a key of the letter after an ``&``."""
     return text.plain(said).replace("&", "&&")
 
 
@@ -116,7 +116,7 @@ def size(length: int) -> str:
 
 
 def progress(task: Task) -> str:
-    """How far a task has come, how much it does in a second, and what is left of it, as far as that is known."""
+    """A task's progress, its pace, and its remaining time, as far as they are known."""
     if not task.done:
         return ""
     in_words = size if task.unit == "bytes" else count
@@ -132,7 +132,7 @@ def progress(task: Task) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``8 s``, ``3 min``, ``2 h``: a time that something takes."""
+    """``8 s``, ``3 min``, ``2 h``: how long something takes."""
     if seconds < 90:
         return tr("{seconds} s", seconds=max(1, round(seconds)))
     if seconds < 5400:
@@ -141,7 +141,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(at: dt.datetime | None, exact: bool = False) -> str:
-    """``18 Nov 2026 09:12`` in the chosen zone, on demand with its seconds where it has any; "" where unknown."""
+    """``18 Nov 2026 09:12`` in the chosen zone, if ``exact`` with its seconds if it has any; "" if unknown."""
     if at is None:
         return ""
     there = preferences.local(at)
@@ -149,7 +149,7 @@ def moment(at: dt.datetime | None, exact: bool = False) -> str:
 
 
 def second(at: dt.datetime | None) -> str:
-    """``18 Nov 2026 09:12:00`` in the chosen zone, for lists whose rows are seconds apart; "" where unknown."""
+    """``18 Nov 2026 09:12:00`` in the chosen zone, for lists whose rows are seconds apart; "" if unknown."""
     if at is None:
         return ""
     there = preferences.local(at)
@@ -162,7 +162,7 @@ def _day_and(there: dt.datetime, time: str) -> str:
 
 
 def day(at: dt.datetime | None) -> str:
-    """``18 Nov 26`` in the chosen zone; "" where unknown."""
+    """``18 Nov 26`` in the chosen zone; "" if unknown."""
     if at is None:
         return ""
     there = preferences.local(at)
@@ -199,7 +199,7 @@ def age(since: dt.datetime | None, now: dt.datetime | None = None) -> str:
 
 
 def version(v: Value | None) -> str:
-    """``v14``; the first seven characters of a hash; "" where the layout has no versions."""
+    """``v14``; the first seven characters of a hash; "" if the layout has no versions."""
     if v is None:
         return ""
     if v.kind in ("Int32", "Int64"):
@@ -209,13 +209,13 @@ def version(v: Value | None) -> str:
 
 
 def about(outcome: Outcome) -> str:
-    """How a write ended, with the document that it is about."""
+    """How a write ended, with the document's name."""
     said, name = language.translated(outcome.detail), "" if outcome.id is None else plain(outcome.id)
     return said if not name or name in said else tr("{name}: {said}", name=name, said=said)
 
 
 def plain(value: Value) -> str:
-    """An id for people: text without its quotes, everything else as on one line of any list."""
+    """An id for people: text without quotes, everything else on one line as in any list."""
     return text.plain(_exact(value))
 
 
@@ -229,12 +229,12 @@ def _exact(value: Value) -> str:
 
 
 def copied(value: Value) -> str:
-    """The copy of an id: a text's own characters, anything else so that reading it gives that id again."""
+    """An id as it is copied: a text's own characters, anything else in a form that reads as the same id."""
     return _exact(value) if value.kind == "String" else typed(value)
 
 
 def typed(value: Value) -> str:
-    """A value as a person would type it back: text bare where that is read as text again, else as Extended JSON."""
+    """A value as a person would type it: text without quotes if it reads as text again, else Extended JSON."""
     bare = _exact(value)
     try:
         again = text.loose_value(bare)

@@ -1,4 +1,4 @@
-"""Parts beside one another that go on in a further line where a narrow window, or large text, has no room for them."""
+"""A row of parts that continues in further lines if a narrow window, or large text, has no room for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QSpacerItem, QWidget, QWidge
 
 
 class _Part(Struct, frozen=True, eq=False, dict=True):
-    """One item of the row, its share of room that nobody needs, and its sizes as the item has told them."""
+    """One item of the row, its share of spare room, and the sizes that the item reported."""
 
     item: QLayoutItem
     share: int
@@ -19,17 +19,17 @@ class _Part(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def is_space(self) -> bool:
-        """Whether nothing is seen of it."""
+        """Whether it is an invisible gap."""
         return self.item.spacerItem() is not None
 
     @cached_property
     def least(self) -> int:
-        """The least width, in pixels; a space may vanish."""
+        """The least width, in pixels; a gap may vanish."""
         return 0 if self.is_space else self._least.width()
 
     @cached_property
     def wanted(self) -> int:
-        """The width that it would like, in pixels."""
+        """The preferred width, in pixels."""
         return max(self.least, self._hint.width())
 
     @cached_property
@@ -39,11 +39,11 @@ class _Part(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def height(self) -> int:
-        """The height that it would like, in pixels, whatever its width is."""
+        """The preferred height, in pixels, at any width."""
         return self._hint.height()
 
     def height_at(self, width: int) -> int:
-        """The height that it wants at a width."""
+        """The preferred height at a width."""
         if not self.wraps:
             return self.height
         if width not in self._heights:
@@ -51,7 +51,7 @@ class _Part(Struct, frozen=True, eq=False, dict=True):
         return self._heights[width]
 
     def room(self, width: int, height: int) -> int:
-        """The height that it takes of a line."""
+        """The height that it takes in a line."""
         if self.item.expandingDirections() & Qt.Orientation.Vertical:
             return height
         return min(height, max(self.height_at(width), self._least.height()))
@@ -66,24 +66,24 @@ class _Part(Struct, frozen=True, eq=False, dict=True):
 
 
 class WrappingRow(QLayout):
-    """A row as ``QHBoxLayout`` makes it, in as many lines as its width asks for.
+    """A row like that of ``QHBoxLayout``, in as many lines as its width requires.
 
-    A line is as high as its highest part; parts are in its middle. Qt hears of the height that the width of the last
-    arrangement asks for, so that splitters, which know no height for a width, give way as well.
+    A line is as high as its highest part; parts are centred in it. Qt gets the height for the width of the last
+    arrangement, so that splitters, which know no height for a width, make room as well.
     """
 
-    wrapped = Signal()  # the row is higher or lower now, as its parts or their words are in more or fewer lines
+    wrapped = Signal()  # the number of lines changed, and with it the height
 
     def __init__(self, owner: QWidget | None = None, least: Callable[[], int] = lambda: 0) -> None:
         super().__init__(*(() if owner is None else (owner,)))
-        self._least = least  # the height of the whole row; one that is set on its owner would hold for any lines
-        self._items: list[tuple[QLayoutItem, int]] = []  # each with its share
-        self._shown: list[_Part] | None = None  # those with a place in the row, until anything about them changes
-        self._lines: dict[int, list[tuple[list[_Part], int]]] = {}  # of a width: the parts of each line, its height
+        self._least = least  # the height of the whole row; one set on its owner would ignore the number of lines
+        self._items: list[tuple[QLayoutItem, int]] = []  # each with its share of spare room
+        self._shown: list[_Part] | None = None  # the visible ones, until anything about them changes
+        self._lines: dict[int, list[tuple[list[_Part], int]]] = {}  # by width: the parts of each line, and its height
         self._height = 0
         self._width = 0
 
-    # --- as QHBoxLayout is filled
+    # --- filled like QHBoxLayout
 
     def addWidget(self, widget: QWidget, share: int = 0) -> None:
         self.addChildWidget(widget)
@@ -99,7 +99,7 @@ class WrappingRow(QLayout):
         self._add(QSpacerItem(pixels, 0), 0)
 
     def addStretch(self, share: int = 1) -> None:
-        """Add a gap that takes the room that nobody needs."""
+        """Add a gap that takes spare room."""
         self._add(QSpacerItem(0, 0), share)
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -109,7 +109,7 @@ class WrappingRow(QLayout):
         self._items.append((item, share))
         self.invalidate()
 
-    # --- what Qt asks
+    # --- Qt's interface
 
     def count(self) -> int:
         return len(self._items)
@@ -162,7 +162,7 @@ class WrappingRow(QLayout):
             QTimer.singleShot(0, self, self._tell)  # a layout that is being arranged takes no other size
 
     def _tell(self) -> None:
-        """Ask those around for the height that is wanted now."""
+        """Make the widgets around ask for the present height."""
         self.invalidate()
         if (owner := self.parentWidget()) is not None:
             owner.updateGeometry()
@@ -177,20 +177,20 @@ class WrappingRow(QLayout):
         return self._shown
 
     def _gaps(self, line: Sequence[_Part]) -> int:
-        """The room between the parts of a line; a space brings its own."""
+        """The gaps between the parts of a line; a spacer brings its own."""
         seen = sum(not part.is_space for part in line)
         return self.spacing() * max(0, seen - 1)
 
     def _broken(self, width: int) -> list[tuple[list[_Part], int]]:
-        """The parts line by line, each with its height; one line while nothing is known of the width."""
+        """The parts by line, each line with its height; one line while the width is unknown."""
         if width not in self._lines:
             self._lines[width] = [(line, self._high(line, width)) for line in self._break(width)]
         return self._lines[width]
 
     def _break(self, width: int) -> list[list[_Part]]:
         lines: list[list[_Part]] = [[]]
-        taken, seen = 0, False  # of the last line: its width so far, and whether there is anything but space in it
-        stretch: list[_Part] = []  # the one before all parts at the right end, which stand there in further lines too
+        taken, seen = 0, False  # of the last line: its width so far, and whether it has visible parts
+        stretch: list[_Part] = []  # the one before right-aligned parts, which keeps them there in further lines
         for part in self._parts():
             if part.is_space:
                 stretch = [part] if part.share else stretch
@@ -206,7 +206,7 @@ class WrappingRow(QLayout):
         return lines
 
     def _high(self, line: Sequence[_Part], width: int) -> int:
-        """The height of a line of a width, 0 for one that is not known yet, in which words wrap."""
+        """The height of a line at a width at which text wraps; 0: the width is not known yet."""
         shown = [part for part in line if not part.is_space]
         if not width or not any(part.wraps for part in shown):
             return max((part.height for part in shown), default=0)
@@ -214,7 +214,7 @@ class WrappingRow(QLayout):
         return max(part.height_at(wide) for part, wide in zip(line, widths, strict=True) if not part.is_space)
 
     def _widths(self, line: Sequence[_Part], width: int) -> list[int]:
-        """What each part wants, less where that is too much; what is left over goes to those with a share."""
+        """Each part's preferred width, less if that is too much; spare room goes to parts with a share."""
         widths = [part.wanted for part in line]
         spare = width - self._gaps(line) - sum(widths)
         if spare < 0:

@@ -1,7 +1,7 @@
-"""Text larger or smaller than the system's: all sizes of the design follow, in windows that are open too.
+"""Text larger or smaller than the system's: all sizes of the design follow, in open windows as well.
 
-Widgets that choose their sizes again with a new theme do so; the sizes that others were given when they were made are
-multiplied here.
+Some widgets choose their sizes again with a new theme; the sizes that others got when they were made are multiplied
+here.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from gui.style import preferences, theme
 from gui.style.wrapping_row import WrappingRow
 
 STEPS = (80, 90, 100, 110, 125, 150, 175, 200)
-UNBOUNDED = (1 << 24) - 1  # Qt's word for a size without a limit
+UNBOUNDED = (1 << 24) - 1  # Qt's value for a size without limit
 SIDES = ("Left", "Top", "Right", "Bottom")
 SIZED = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
-OWN_WIDTHS = "own widths"  # a property of headers whose view gives its columns other widths at another size
+OWN_WIDTHS = "own widths"  # a property of headers whose view sizes the columns itself when the zoom changes
 _KEPT = "sizes of the design"
 
 
 class _Measure(Struct, frozen=True):
-    """One size of a widget: its name, its pixels now, and the call that sets others."""
+    """One size of a widget: its name, its present pixels, and the call that sets it."""
 
     name: str
     pixels: int
@@ -44,14 +44,14 @@ class _Measure(Struct, frozen=True):
 
 
 def step(by: int) -> int:
-    """The zoom in percent that is so many steps away; the last one where there are no more."""
+    """The zoom in percent so many steps away, or the last one in that direction."""
     now = int(preferences.get("zoom"))
     at = min(range(len(STEPS)), key=lambda at: abs(STEPS[at] - now))
     return STEPS[max(0, min(len(STEPS) - 1, at + by))]
 
 
 def apply(percent: int) -> None:
-    """Draw everything at this size from now on."""
+    """Draw everything at this size."""
     before = theme.scale()
     was = {widget: {each.name: each.pixels for each in _measures(widget)} for widget in QApplication.allWidgets()}
     theme.zoom_to(percent / 100)
@@ -60,7 +60,7 @@ def apply(percent: int) -> None:
 
 
 def _rescale(widget: QWidget, before: dict[str, int], old: float, new: float) -> None:
-    """Set each size that the widget has not chosen again by itself, from the unrounded size of the design."""
+    """Set each size that the widget did not choose again by itself, from the design's unrounded size."""
     kept = widget.property(_KEPT) or {}
     for each in list(_measures(widget)):
         if before.get(each.name) != each.pixels:
@@ -76,7 +76,7 @@ def _rescale(widget: QWidget, before: dict[str, int], old: float, new: float) ->
 
 
 def _measures(widget: QWidget) -> Iterator[_Measure]:
-    """The sizes that were given to a widget and to the layout in it; no bounds of a window, which a person sizes."""
+    """The sizes set on a widget and its layout, except a window's bounds, which people change."""
     if not widget.isWindow():
         yield from _bounds(widget)
     if isinstance(widget, QAbstractButton):

@@ -1,4 +1,4 @@
-"""States and parts on one page: the vocabulary that every view uses, as the real widgets draw it."""
+"""States and parts on one page: what every view is made of, as the real widgets draw it."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class _Operation(QWidget):
 
 
 class _Badges(QWidget):
-    """The badges, in as many lines as the width asks for."""
+    """The badges, in as many lines as the width requires."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lay_out()
 
     def _lay_out(self) -> list[tuple[float, float]]:
-        """The place of each: its left edge and its middle."""
+        """Each badge's left edge and vertical middle."""
         x, middle, places = 0.0, float(theme.px(11)), []
         for text, _, _, symbol in BADGES:
             wide = symbols.badge_width(text, symbol)
@@ -97,7 +97,7 @@ class _Badges(QWidget):
 
 
 class _Ringed(QWidget):
-    """A control with the ring that it has while it is focused."""
+    """A control with its focus ring."""
 
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Gallery(QWidget):
         disabled = button("Disabled")
         disabled.setEnabled(False)
         hovered = button("Hover")
-        hovered.setProperty("drawn", "hover")  # as under the pointer, which a picture has none of
+        hovered.setProperty("drawn", "hover")  # as under the pointer, which pictures lack
         column.addLayout(_row([button("Normal"), hovered, _Ringed(button("Focus")), disabled]))
         danger = button("Remove 14", None, "danger", icon="trash", token="surface")
         quiet = button("Quiet", None, "quiet", icon="plus")

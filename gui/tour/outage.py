@@ -1,4 +1,4 @@
-"""The tour's outages: a server that refuses, falls silent, takes its time, or loses its answers to writes."""
+"""The tour's outages: a server that refuses, falls silent, is slow, or loses its answers to writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READS = ("find", "aggregate", "count", "collections", "collection_ids", "indexes
 
 
 class Outage:
-    """Stands before a session's server and files; until something else is said, everything passes."""
+    """Stands between a session and its server and files; at first everything passes."""
 
     def __init__(self, session: Session) -> None:
         self._server = session._connection.opened.server
@@ -37,26 +37,26 @@ class Outage:
         self.end()
 
     def end(self) -> None:
-        """Let everything pass again, and what waits as well."""
+        """End the outage; waiting requests pass as well."""
         self._error: Refused | None = None
         self._loses: str | None = None
         self._open.set()
 
     def deny(self) -> None:
-        """Refuse to read."""
+        """Refuse all reading."""
         self._error = NotAllowed(DENIED)
 
     def silence(self) -> None:
-        """Answer nothing; files can be read."""
+        """Do not answer; files can still be read."""
         self._error = Unreachable(SILENT)
 
     def hold(self) -> None:
-        """Let whoever asks wait until the end."""
+        """Let every request wait until the end."""
         self._error = None
         self._open.clear()
 
     def lose_write(self, ns: str = "") -> None:
-        """Answer until a collection, or any, is written; that is not known to arrive, and nothing is answered then."""
+        """Answer until something is written, to a collection if one is named; then lose the answer and fall silent."""
         self._loses = ns
 
     def _pass(self, file: bool = False) -> None:

@@ -1,6 +1,6 @@
-"""``palimpsest tour DIR``: every view over the sample data as a picture, without a display.
+"""``palimpsest tour DIR``: a picture of every view over the sample data, without a display.
 
-It works in a home of its own, so neither the journal nor the drafts of the person who runs it are touched or shown.
+It works in a home of its own, so the person's journal and drafts are neither touched nor shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from model.commands.grammar import Parser
 
 THEMES = ("light", "dark")
 
-# Qt chooses its platform when the application is made: no part of the window is imported before that is decided.
+# Qt chooses its platform when the application is made, so no part of the window is imported before that.
 
 
 def main(argv: Sequence[str]) -> int:
@@ -96,7 +96,7 @@ def _own_home() -> Iterator[None]:
 
 @contextmanager
 def _without_noise() -> Iterator[None]:
-    """Silence the offscreen platform's warnings of what it cannot do to a window; nobody can act on them."""
+    """Silence the offscreen platform's warnings about what it cannot do with windows; nobody can act on them."""
     from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
     def say(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
@@ -114,7 +114,7 @@ def _render(folder: Path, theme: str, size: tuple[int, int], ratio: float, zoom:
     from gui import app, tasks
     from gui.style import preferences
 
-    preferences.forget()  # another theme's tour has left its tabs there
+    preferences.forget()  # the tour in another theme left its tabs there
     app.application(["palimpsest"])
     if not app.has_fonts():
         return _trouble("No font can be loaded, so the pictures would be boxes; install one, for example fonts-inter.")

@@ -1,4 +1,4 @@
-"""The views of the tour, each brought about as a person would, in one window over the sample."""
+"""The views of the tour, each reached as a person would reach it, in one window over the sample."""
 
 from __future__ import annotations
 
@@ -48,32 +48,32 @@ from model.values import canonical
 from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", "K-204117"
-LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the document of the change map, and where its crosshair is
+LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the change map's document, and its crosshair
 UNPROVEN, REASONED = "K-204120", "insurance.customers"
 THEN, GONE = dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC), "K-204115"
-"""A time of which the sample is shown with a document that cannot be proven, and one that is shown as deleted."""
-SOUND, ABSENT = "insurance.customers", "nobody wrote this"  # a collection without damage, and what no search finds
+"""A time of the sample with a document that cannot be proven, and the document that is shown as deleted."""
+SOUND, ABSENT = "insurance.customers", "nobody wrote this"  # a sound collection, and words that no search finds
 LEFT = 11  # the row of a document that is not shown elsewhere
-STATED = "K-204109"  # the document that is shown in each state
+STATED = "K-204109"  # the document shown in each state
 OTHERS = (
     ("payload", "shop.posts", "6b030fefec6ce9378f3274c4", ("16", "18")),
     ("javers", "shop.items", "K-2", ("18", "19")),
 )
-"""Histories that other programs wrote: the example, its collection, the document and the versions that are shown."""
+"""Histories written by other programs: the example, its collection, the document and the versions shown."""
 BASE = "12"  # the version that the unsaved edit began from
 EDITS = {
     ("billing", "interval"): '"quarterly"',
     ("deductible",): '{"$numberDecimal": "250.00"}',
     ("notes",): '"Roof redone 2024. Call ahead."',
 }
-LONGEST = 600_000  # milliseconds that one view may take; on a computer with much else to do, one needs minutes
-SOON = 1000  # milliseconds; longer waits are for people, not for work
-ROUNDS = 5  # words that came last are shown in one, have their height in the next, and move others in a third
+LONGEST = 600_000  # milliseconds that one view may take; a busy computer can need minutes
+SOON = 1000  # milliseconds; longer timers are for people, not for work
+ROUNDS = 5  # late texts are shown in the first, get their height in the second, move others in the third
 QUIET = 60  # milliseconds without a task before a view counts as complete
 
 
 def settle(done: Callable[[], bool] | None = None) -> None:
-    """Wait until nothing is being done, and ``done`` holds; raises ``Refused`` where that takes longer than it may."""
+    """Wait until nothing is running and ``done`` holds; raises ``Refused`` if that takes too long."""
     loop = QEventLoop()
     quiet, limit = QTimer(), QTimer()
     quiet.setInterval(QUIET)
@@ -100,13 +100,13 @@ def settle(done: Callable[[], bool] | None = None) -> None:
 
 
 def _about_to() -> bool:
-    """Whether a panel waits a moment before it begins something, such as reading what saving would send."""
+    """Whether a panel is about to start something, such as reading what saving would send."""
     timers = (timer for widget in QApplication.topLevelWidgets() for timer in widget.findChildren(QTimer))
     return any(timer.isSingleShot() and timer.isActive() and timer.interval() <= SOON for timer in timers)
 
 
 class TourViews:
-    """One window, led through its views."""
+    """One window, taken through its views."""
 
     def __init__(self, size: tuple[int, int]) -> None:
         self._size = size
@@ -124,7 +124,7 @@ class TourViews:
         self._gallery: Gallery | None = None
 
     def close(self) -> None:
-        """Let go of the window and of the sample."""
+        """Close the window and the sample."""
         self.window.close_quietly()
         if self._gallery is not None:
             self._gallery.deleteLater()
@@ -134,7 +134,7 @@ class TourViews:
         return self.window.sessions[0]
 
     def views(self) -> Iterator[tuple[str, QWidget]]:
-        """Each view's name and the widget that shows it now."""
+        """Each view's name, and the widget that shows it now."""
         window = self.window
         window.resize(*self._size)
         window.workspace.begin(
@@ -294,7 +294,7 @@ class TourViews:
         yield from self._over_time(page)
 
     def _over_time(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
-        """The collection as it stood, two times of it, and what is gone."""
+        """The collection at a past time, two times of it, and its deleted documents."""
         session, window, bar = self._session, self.window, page.browser.bar
         bar.choose_time()
         sheet = next(each for each in page.window().findChildren(TimeSheet) if each.isVisible())
@@ -366,7 +366,7 @@ class TourViews:
         page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
 
     def _giving_reasons(self) -> Iterator[tuple[str, QWidget]]:
-        """An edit with its reason, in a collection whose layout is stated with a field for that."""
+        """An edit with its reason, in a collection with a stated field for it."""
         session, window = self._session, self.window
         texts = {**session.statements.begin(REASONED).texts, "reason": "why"}
         entry, _ = session.statements.entry(texts)
@@ -438,7 +438,7 @@ class TourViews:
         self._close_sheets()
 
     def _another_program(self, name: str, ns: str, id: str, compared: tuple[str, str]) -> Iterator[tuple[str, QWidget]]:
-        """A history that another program wrote, out of a small dump of its database."""
+        """A history written by another program, from a small dump of its database."""
         window, open_ones = self.window, len(self.window.sessions)
         with as_file(files("resources").joinpath("examples", name)) as folder:
             window.connecting.open(Opening(str(folder), read_only=True))
@@ -459,7 +459,7 @@ class TourViews:
             settle(lambda: len(window.sessions) == open_ones)
 
     def _in_each_state(self) -> Iterator[tuple[str, QWidget]]:
-        """The states of a page that a person seldom wants to bring about."""
+        """The states of a page that people rarely see."""
         session, window = self._session, self.window
         id = session.documents.find_id(NS, STATED)
         page = window.workspace.open(session, PageRequest("document", NS, id))
@@ -483,7 +483,7 @@ class TourViews:
         window.workspace.tab_area.close_page(unread)
 
     def _contradicted(self) -> Iterator[tuple[str, QWidget]]:
-        """A document of a collection whose profile states a version that no document has."""
+        """A document in a collection whose profile states a version that no document has."""
         session, statements = self._session, self._session.statements
         entry, _ = statements.entry({**statements.begin(NS).texts, "version": "revision"})
         with TemporaryDirectory() as folder:
@@ -506,7 +506,7 @@ class TourViews:
     def _in_the_way(
         self, name: str, page: Page, write: Callable[[], object] | None = None, ns: str = ""
     ) -> Iterator[tuple[str, QWidget]]:
-        """A view on a connection without writes, on one that is lost, and after a write whose end nobody knows."""
+        """A view on a read-only connection, on a lost one, and after a write with unknown outcome."""
         yield from self._read_only(f"{name}-read-only", page)
         yield from self._offline(f"{name}-offline", page)
         if write is not None:
@@ -515,7 +515,7 @@ class TourViews:
     def _unknown(
         self, name: str, page: Page, write: Callable[[], object], ns: str = ""
     ) -> Iterator[tuple[str, QWidget]]:
-        """A view after a write whose end nobody knows; then it is looked for."""
+        """A view after a write with unknown outcome; then the write is looked for."""
 
         def lose() -> None:
             self._outage.lose_write(ns)
@@ -537,7 +537,7 @@ class TourViews:
         self._agree()
 
     def _agree(self) -> None:
-        """Say yes to the question that is asked."""
+        """Answer yes to the open question."""
         question = next(each for each in self.window.findChildren(Question) if each.isVisible())
         if question.field is not None:
             question.field.setText(question._typed)
@@ -554,11 +554,11 @@ class TourViews:
         self._close_messages()
 
     def _offline(self, name: str, page: Page) -> Iterator[tuple[str, QWidget]]:
-        """A page whose server does not answer any more."""
+        """A page whose server stopped answering."""
         yield from self._unanswered(name, page, self._outage.silence)
 
     def _unanswered(self, name: str, page: Page, begin: Callable[[], object]) -> Iterator[tuple[str, QWidget]]:
-        """A page from the beginning of an outage on; then the server answers again."""
+        """A page during an outage; then the server answers again."""
         with self._watched(page) as watch:
             begin()
             watch.ask()
@@ -571,7 +571,7 @@ class TourViews:
 
     @contextmanager
     def _watched(self, page: Page) -> Iterator[ConnectionWatch]:
-        """A watch over the sample, as over a server somewhere else."""
+        """A watch over the sample, as if it were a remote server."""
         watch = ConnectionWatch(self._session, page)
         watch._timer.stop()  # it asks when the tour says so
         watch.changed.connect(self.window.update_state)
@@ -584,7 +584,7 @@ class TourViews:
     def _without_content(
         self, name: str, page: Page, read: Callable[[], object] | None = None
     ) -> Iterator[tuple[str, QWidget]]:
-        """A view whose content may not be read, and one that reads it for the first time, after Try again."""
+        """A view whose content may not be read, and one that reads it for the first time after Try again."""
         self._outage.deny()
         (read or page.do_refresh)()
         settle()
@@ -595,22 +595,22 @@ class TourViews:
         settle()
 
     def _try_again(self, page: Page) -> None:
-        """Press the button of the state, and let the reading take its time."""
+        """Press the state's button, and let the reading wait."""
         offered = (each for state in page.findChildren(StateView) for each in state.findChildren(QPushButton))
         again = next(each for each in offered if each.isVisible() and each.text() == tr("Try again"))
         self._outage.hold()
         again.click()
 
     def _waiting(self) -> QWidget:
-        """The window, once it says that it is waiting."""
+        """The window, once it says that it waits."""
         loop = QEventLoop()
         QTimer.singleShot(PATIENCE + QUIET, loop.quit)
         loop.exec()
-        QApplication.sendPostedEvents()  # the button that came last has its place only now
+        QApplication.sendPostedEvents()  # the button that came last gets its place only now
         return self.window
 
     def _edit(self, id: Value, base: str) -> DocumentPage:
-        """Open an unsaved edit that began from a version, the current one for ""."""
+        """Open an unsaved edit that began from a version; "" is the current one."""
         session, window = self._session, self.window
         v = session.catalogue.find_version(NS, id, base) if base else None
         began = session.history.version(NS, id, v)
@@ -693,7 +693,7 @@ class TourViews:
         window.workspace.tab_area.close_page(page)
 
     def _live(self, page: ActivityPage) -> Iterator[tuple[str, QWidget]]:
-        """New versions, as if those of the sample were written now; two more wait under a chosen row."""
+        """New versions, as if the sample's were written now; two more wait because a row is chosen."""
         assert page.panel.newest is not None
         rows = page.panel.newest.rows[:22]
         page.show_live()
@@ -710,7 +710,7 @@ class TourViews:
         page.show_past()
 
     def _taking_back(self, page: ActivityPage) -> Iterator[tuple[str, QWidget]]:
-        """What an import did on a day, as it would be taken back: nothing is written."""
+        """Taking back what an import did on one day: the plan only, nothing is written."""
         page.panel.choose_day(None)
         page.panel.filter.author.setText("import-7")
         page.panel.filter.since.setText("2026-11-10")
@@ -770,7 +770,7 @@ class TourViews:
         yield from self._in_the_way("migrate", moving, moving.panel.go.click)
         for each in list(window.workspace.tab_area.pages):
             if each.kind in ("blame", "field", "bisect", "pending", "journal", "migrate") or each is counted:
-                window.workspace.tab_area.close_page(each)  # as many tabs as a person has open, not as many as a tour
+                window.workspace.tab_area.close_page(each)  # as many tabs as people have, not as many as a tour opens
         window.actions_.trigger("repairs")
         yield "repair", self._still()
         repairing = window.workspace.tab_area.page
@@ -799,7 +799,7 @@ class TourViews:
         page = window.workspace.tab_area.page
         assert isinstance(page, RepairPage)
         panel = page.panel
-        panel.scan()  # what was lost on the way before has its report still
+        panel.scan()  # the report still names what was lost before
         settle(lambda: panel.plan is not None)
         for code in ("A3", "A1"):
             panel.choose((code,))

@@ -1,1 +1,1 @@
-"""The rows of a comparison: grouped, fetched when they are reached, drawn, copied."""
+"""The rows of a comparison: grouped, fetched as they are reached, drawn, copied."""

@@ -1,4 +1,4 @@
-"""The words of a comparison's two sides: values on one line, with the characters that differ marked."""
+"""The texts on a comparison's two sides: values on one line, with the differing characters marked."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gui.parts.differences.diff_node import DiffNode
 
 SHOWN = 200  # characters of a long value
-LEAD = 12  # characters kept before the first difference where a row is cut, fewer in a narrow column
-HUGE = 1 << 20  # above which a string is only named by its size
-_WALKED = 1 << 16  # bytes of a container whose fields are still counted to word it
+LEAD = 12  # characters kept before the first difference if a row is cut; fewer in a narrow column
+HUGE = 1 << 20  # a longer string is only named by its size
+_WALKED = 1 << 16  # bytes of a container whose fields are still counted
 
 Range = tuple[int, int]
 
@@ -40,7 +40,7 @@ def type_cell(node: DiffNode) -> Cell:
 
 
 def sides(node: DiffNode, zone: str, room: int) -> tuple[Cell, Cell]:
-    """Both value cells of a row; ``room`` is how many characters fit a column."""
+    """Both value cells of a row; ``room`` is how many characters fit into a column."""
     place = node.place
     reorder = place.reorder if place is not None else None
     if reorder is not None:
@@ -84,20 +84,20 @@ def inline(node: DiffNode, zone: str, room: int) -> Cell:
 
 
 def _sizes(place: Place) -> Cell:
-    """The sizes of a container in which something changed."""
+    """The sizes of a container with changes inside."""
     old, new = (wording.by_size(n, place.is_array) for n in (place.size_a, place.size_b))
     return value(old if old == new else f"{old}  →  {new}", "text2")
 
 
 def _unmarked(a: Value | None, b: Value | None, zone: str) -> Cell:
-    """The value of a row without a change of its own, both where only their types or digits differ."""
+    """The value of a row that is not a change itself; both values if only their types or digits differ."""
     if a is not None and b is not None and a != b:
         return value(f"{shown(a, zone)}  →  {shown(b, zone)}", "text2")
     return value(shown(b if b is not None else a, zone), "text2")
 
 
 def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Two texts as one where they share enough: words of the old one alone are struck out, those of the new follow."""
+    """Two texts as one if they share enough: words only in the old one are struck out, new ones follow."""
     made = _one_text(left, right) if any(span.mark for span in (*left, *right)) else None
     both = sum(len(span.text) for span in made or () if not span.mark)
     if made is None or both < 4 or both * 4 < min(sum(len(span.text) for span in side) for side in (left, right)):
@@ -108,7 +108,7 @@ def _woven(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...]:
 
 
 def _one_text(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ...] | None:
-    """Two texts woven into each other, up to the end of the shorter piece of a long one; None where they do not fit."""
+    """Two texts woven together, up to the end of the shorter piece of a long one; None if they do not fit."""
     made: list[Span] = []
     old, new = list(left), list(right)
     while old or new:
@@ -118,7 +118,7 @@ def _one_text(left: tuple[Span, ...], right: tuple[Span, ...]) -> tuple[Span, ..
             made.append(replace(new.pop(0), mark="addS"))
         elif not old or not new:
             return None
-        else:  # a stretch that both have; the marks of either side may cut it elsewhere
+        else:  # a stretch that both share; the marks of each side may cut it at different places
             length = value_text.common(old[0].text, new[0].text)
             if not length:
                 is_cut = any(side[0].text.startswith("…") for side in (old, new))
@@ -136,26 +136,26 @@ def _one_sided(v: Value | None, ground: str, zone: str) -> Cell:
 
 
 def value_spans(spans: tuple[Span, ...], ground: str) -> Cell:
-    """A value's cell out of runs of text."""
+    """A value's cell made from runs of text."""
     return Cell(spans=spans, mono=True, size=12, ground=ground)
 
 
 def shown(v: Value | None, zone: str) -> str:
-    """A value on one line; a large container by its size only, because counting its fields takes time."""
+    """A value on one line; a large container only by its size, because counting its fields takes time."""
     if v is None:
         return ""
     if v.is_container and len(v.data) > _WALKED:
         return f"{{ … }} {value_text.note_of(v)}" if v.type == canonical.OBJECT else f"[ … ] {value_text.note_of(v)}"
     try:
         return text.shown(v, zone, SHOWN)
-    except Refused:  # bytes that are no BSON, deep inside: their place can still be shown
+    except Refused:  # invalid BSON deep inside: its place can still be shown
         return tr("unreadable {kind}, {data}", kind=v.kind, data=wording.size(len(v.data)))
 
 
 def marked(
     a: Value, b: Value, op: Operation | None, zone: str, room: int, strong: str
 ) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Two values as runs of text, with their differences on ``strong``; cut around the first of these."""
+    """Two values as runs of text, their differences on ``strong``; long ones are cut around the first difference."""
     if a.type == b.type == canonical.STRING:
         if max(len(a.data), len(b.data)) > HUGE:
             return (Span(tr("{a}, Space to see it", a=shown(a, zone))),), (
@@ -176,7 +176,7 @@ def _sizes_only(a: Value, b: Value, left: str, right: str) -> bool:
 
 
 def _bytes(a: Value, b: Value, room: int, strong: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Two binaries by their size and the bytes around the first that differs."""
+    """Two binaries as their size and the bytes around the first difference."""
     old, new = value_text.content_bytes(a), value_text.content_bytes(b)
     first = value_text.common(old, new)
     return _hex(old, new, first, room, strong), _hex(new, old, first, room, strong)
@@ -227,7 +227,7 @@ def _text(v: Value) -> str:
 
 
 def _window(words: str, ranges: list[Range], start: int, strong: str, size: int) -> tuple[Span, ...]:
-    """A stretch of a string in quotes, with its size behind it where it is long."""
+    """A stretch of a string in quotes, followed by its size if it is long."""
     end = min(len(words), start + SHOWN)
     inside = [(max(x, start) - start, min(y, end) - start) for x, y in ranges if y > start and x < end]
     runs = _runs(words[start:end], inside, strong, quoted=True)
@@ -254,14 +254,14 @@ def _runs(words: str, ranges: list[Range], strong: str, quoted: bool = False) ->
 
 
 def _printed(words: str) -> str:
-    """A piece of a string as strings are shown everywhere, without the quotes."""
+    """A piece of a string, printed as everywhere but without the quotes."""
     data = words.encode("utf-8", "surrogateescape")
     piece = Value(canonical.STRING, struct.pack("<i", len(data) + 1) + data + b"\x00")
     return text.shown(piece, limit=len(words) + 1)[1:-1]
 
 
 def _orders(op: Reorder, room: int) -> tuple[Cell, Cell]:
-    """Both orders of the fields, with those marked that stand elsewhere; cut before the first of them."""
+    """Both orders of the fields, with moved ones marked; cut before the first of them."""
     _, ground, strong, _ = symbols.CHANGES["reorder"]
     both = set(op.names_old) & set(op.names_new)
     old, new = ([n for n in names if n in both] for names in (op.names_old, op.names_new))
@@ -272,10 +272,10 @@ def _orders(op: Reorder, room: int) -> tuple[Cell, Cell]:
 
 
 def moved_names(old: list[str], new: list[str]) -> set[str]:
-    """The fewest names that have to change places: all but a longest run that stayed in order."""
+    """The fewest names that have to move: all but a longest run that stayed in order."""
     at = {name: i for i, name in enumerate(old)}
-    ends: list[int] = []  # the least last position of a run of each length
-    before: list[tuple[int, str]] = []  # for each name, the run it continues
+    ends: list[int] = []  # for each length of run, the least position where one ends
+    before: list[tuple[int, str]] = []  # for each name, the run that it continues
     holders: list[int] = []
     for i, name in enumerate(new):
         length = bisect.bisect_left(ends, at[name])

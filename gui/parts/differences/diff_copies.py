@@ -1,4 +1,4 @@
-"""Copies out of a comparison: a path, a value, one operation, and the whole diff in three forms."""
+"""Copies from a comparison: a path, a value, one operation, and the whole diff in several formats."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FORMS = (
     ("delta", tr("Copy the diff as a DeepDiff Delta in Python")),
     ("words", tr("Copy the diff in words")),
 )
-MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for one, and cannot be stopped
+MOST_DEEPDIFF = 1 << 20  # bytes of both documents; DeepDiff takes seconds for this, and cannot be stopped
 
 
 def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> str:
-    """The diff in one of the ``FORMS``; hidden changes are left out, except of the two that must apply as a whole."""
+    """The diff in one of the ``FORMS``, without hidden changes, except in two formats that must apply as a whole."""
     found = Diff(tuple(shown), comparison.diff.coarse)
     a, b = comparison.a.content or b"", comparison.b.content or b""
     if form == "rows":
@@ -81,7 +81,7 @@ class DiffCopies:
         self._owner, self._compared = owner, compared
 
     def fill(self, menu: QMenu) -> None:
-        """Add the forms of the whole diff to a menu."""
+        """Add the formats of the whole diff to a menu."""
         for form, words in FORMS:
             menu.addAction(words).triggered.connect(lambda _=False, form=form: self.whole(form))
 
@@ -114,7 +114,7 @@ def copy_path(owner: QWidget, node: DiffNode) -> None:
 
 
 def copy_value(owner: QWidget, node: DiffNode, side: str) -> None:
-    """Put the whole value of A (``a``) or B on the clipboard, where there is one."""
+    """Put the whole value of A (``a``) or B on the clipboard, if there is one."""
     value = node.value(side)
     if value is not None:
         copying.copy(owner, len(value.data), lambda: value_text.copied(value))

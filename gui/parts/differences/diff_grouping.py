@@ -1,7 +1,7 @@
-"""The operations of a diff grouped by the containers that they are in.
+"""The operations of a diff, grouped by the containers that they are in.
 
-A task groups them; :mod:`gui.parts.differences.diff_node` makes rows of the groups. Only containers with changes inside
-are walked, and every place keeps where its value lies in the two documents.
+A task groups them; :mod:`gui.parts.differences.diff_node` makes rows from the groups. Only containers with changes
+inside are walked, and each place remembers where its value lies in the two documents.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from model.values import canonical
 from model.values.canonical import ARRAY, OBJECT, Path
 
 Slot: TypeAlias = tuple[bytes, int, int, int]
-"""A value where it lies: the document, its type, where its payload begins and ends."""
+"""Where a value lies: the document, its type, the start and end of its payload."""
 
 
-# Shared by all places with nothing inside, of which there may be hundreds of thousands; never written to.
+# Shared by all places with nothing inside, which can be hundreds of thousands; never written to.
 _NO_PLACES: list[Place] = []
 _NO_STEPS: dict[str | int, Place] = {}
 
@@ -30,50 +30,50 @@ _NO_STEPS: dict[str | int, Place] = {}
 class Place(Struct, eq=False):
     """A place that changed or has changes inside.
 
-    ``first`` and ``count`` number the operations in it, in order; those that are hidden have no number.
+    ``first`` and ``count`` number the operations in it, in order; hidden ones have no number.
     """
 
     path_a: Path
     path_b: Path
     op: Operation | None = None
-    also: Operation | None = None  # what else happened to an element that moved
+    also: Operation | None = None  # a further change of a moved element
     first: int = 0
     count: int = 0
     inside: list[Place] = field(default_factory=lambda: _NO_PLACES)
     a: Slot | None = None
     b: Slot | None = None
-    at_a: int = -1  # its number among its siblings in each document
+    at_a: int = -1  # its number among its siblings, in each document
     at_b: int = -1
-    size_a: int = 0  # how many fields or elements it has
+    size_a: int = 0  # its number of fields or elements
     size_b: int = 0
-    # Names or positions of the places inside, in each document.
+    # The places inside, by name or position in each document.
     by_a: dict[str | int, Place] = field(default_factory=lambda: _NO_STEPS)
     by_b: dict[str | int, Place] = field(default_factory=lambda: _NO_STEPS)
 
     def hold(self) -> None:
-        """Become a place with others inside."""
+        """Prepare to hold other places inside."""
         if self.inside is _NO_PLACES:
             self.inside, self.by_a, self.by_b = [], {}, {}
 
     @property
     def is_array(self) -> bool:
-        """Whether what is inside are elements."""
+        """Whether it contains elements."""
         slot = self.b or self.a
         return slot is not None and slot[1] == ARRAY
 
     @property
     def reorder(self) -> Reorder | None:
-        """The operation that put its fields in another order."""
+        """The operation that reordered its fields."""
         return next((op for op in (self.op, self.also) if isinstance(op, Reorder)), None)
 
     @property
     def unchanged(self) -> int:
-        """How many of its own fields or elements are the same in both documents."""
+        """How many of its own fields or elements are equal in both documents."""
         return self.size_b - len(self.by_b)
 
 
 class Plan(Struct, frozen=True):
-    """A comparison that is ready to be shown; ``hidden`` operations are in the places, without a number."""
+    """A comparison ready to be shown; ``hidden`` operations are in the places, without numbers."""
 
     a: bytes
     b: bytes
@@ -83,11 +83,11 @@ class Plan(Struct, frozen=True):
     unchanged: int
     coarse: bool
     hidden: int = 0
-    marks: tuple[tuple[str, float], ...] = ()  # of each change: its kind, and how far down it stands, 0 to 1
+    marks: tuple[tuple[str, float], ...] = ()  # each change's kind, and how far down it is, from 0 to 1
 
 
 def _marks(root: Place, total: int) -> tuple[tuple[str, float], ...]:
-    """The kind of each numbered change, and how far down its document it stands."""
+    """Each numbered change's kind, and how far down its document it is."""
     found = [("replace", 0.0)] * total
     stack = [root]
     while stack:
@@ -104,7 +104,7 @@ def _marks(root: Place, total: int) -> tuple[tuple[str, float], ...]:
 
 
 class _Alignment:
-    """The element that each element of an array became, worked out from those removed, added and moved."""
+    """Maps the elements of an array between both documents, from those removed, added and moved."""
 
     def __init__(self, removed: list[int], added: list[int], moved: dict[int, int]) -> None:
         self._gone = sorted({*removed, *moved})
@@ -122,7 +122,7 @@ class _Alignment:
 
 
 def _beyond(skipped: list[int], rank: int) -> int:
-    """The position with ``rank`` others before it that are not in ``skipped`` (in order)."""
+    """The position that has ``rank`` others before it that are not in ``skipped`` (sorted)."""
     low, high = 0, len(skipped)
     while low < high:
         middle = (low + high) // 2
@@ -140,7 +140,7 @@ def plan(
     checkpoint: Checkpoint = no_checkpoint,
     hides: Callable[[Operation], bool] | None = None,
 ) -> Plan:
-    """Group the operations of a diff by where they are; takes time, so it is for a task."""
+    """Group the operations of a diff by place. Takes time: run it in a task."""
     places = _Places(diff)
     shown: list[Operation] = []
     for done, op in enumerate(diff.operations):
@@ -154,7 +154,7 @@ def plan(
     root = places.root
     unchanged = _locate(root, (a, OBJECT, 0, len(a)), (b, OBJECT, 0, len(b)), checkpoint)
     if root.op is not None and not isinstance(root.op, Reorder):
-        unchanged = 0  # it is told as a whole
+        unchanged = 0  # a document that differs as a whole has no unchanged parts
     hidden = len(diff.operations) - len(shown)
     counts = dict(Counter(op.op for op in shown))
     marks = _marks(root, len(shown))
@@ -162,13 +162,13 @@ def plan(
 
 
 class _Places:
-    """Builds the places out of operations, which come in document order."""
+    """Builds places from operations in document order."""
 
     def __init__(self, diff: Diff) -> None:
         self.root = Place((), ())
-        self._open = [self.root]  # from the root to the place of the last operation
+        self._open = [self.root]  # the places from the root down to the last operation's
         self._removed: dict[Path, list[int]] = defaultdict(list)  # by the array's path in the old document
-        self._added: dict[Path, list[int]] = defaultdict(list)  # in the new one
+        self._added: dict[Path, list[int]] = defaultdict(list)  # by the array's path in the new document
         self._moved: dict[Path, dict[int, int]] = defaultdict(dict)
         self._alignments: dict[Path, _Alignment] = {}
         for op in diff.operations:
@@ -185,7 +185,7 @@ class _Places:
                 self._moved[op.path[:-1]][last] = to
 
     def take(self, number: int, op: Operation) -> None:
-        """Enter an operation at its place; with the number -1 it is hidden."""
+        """Add an operation at its place; the number -1 marks it as hidden."""
         steps = op.path
         both = None if isinstance(op, Add | Remove) else op.to_path
         depth = 0
@@ -229,7 +229,7 @@ class _Places:
         return made
 
     def _paired(self, here: Place, step: str | int, new: bool) -> tuple[str | int, str | int]:
-        """Where a field or element stands in either document; ``step`` is of the new one or of the old one."""
+        """The position of a field or element in each document; ``step`` is its position in the new or the old one."""
         if isinstance(step, str):
             return step, step
         found = self._alignments.get(here.path_a)
@@ -241,7 +241,7 @@ class _Places:
 
 
 def _locate(root: Place, a: Slot, b: Slot, checkpoint: Checkpoint) -> int:
-    """Find every container with changes inside in both documents; returns how many places in them are unchanged."""
+    """Find all containers with changes inside in both documents; returns the number of unchanged places in them."""
     unchanged = seen = 0
     root.a, root.b = a, b
     stack = [root]
@@ -260,7 +260,7 @@ def _locate(root: Place, a: Slot, b: Slot, checkpoint: Checkpoint) -> int:
 
 
 def _walk(slot: Slot, wanted: dict[str | int, Place], new: bool) -> int:
-    """Count the fields or elements of a container, and give the places inside their slots."""
+    """Count the fields or elements of a container, and set the slots of the places inside."""
     raw, kind, start, _ = slot
     names: dict[bytes | int, Place]
     if kind == ARRAY:

@@ -21,7 +21,7 @@ SYMBOL, FIELD, A, B, TYPE = range(5)
 
 
 class DiffModel(CellModel):
-    """A :class:`Plan` as rows; ``opened`` tells of new rows that should stand open."""
+    """A :class:`Plan` as rows; ``opened`` names new rows that should be expanded."""
 
     headers = ("", tr("Field"), "A", "B", tr("Type"))
     spoken_at = FIELD
@@ -32,7 +32,7 @@ class DiffModel(CellModel):
         self.plan: Plan | None = None
         self.only_changes = True
         self.inline = False
-        self.room = 40  # characters that fit a value column
+        self.room = 40  # characters that fit into a value column
         self.titles = ("A", "B")
         self.current = -1
         self._current_node: DiffNode | None = None
@@ -43,9 +43,9 @@ class DiffModel(CellModel):
     # --- filling
 
     def show(self, plan: Plan | None, titles: tuple[str, str], only_changes: bool) -> None:
-        """Show another comparison, from its first change."""
+        """Show another comparison from its first change."""
         self.beginResetModel()
-        # Qt still holds bare pointers to the old rows until the reset has ended.
+        # Qt holds bare pointers to the old rows until the reset has ended.
         self._old = [self._root]
         self.plan, self.titles, self.only_changes = plan, titles, only_changes
         self._title()
@@ -66,7 +66,7 @@ class DiffModel(CellModel):
             self.headers = ("", tr("Field"), f"A   {a}", f"B   {b}", tr("Type"))
 
     def set_inline(self, on: bool) -> None:
-        """Say both values in the column of A, or each in its own."""
+        """Show both values in the column of A, or each in its own."""
         if on != self.inline:
             self.inline = on
             self._title()
@@ -74,14 +74,14 @@ class DiffModel(CellModel):
             self.redraw()
 
     def set_room(self, characters: int) -> None:
-        """How many characters fit a value column; long values are cut around their first difference by it."""
+        """Set how many characters fit into a value column; long values are cut around their first difference by it."""
         characters = max(12, characters)
         if characters != self.room:
             self.room = characters
             self.redraw()
 
     def redraw(self) -> None:
-        """Word everything again: another zone, another width."""
+        """Make all texts again: the zone or the width changed."""
         stack = [self._root] if self._root is not None else []
         while stack:
             node = stack.pop()
@@ -99,11 +99,11 @@ class DiffModel(CellModel):
 
     @property
     def count(self) -> int:
-        """How many changes there are."""
+        """The number of changes."""
         return 0 if self.plan is None else len(self.plan.changes)
 
     def go(self, number: int) -> QModelIndex:
-        """Make a change the current one, fetching rows up to it; returns its row."""
+        """Make a change current and fetch rows up to it; returns its row."""
         if not 0 <= number < self.count or self._root is None:
             return QModelIndex()
         before, self.current = self._current_node, number
@@ -140,31 +140,31 @@ class DiffModel(CellModel):
                 return None
 
     def number_of(self, index: Index) -> int | None:
-        """The number of the change in a row; None where it is none, or a hidden one."""
+        """The number of the change in a row; None if there is none, or it is hidden."""
         node = self.node(index)
         if node is None or node.place is None or node.op is None or not node.place.count:
             return None
         return node.place.first
 
     def numbers_in(self, index: Index) -> range:
-        """The numbers of the changes in a row and in those inside it."""
+        """The numbers of the changes in a row and inside it."""
         node = self.node(index)
         place = None if node is None else node.place
         return range(0) if place is None else range(place.first, place.first + place.count)
 
     def next_from(self, index: Index) -> int:
-        """The number of the change that follows a row, or stands below it; of one after the current for no row."""
+        """The number of the change that follows a row or is below it; without a row, of the one after the current."""
         return self.current + 1 if self._is_change(index) else self._first_at(index)
 
     def previous_from(self, index: Index) -> int:
-        """The number of the change that precedes a row."""
+        """The number of the change before a row."""
         return (self.current if self._is_change(index) else self._first_at(index)) - 1
 
     def _is_change(self, index: Index) -> bool:
         return self.node(index) is None or self.number_of(index) is not None
 
     def _first_at(self, index: Index) -> int:
-        """How many changes stand above a row that is none itself."""
+        """The number of changes above a row that is not a change itself."""
         node = here = self.node(index)
         while node is not None and node is not self._root:
             place = node.place
@@ -178,15 +178,15 @@ class DiffModel(CellModel):
             node = above
         return 0
 
-    # --- Qt's side
+    # --- Qt's interface
 
     def node(self, index: Index) -> DiffNode | None:
-        """The row behind an index; None for no index."""
+        """The row at an index; None if there is no index."""
         found = index.internalPointer() if index.isValid() else None
         return found if isinstance(found, DiffNode) else None
 
     def index_of(self, node: DiffNode, column: int = 0) -> QModelIndex:
-        """Where a row is."""
+        """The index of a row."""
         return self.createIndex(node.at, column, node)
 
     def _node_or_root(self, index: Index) -> DiffNode | None:
@@ -232,7 +232,7 @@ class DiffModel(CellModel):
         if not found:
             return False
         where = QModelIndex() if node is self._root else self.index_of(node)
-        # A view asks for more while it takes these rows in, and so on until the stack is full: it asks later.
+        # While it takes in these rows a view asks for more, until the stack overflows: let it ask later.
         self._adding = True
         try:
             self.beginInsertRows(where, len(node.kids), len(node.kids) + len(found) - 1)

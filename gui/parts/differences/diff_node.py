@@ -1,7 +1,7 @@
-"""The rows of a comparison: changes are there at once, everything else is fetched when it is looked at.
+"""The rows of a comparison: changes are there at once, everything else is fetched when looked at.
 
-:class:`DiffNode` is one row. Its children come out of an iterator in chunks, so a container of a million elements costs
-no more than what is scrolled through. Values stay slices of the two documents until they are drawn.
+:class:`DiffNode` is one row. Its children come from an iterator in chunks, so a container of a million elements costs
+no more than the part that is scrolled through. Values stay slices of the two documents until they are drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model.values import canonical
 from model.values.canonical import ARRAY, OBJECT, Path, Value
 
 CHUNK = 100
-RUN = 400  # unchanged neighbours that are listed one by one where everything is shown
+RUN = 400  # unchanged neighbours that are listed one by one when everything is shown
 
 
 class DiffNode:
@@ -44,11 +44,11 @@ class DiffNode:
     ) -> None:
         self.parent, self.kind, self.label = parent, kind, label
         self.at = -1
-        self.count = 0  # of a fold: how many rows are in it
+        self.count = 0  # the number of rows in a fold
         self.path_a, self.path_b = path_a, path_b
         self.a, self.b = a, b
         self.place = place
-        self.tint = tint  # the operation that the whole value is part of
+        self.tint = tint  # the operation that the value is a part of
         self.kids: list[DiffNode] = []
         self.cells: dict[int, object] = {}  # the cells drawn last, by column
         self._more: Iterator[DiffNode] | None = None
@@ -60,17 +60,17 @@ class DiffNode:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the change here is not among those shown."""
+        """Whether the change here is hidden."""
         return self.kind == "hidden" or (self.kind == "inside" and self.parent is not None and self.parent.is_hidden)
 
     @property
     def path(self) -> Path:
-        """The path in the new document, or in the old one for a field that is gone."""
+        """The path in the new document; for a removed field, in the old one."""
         return self.path_b if self.path_b is not None else self.path_a or ()
 
     @property
     def has_kids(self) -> bool:
-        """Whether there is something inside."""
+        """Whether it has children."""
         if self.kind == "fold":
             return True
         if self.place is not None and self.place.inside:
@@ -82,26 +82,26 @@ class DiffNode:
 
     @property
     def opens(self) -> bool:
-        """Whether it is open from the start: changes stand inside."""
+        """Whether it is expanded from the start: it has changes inside."""
         return self.kind != "fold" and self.place is not None and bool(self.place.inside) and bool(self.place.count)
 
     @property
     def more(self) -> bool:
-        """Whether children may still come."""
+        """Whether more children may come."""
         return self._more is not None
 
     def begin(self, children: Iterator[DiffNode]) -> None:
-        """Set where the children come from."""
+        """Set the source of the children."""
         self._more = children
 
     def peek(self, most: int = CHUNK) -> list[DiffNode]:
-        """The next children, not yet among ``kids``."""
+        """The next children, which are not in ``kids`` yet."""
         if self._more is None:
             return []
         found: list[DiffNode] = []
         try:
             found.extend(islice(self._more, most))
-        except Refused as error:  # bytes that are no BSON: the children before them stay, a last row says why
+        except Refused as error:  # invalid BSON: the children before it stay, a last row says why
             found.append(DiffNode(self, "broken", translated(str(error)), None, None, None, None))
             self._more = None
         else:
@@ -110,13 +110,13 @@ class DiffNode:
         return found
 
     def add(self, found: list[DiffNode]) -> None:
-        """Add the children that :meth:`peek` gave."""
+        """Add the children that :meth:`peek` returned."""
         for node in found:
             node.at = len(self.kids)
             self.kids.append(node)
 
     def value(self, side: str) -> Value | None:
-        """The value in the old (``a``) or the new (``b``) document; None where it is absent."""
+        """The value in the old (``a``) or the new (``b``) document; None if it is absent."""
         slot = self.a if side == "a" else self.b
         if slot is None:
             return None
@@ -132,10 +132,10 @@ def open_root(ready: Plan, only_changes: bool) -> DiffNode:
 
 
 def _root_rows(root: DiffNode, ready: Plan, only_changes: bool) -> Iterator[DiffNode]:
-    if isinstance(ready.root.op, Reorder):  # the document's own fields stand in another order; this is never hidden
+    if isinstance(ready.root.op, Reorder):  # the document's own fields were reordered; this is never hidden
         order = Place((), (), ready.root.op, None, 0, 1)
         yield DiffNode(root, "change", "", (), (), None, None, order)
-    elif ready.root.op is not None:  # names that occur twice tell nobody which field became which
+    elif ready.root.op is not None:  # with a duplicate name nobody knows which field became which
         whole = Place((), (), ready.root.op, None, 0, 1, a=ready.root.a, b=ready.root.b)
         yield _place_node(root, whole, 0)
         return
@@ -151,14 +151,14 @@ def _root_rows(root: DiffNode, ready: Plan, only_changes: bool) -> Iterator[Diff
 
 
 def kids_of(node: DiffNode, only_changes: bool) -> Iterator[DiffNode]:
-    """The children of any row but a fold."""
+    """The children of any row except a fold."""
     if node.place is not None and node.place.inside:
         return _changed_rows(node, node.place) if only_changes else _all_rows(node)
     return _inner_rows(node)
 
 
 def _changed_rows(parent: DiffNode, place: Place) -> Iterator[DiffNode]:
-    """The rows of the changes inside a place that are not hidden; a lone change deep down is one row."""
+    """The rows of the shown changes inside a place; a single change deep down is one row."""
     for kid in place.inside:
         if not kid.count:
             continue
@@ -169,13 +169,13 @@ def _changed_rows(parent: DiffNode, place: Place) -> Iterator[DiffNode]:
 
 
 def _lone(place: Place) -> Place | None:
-    """The one place inside that has changes to show."""
+    """The only place inside that has changes to show."""
     shown = list(islice((kid for kid in place.inside if kid.count), 2))
     return shown[0] if len(shown) == 1 else None
 
 
 def _keeps_row(place: Place, only: Place) -> bool:
-    # An element that came, went or moved says more under its array, with how many there were and are.
+    # An added, removed or moved element says more below its array, which shows its old and new size.
     return place.is_array and isinstance(only.op, Add | Remove | Move)
 
 
@@ -191,7 +191,7 @@ def _place_node(parent: DiffNode, place: Place, depth: int) -> DiffNode:
 
 
 def _unchanged_rows(fold: DiffNode, place: Place) -> Iterator[DiffNode]:
-    """The rows of all that is equal in both documents, each at the highest level possible, in document order."""
+    """The rows of all that is equal in both documents, each at the highest possible level, in document order."""
     stack = [_pairs(place)]
     while stack:
         found = next(stack[-1], None)
@@ -206,9 +206,10 @@ def _unchanged_rows(fold: DiffNode, place: Place) -> Iterator[DiffNode]:
 
 
 def _all_rows(parent: DiffNode) -> Iterator[DiffNode]:
-    """All fields or elements of a place that has changes inside, in order.
+    """All fields or elements of a place with changes inside, in order.
 
-    Fields between two changes are counted by the positions of these and not walked, however many they are.
+    Fields between two changes are counted by the positions of the changes; they are not walked, however many there
+    are.
     """
     place = parent.place
     assert place is not None
@@ -237,17 +238,17 @@ def _all_rows(parent: DiffNode) -> Iterator[DiffNode]:
 
 
 class _Cursor:
-    """A place between two fields or elements of a container."""
+    """A position between two fields or elements of a container."""
 
     def __init__(self, slot: Slot, offset: int = 0, ordinal: int = 0) -> None:
         self.slot, self.offset, self.ordinal = slot, offset or slot[2] + 4, ordinal
 
     def skip(self, slot: Slot) -> None:
-        """Go behind a value."""
+        """Move past a value."""
         self.offset, self.ordinal = slot[3], self.ordinal + 1
 
     def take(self, count: int) -> Iterator[tuple[str | int, Slot]]:
-        """The next so many."""
+        """The next ``count`` values."""
         raw, kind, _, end = self.slot
         for _ in range(count):
             if self.offset >= end - 1:
@@ -268,7 +269,7 @@ def _run(parent: DiffNode, cursor: _Cursor, count: int) -> Iterator[DiffNode]:
     fold = DiffNode(parent, "fold", "", None, None, None, None)
     fold.count = count - RUN // 4
     fold.begin(_same(fold, parent, _Cursor(cursor.slot, cursor.offset, cursor.ordinal), fold.count))
-    cursor.ordinal += fold.count  # where that is in the document is known again behind the next change
+    cursor.ordinal += fold.count  # its position in the document is known again at the next change
     yield fold
 
 
@@ -281,11 +282,11 @@ def _same(above: DiffNode, owner: DiffNode, cursor: _Cursor, count: int) -> Iter
 
 
 _Row: TypeAlias = tuple[Path | None, Path | None, Slot | None, Slot | None, Place | None]
-_Pair: TypeAlias = tuple[str | int, Slot | None, Slot | None]  # a step with what is there in the old and new document
+_Pair: TypeAlias = tuple[str | int, Slot | None, Slot | None]  # a step with its old and its new value
 
 
 def _pairs(place: Place) -> Iterator[_Row]:
-    """The fields or elements of a place in both documents side by side, with the known changes."""
+    """The fields or elements of a place in both documents, side by side, with the known changes."""
     assert place.a is not None
     assert place.b is not None
     if place.reorder:
@@ -315,7 +316,7 @@ def _pairs(place: Place) -> Iterator[_Row]:
 
 
 def _reordered(place: Place, a: Slot, b: Slot) -> Iterator[_Row]:
-    """The fields in the order of the new document; removed ones follow."""
+    """The fields in the order of the new document, followed by the removed ones."""
     there = dict(_steps(a))
     for step, slot in _steps(b):
         known = place.by_b.get(step)
@@ -352,7 +353,7 @@ def _container(slot: Slot | None) -> Slot | None:
 
 
 def _alone(slot: Slot | None) -> Iterator[_Pair]:
-    """The fields of a container beside nothing."""
+    """The fields of a container that has no counterpart."""
     if slot is not None:
         for step, inner in _steps(slot):
             yield step, inner, None
@@ -364,7 +365,7 @@ def _by_position(a: Slot, b: Slot) -> Iterator[_Pair]:
 
 
 def _by_name(a: Slot, b: Slot) -> Iterator[_Pair]:
-    """The fields of the old document, each beside the new one of its name; new ones follow."""
+    """The fields of the old document, each beside the new one with its name, followed by the new ones."""
     right: dict[str | int, list[Slot]] = {}  # a name can occur more than once
     for step, slot in _steps(b):
         right.setdefault(step, []).append(slot)

@@ -1,4 +1,4 @@
-"""The view of a comparison's rows: guides, a gap between both sides, columns that share the width, keys for changes."""
+"""The view of a comparison's rows: guides, a gap between the sides, columns that share the width, keys for changes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from gui.style.zooming import OWN_WIDTHS
 from model.values.canonical import Value
 
 INDENT, GAP = 16, 4
-CLOSER = 4  # how far a field goes towards its chevron, out of its cell
+CLOSER = 4  # how far a field moves out of its cell, towards its chevron
 _SYMBOL_WIDTH = 40
 _SHARES = (0.2, 0.32, 0.32, 0.16)  # field, A, B, type
-_MOST_FOR_NAMES = 0.3  # of the width, that names may take where they would be cut else
-_LONG = 400  # up to this width values take room that others do not need
-_TYPE_WIDTH = 176  # room for a change of type, unless someone chose otherwise
+_MOST_FOR_NAMES = 0.3  # of the width, which names may take before they are cut
+_LONG = 400  # up to this width, values take room that other columns do not need
+_TYPE_WIDTH = 176  # room for a change of type, unless a person chose a width
 
 
 class SidesDelegate(CellDelegate):
-    """Leaves a gap between the two sides, sets a field close to its chevron, and draws absent values faintly."""
+    """Leaves a gap between the two sides, draws fields close to their chevrons, and absent values faintly."""
 
     @staticmethod
     def _is_inline(index: QModelIndex | QPersistentModelIndex) -> bool:
@@ -45,7 +45,7 @@ class SidesDelegate(CellDelegate):
         elif column == FIELD and isinstance(table, DiffTable):
             rect.setLeft(rect.left() - theme.px(CLOSER))
             node = table.rows.node(index)
-            if node is not None and node.kind in ("fold", "broken"):  # no other cell of the row has words
+            if node is not None and node.kind in ("fold", "broken"):  # the other cells of this row are empty
                 rect.setRight(table.viewport().width())
         cell = index.data(CELL)
         if isinstance(cell, Cell) and cell.hatch:
@@ -60,7 +60,7 @@ class SidesDelegate(CellDelegate):
 
 
 class DiffTable(CellTree):
-    """The rows of a :class:`DiffModel`. Space asks for the whole value, Ctrl+Up and Ctrl+Down for another change."""
+    """The rows of a :class:`DiffModel`. Space shows the whole value, Ctrl+Up and Ctrl+Down another change."""
 
     value_asked = Signal()
     next_asked = Signal()
@@ -72,11 +72,11 @@ class DiffTable(CellTree):
         super().__init__(parent)
         self.setItemDelegate(SidesDelegate(self))
         self.rows = model
-        self.beside = 0.0  # the width of words that stand in the column of the names, in a list above
+        self.beside = 0.0  # the width of the words in a list above that share the names' column
         self._laying = False
         self._to_open: list[QPersistentModelIndex] = []
         self._sides: WeakKeyDictionary[DiffNode, tuple[str, float]] = WeakKeyDictionary()
-        """The zone and the width in which both values of a row could be read when it was measured."""
+        """For each row, the zone that it was measured in, and the width at which both its values can be read."""
         self._opening = False
         self.setModel(model)
         self.setTreePosition(FIELD)
@@ -107,7 +107,7 @@ class DiffTable(CellTree):
 
     def _restyle(self) -> None:
         super()._restyle()
-        self._sides.clear()  # the letters have other widths
+        self._sides.clear()  # the font changed
         self.setIndentation(theme.px(INDENT))
         self._share()
 
@@ -116,15 +116,15 @@ class DiffTable(CellTree):
         self._look_later()
 
     def fit_columns(self) -> None:
-        """Give the columns their shares of the view's width, or later where rows stand still."""
+        """Share the view's width among the columns; later, while the rows stand still."""
         self._is_fit_due = self.still is not None
         if not self._is_fit_due:
             self._share()
 
     def widths(self, room: int) -> list[int]:
-        """The widths of symbol, field, A, B and type where there is so much room for all of them.
+        """The widths of symbol, field, A, B and type if they have this room together.
 
-        Unless someone chose others, a column that is cut takes what the others do not need of their shares.
+        Unless a person chose widths, a column that is cut takes what the others do not need of their shares.
         """
         symbol = theme.px(_SYMBOL_WIDTH)
         room -= symbol
@@ -137,7 +137,7 @@ class DiffTable(CellTree):
         return [symbol, *(widths if self._shares else self._fitted(widths, room))]
 
     def _fitted(self, given: list[int], room: int) -> list[int]:
-        """The widths given, where nothing is cut in them: names come first, up to a limit, then values and types."""
+        """The given widths, changed so that nothing is cut: first names, up to a limit, then values and types."""
         names, side, types = self._needed()
         field, a, b, last = given
         most = max(min(names, field), min(names, int(room * _MOST_FOR_NAMES)))
@@ -154,7 +154,7 @@ class DiffTable(CellTree):
         return made
 
     def _needed(self) -> tuple[int, int, int]:
-        """The widths in which the names, values and types of the first rows are not cut, nor the headers."""
+        """The widths at which the names, values and types of the first rows are not cut, nor the headers."""
         names, side, types = max(self.beside, self._head_width(FIELD)), 0.0, float(self._head_width(TYPE))
         long = theme.px(_LONG)
         index = self.rows.index(0, FIELD)
@@ -181,9 +181,9 @@ class DiffTable(CellTree):
         return kept[1]
 
     def _side_needed(self, node: DiffNode) -> float:
-        """The width in which both values of a row can be read.
+        """The width at which both values of a row can be read.
 
-        It is not that of their cells: these are cut around a difference, by the width that is asked for here.
+        The cells cannot be measured for it: they are cut around a difference, to the width that this returns.
         """
         if node.place is not None and (node.place.inside or node.place.reorder is not None):
             return 0.0
@@ -195,7 +195,7 @@ class DiffTable(CellTree):
         return max((full_width(value(words)) for words in said), default=0.0)
 
     def _share(self) -> None:
-        """Give the columns their shares of the width."""
+        """Share the width among the columns."""
         if not hasattr(self, "_shares"):
             return
         symbol, *widths = self.widths(self.viewport().width())
@@ -218,7 +218,7 @@ class DiffTable(CellTree):
         self._share()
 
     def _resized_by_hand(self, column: int, old: int, new: int) -> None:
-        """The neighbour gives or takes, so that the columns always fill the width."""
+        """Resize the neighbour as well, so that the columns always fill the width."""
         if self._laying:
             return
         header = self.header()
@@ -229,13 +229,13 @@ class DiffTable(CellTree):
             header.resizeSection(beside, max(least, header.sectionSize(beside) + old - new))
             self._laying = False
         sizes = [float(header.sectionSize(each)) for each in (FIELD, A, B, TYPE)]
-        if inline:  # the width of both together is remembered as that of two equal columns
+        if inline:  # remember the common width as that of two equal columns
             sizes[1:3] = [sizes[1] / 2, sizes[1] / 2]
         self._shares = tuple(sizes)
         preferences.remember("diff-columns", [round(share / sum(self._shares), 4) for share in self._shares])
         self._share()
 
-    # --- rows that stand open, and rows that are reached by scrolling
+    # --- expanded rows, and rows reached by scrolling
 
     def _opened(self, index: QModelIndex) -> None:
         self._to_open.append(QPersistentModelIndex(index))
@@ -255,7 +255,7 @@ class DiffTable(CellTree):
         self._looking.start()
 
     def _fetch_seen(self) -> None:
-        """Fetch further rows of every container whose last row is in sight; Qt does so for the outermost only."""
+        """Fetch more rows of each container whose last row is in sight; Qt does so only for the outermost."""
         model, height = self.rows, self.viewport().height()
         index = self.indexAt(self.viewport().rect().topLeft())
         wanted: list[QModelIndex] = []
@@ -296,7 +296,7 @@ class DiffTable(CellTree):
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         for index in (previous, current):
-            if index.isValid():  # the ring around a field begins before its cell, where Qt would leave a piece of it
+            if index.isValid():  # the focus ring begins left of the cell, where Qt would leave a piece of it
                 self.viewport().update(self.visualRect(index).adjusted(-theme.px(CLOSER), 0, 0, 0))
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:

@@ -1,4 +1,4 @@
-"""The overview beside a comparison: where in the document each change is, and which of them are in sight."""
+"""The overview beside a comparison: where in the document the changes are, and which are in sight."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gui.style import symbols, theme, wording
 if TYPE_CHECKING:
     from gui.parts.differences.diff_grouping import Plan
 
-WIDE, TALL, SEEN = 16, 3, 3  # the strip, a mark's height, and the bracket beside it
-MOST = 4000  # marks that are drawn; of more, every so many
+WIDE, TALL, SEEN = 16, 3, 3  # the width of the strip, a mark's height, and the width of the bracket
+MOST = 4000  # marks that are drawn; if there are more, only every n-th
 
 
 class Overview(QWidget):
     """The strip. ``chosen`` carries the number of the change nearest to a click.
 
-    It is for the mouse: the changes themselves are rows, which keys and screen readers reach.
+    It is for the mouse only: keys and screen readers reach the changes as rows.
     """
 
     chosen = Signal(int)
@@ -59,7 +59,7 @@ class Overview(QWidget):
     def see(self, first: int, last: int, beside: Sequence[float] = ()) -> None:
         """Bracket the changes in sight, by their numbers.
 
-        Where all rows are in sight, ``beside`` has the middle of each change's row: its mark stands there.
+        If all rows are in sight, ``beside`` has the middle of each change's row; the marks are drawn there.
         """
         if (first, last, tuple(beside)) != (*self.seen, self._beside):
             self.seen, self._beside = (first, last), tuple(beside)
@@ -78,7 +78,7 @@ class Overview(QWidget):
         return QSize(theme.px(WIDE), theme.px(20))
 
     def y_of(self, number: int) -> float:
-        """Where the mark of a change is."""
+        """The vertical position of a change's mark."""
         if len(self._beside) == len(self.marks):
             return self._beside[number] - theme.px(TALL) / 2
         room = self.height() - theme.px(TALL) - 4
@@ -101,7 +101,7 @@ class Overview(QWidget):
             painter.fillRect(bracket, theme.colour("ctl"))
         for number in range(0, len(self.marks), max(1, len(self.marks) // MOST)):
             op = self.marks[number][0]
-            # What was removed is of A, at the left; what was added is of B, at the right.
+            # Removed values belong to A, at the left; added ones to B, at the right.
             start = left + (wide / 2 if op == "add" else 0)
             box = QRectF(start, self.y_of(number), wide / 2 if op in ("add", "remove") else wide, tall)
             painter.fillRect(box, theme.colour(symbols.CHANGES[op][0]))

@@ -1,4 +1,4 @@
-"""The place in a comparison: which rows stand open, which one is current, and how far it is scrolled."""
+"""The place in a comparison: which rows are expanded, which one is current, and how far it is scrolled."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gui.parts.differences.diff_table import DiffTable
 
 RowKey: TypeAlias = tuple[bool, Path]
-"""The key that a row keeps in a comparison of later versions: whether it folds others, and the path that it is at."""
+"""Identifies a row across comparisons of later versions: whether it is a fold, and its path."""
 
 
 class TablePlace:
-    """The place at which a table stands, to be found again once it shows a later version."""
+    """A table's place, which is found again in a later version."""
 
     def __init__(self, table: DiffTable) -> None:
         model, current = table.rows, table.currentIndex()
@@ -29,7 +29,7 @@ class TablePlace:
         self._scrolled = table.verticalScrollBar().value()
         self._change: RowKey | None = None
         self._fetched: dict[RowKey | None, int] = {None: model.rowCount()}
-        self._turned: set[RowKey | None] = set()  # rows that were opened, or closed, by hand
+        self._turned: set[RowKey | None] = set()  # rows expanded or collapsed by hand
         for node in _rows(table):
             index = model.index_of(node)
             self._fetched[_key(node)] = len(node.kids)
@@ -39,7 +39,7 @@ class TablePlace:
                 self._turned.add(_key(node))
 
     def find(self, table: DiffTable) -> bool:
-        """Lead a table back to it; False where neither the current row nor the current change is there any more."""
+        """Restore the place in a table; False if both the current row and the current change are gone."""
         model = table.rows
         found: dict[RowKey | None, DiffNode] = {}
         self._fetch(model, QModelIndex(), None)
@@ -64,7 +64,7 @@ class TablePlace:
         return True
 
     def _fetch(self, model: DiffModel, index: QModelIndex, key: RowKey | None) -> None:
-        """Fetch as many rows inside one as were there."""
+        """Fetch as many rows inside one row as there were."""
         while model.rowCount(index) < self._fetched.get(key, 0) and model.canFetchMore(index):
             model.fetchMore(index)
 
@@ -77,7 +77,7 @@ def _key(node: DiffNode | None) -> RowKey | None:
 
 
 def _rows(table: DiffTable) -> Iterator[DiffNode]:
-    """The rows that were fetched, each before those inside it, which may be fetched in between."""
+    """The fetched rows, each before the rows inside it; those may be fetched in between."""
     model = table.rows
     stack = [model.index(row, 0) for row in reversed(range(model.rowCount()))]
     while stack:

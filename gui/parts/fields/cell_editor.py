@@ -1,4 +1,4 @@
-"""Typing into a name or a value in place: the typed text is taken, or stays open with the reason below it."""
+"""Editing a name or a value in place: the text is accepted, or the editor stays open with the reason below it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from gui.parts.fields.field_nodes import FieldNode
     from gui.style.cells import Index
 
-LINES = 6  # rows that an editor of several lines covers
+LINES = 6  # rows that a multi-line editor covers
 HINT = tr("Ctrl+Enter keeps what you typed, Esc discards it")
 
 
 class Typing(Struct):
-    """The cell that an open editor is for; ``kind`` is the type that the typed value shall have."""
+    """The cell of an open editor; ``kind`` is the type that the typed value shall have."""
 
     node: FieldNode
     column: int
@@ -45,11 +45,11 @@ class Typing(Struct):
 
 
 class CellEditor(QObject):
-    """The one editor that a tree may have open, and the line below it."""
+    """The only editor that a tree may have open, and the line below it."""
 
     value_typed = Signal(object, object)  # FieldNode, Value
     name_typed = Signal(object, object)  # FieldNode, str
-    stepped = Signal(object, bool)  # Typing, forward: Tab was pressed in it
+    stepped = Signal(object, bool)  # Typing, and whether forward: Tab was pressed in the editor
     changed = Signal()
 
     def __init__(self, tree: QTreeView, fields: FieldModel) -> None:
@@ -66,7 +66,7 @@ class CellEditor(QObject):
 
     @property
     def has_text(self) -> bool:
-        """Whether the typed text differs from the cell's."""
+        """Whether the typed text or type differs from the cell's."""
         here = self.typing
         return here is not None and (self.text != here.start or here.kind != here.node.value.kind)
 
@@ -78,14 +78,14 @@ class CellEditor(QObject):
         return self.widget.text() if self.widget is not None else ""
 
     def begin(self, node: FieldNode, column: int, kind: str, start: str | None) -> Index:
-        """Prepare for typing into a cell; the view then asks for :meth:`made`."""
+        """Prepare an editor for a cell; the view then asks for :meth:`made`."""
         if start is None:
             start = str(node.name) if column == FIELD else text.editable(node.value, self._fields.zone)
         self.typing = Typing(node, column, kind or node.value.kind, start)
         return self._fields.index_of(node, column)
 
     def made(self, parent: QWidget) -> QWidget:
-        """The widget to type into; long text gets several lines."""
+        """The editor widget; long text gets several lines."""
         here = self.typing
         assert here is not None
         own = here.column == VALUE and here.kind == here.node.value.kind
@@ -116,7 +116,7 @@ class CellEditor(QObject):
         return widget
 
     def offer_names(self) -> None:
-        """Offer the names that other documents have in this place, as far as this one has none of them."""
+        """Offer names that other documents have at this place and this one lacks."""
         here, widget = self.typing, self.widget
         if here is None or here.column != FIELD or not isinstance(widget, QLineEdit):
             return
@@ -133,13 +133,13 @@ class CellEditor(QObject):
     def _edited(self) -> None:
         self.clear_line()
         if isinstance(self.widget, QPlainTextEdit):
-            self._say(HINT, "hint")  # Enter, which ends typing elsewhere, breaks the line here
-        if self.has_text != self._had_text:  # from now on, or no longer, there is something to save
+            self._say(HINT, "hint")  # Enter, which accepts the text elsewhere, breaks the line here
+        if self.has_text != self._had_text:  # from now on there is something to save, or no longer
             self._had_text = self.has_text
             self.changed.emit()
 
     def place(self, cell: QRect) -> None:
-        """Lie over a cell, with several lines over the rows below it as well."""
+        """Cover a cell; a multi-line editor covers the rows below it as well."""
         if self.widget is None or self.typing is None:
             return
         rect = cell.adjusted(0 if self.typing.column == VALUE else -theme.px(2), 0, -theme.px(4), 0)
@@ -151,7 +151,7 @@ class CellEditor(QObject):
         self._place_line()
 
     def commit(self, then: str = "") -> bool:
-        """Take the typed text; false, with the reason below it, where it cannot be. ``then``: here, next, previous."""
+        """Accept the typed text; False, with the reason below it, if it is invalid. ``then``: here, next, previous."""
         here = self.typing
         if here is None:
             return True
@@ -174,7 +174,7 @@ class CellEditor(QObject):
         return True
 
     def read(self) -> Value | str:
-        """The typed text as a value, or as a name; raises ``Refused`` where it is none."""
+        """The typed text as a value or a name; raises ``Refused`` if it is neither."""
         here = self.typing
         assert here is not None
         typed = self.text
@@ -196,7 +196,7 @@ class CellEditor(QObject):
         return text.parsed(typed, here.kind, self._fields.zone)
 
     def give_up(self) -> None:
-        """Close and forget the typed text; the focus goes to the tree where it was in the editor, and else stays."""
+        """Close and forget the typed text; if the editor had the focus, the tree gets it."""
         if self.typing is not None:
             here = self.widget is not None and self.widget.hasFocus()
             self.close()
@@ -204,7 +204,7 @@ class CellEditor(QObject):
                 self._tree.setFocus()
 
     def close(self) -> None:
-        """Close the editor; its text is taken already, or not wanted."""
+        """Close the editor; its text was accepted or is not wanted."""
         widget, self.widget, self.typing = self.widget, None, None
         self._had_text = False
         self._line.hide()
@@ -214,13 +214,13 @@ class CellEditor(QObject):
         self.changed.emit()
 
     def left(self) -> None:
-        """Take the typed text when the focus goes elsewhere, or stay open with its error."""
+        """Accept the typed text when the focus leaves; an invalid one stays open with its error."""
         if QApplication.activePopupWidget() is None and self._tree.isVisible():
             QTimer.singleShot(0, self, self._commit_left)
 
     def _commit_left(self) -> None:
         away = self.widget is not None and QApplication.focusWidget() is not self.widget
-        # Another window in front, or a menu that drops down, is no reason to take half a word.
+        # Half a word is not accepted because another window comes to front or a menu drops down.
         if away and self._tree.window().isActiveWindow() and QApplication.activePopupWidget() is None:
             self.commit()
 
@@ -228,11 +228,11 @@ class CellEditor(QObject):
 
     @property
     def line(self) -> str:
-        """The words of the line below."""
+        """The text of the line below."""
         return "" if self._line.isHidden() else self._line.text()
 
     def refuse(self, sentence: str) -> None:
-        """Say why the typed text is not taken; the editor stays open, and has the focus where it can be seen."""
+        """Say why the typed text is not accepted; the editor stays open, and gets the focus if it is visible."""
         if self.widget is not None:
             self.widget.setProperty("bad", True)
             _restyle(self.widget)
@@ -242,7 +242,7 @@ class CellEditor(QObject):
         self._say(sentence.rstrip("."), "err")
 
     def check(self) -> None:
-        """Say at once whether the typed text is of the type that was just chosen."""
+        """Say at once whether the typed text fits the type just chosen."""
         self.clear_line()
         try:
             self.read()
@@ -257,7 +257,7 @@ class CellEditor(QObject):
         self._place_line()
 
     def _place_line(self) -> None:
-        """Put the line below the editor, or above it where there is no room."""
+        """Put the line below the editor, or above it if there is no room."""
         if self.widget is None or self._line.isHidden():
             return
         self._line.adjustSize()
@@ -270,7 +270,7 @@ class CellEditor(QObject):
         self._line.raise_()
 
     def clear_line(self) -> None:
-        """Empty the line: no error is known any more."""
+        """Clear the line: there is no error."""
         self._line.hide()
         if self.widget is not None and self.widget.property("bad"):
             self.widget.setProperty("bad", False)

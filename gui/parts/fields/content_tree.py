@@ -1,4 +1,4 @@
-"""The editor's tree over a document that is only read: its fields with their types, and the menu of a field."""
+"""The editor's tree for a document that is only read: its fields with their types, and a field's menu."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from model.foundation.records import Opened
     from model.values.canonical import Path, Value
 
-FEW = 60  # rows of a document up to which its short parts stand open at once
-SHORT = 12  # rows of a part that is short
+FEW = 60  # rows of a document that has its short parts expanded at once
+SHORT = 12  # rows of a short part
 
 
 class LockedFields(NamedTuple):
-    """The fields that the layout keeps for itself, by whether they stand before the content or behind it."""
+    """The fields that the layout keeps for itself, before and after the content."""
 
     before: tuple[tuple[str, Value], ...]
     behind: tuple[tuple[str, Value], ...]
@@ -57,7 +57,7 @@ class ContentModel(FieldModel):
         super().__init__(parent, zone)
 
     def show_document(self, opened: Opened) -> None:
-        """Show a version, with what the layout keeps for itself around it."""
+        """Show a version, with the layout's own fields around it."""
         self.set_locked(*locked_fields(opened.document, opened.locked))
         self.set_content(opened.base.content or canonical.EMPTY, None)
 
@@ -71,7 +71,7 @@ class ContentModel(FieldModel):
 
 
 class ContentTree(FieldTree):
-    """The tree of a :class:`ContentModel`. ``field_menu`` carries the menu of a field, to be added to, and its row."""
+    """The tree of a :class:`ContentModel`. ``field_menu`` carries a field's menu, to be added to, and its row."""
 
     field_menu = Signal(object, object)  # QMenu, FieldNode
 
@@ -88,7 +88,7 @@ class ContentTree(FieldTree):
             self.copy(node)
 
     def copy(self, node: FieldNode) -> None:
-        """Put a value on the clipboard, whole."""
+        """Put a whole value on the clipboard."""
         value = node.value
         copying.copy(
             self, len(value.data), lambda: value_text.copied(value), tr("Copied {name}", name=self._name(node))
@@ -99,13 +99,13 @@ class ContentTree(FieldTree):
 
     @property
     def top(self) -> set[Path]:
-        """The paths of the fields at the top, where they are few."""
+        """The paths of the top-level fields if there are few."""
         model = self.fields
         rows = range(model.rowCount() if model.rowCount() <= FEW else 0)
         return {model.path(node) for row in rows if (node := model.node(model.index(row, 0))) is not None}
 
     def open_short(self, but: Collection[Path] = ()) -> None:
-        """Open the parts that are short, where all of it is, but not some; choose the first field."""
+        """Expand the short parts of a short document, except some; choose the first field."""
         model = self.fields
         if model.rowCount() <= FEW and not model.root.is_long:
             for index in [model.index(row, 0) for row in range(model.rowCount())]:

@@ -1,7 +1,7 @@
-"""The changes of an edit, each by its place in the content now: for the tree's symbols and the list beside it.
+"""The changes of an edit, each at its place in the present content: for the tree's symbols and the list beside it.
 
-A diff names places in the document it starts from. Rows show the document it ends in, where array elements may
-have moved up or down; :class:`EditChanges` translates.
+A diff names places in the document it starts from. Rows show the document it ends in, where array elements may have
+moved up or down; :class:`EditChanges` translates.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from model.values.canonical import ARRAY, OBJECT, Path, Value
 
 
 class Change(Struct, frozen=True):
-    """One difference. ``path`` is its place in the content; a removed field has the place where it would be.
+    """One difference. ``path`` is its place in the content; for a removed field, the place where it would be.
 
-    ``old_path`` is its place in the base; of an added element, which has none there, the one in the content.
+    ``old_path`` is its place in the base; an added element has none there, so it is the place in the content.
     """
 
     op: str
@@ -32,7 +32,7 @@ class Change(Struct, frozen=True):
     old_path: Path
     old: Value | None
     new: Value | None
-    names: tuple[str, ...] = ()  # of a reorder: the order before
+    names: tuple[str, ...] = ()  # for a reorder, the order before
 
     @property
     def is_element(self) -> bool:
@@ -40,25 +40,25 @@ class Change(Struct, frozen=True):
         return self.op == "add" and isinstance(self.path[-1], int)
 
     def touches(self, path: Path) -> bool:
-        """Whether it changes the value at a path of the base, anything inside it, or a container around it."""
+        """Whether it changes the value at a path of the base, something inside it, or a container around it."""
         if self.is_element and len(path) >= len(self.old_path):
-            return False  # the base has another element of that number, or none
+            return False  # the base has another element with that number, or none
         return _touch(self, self.old_path, path)
 
     def touches_now(self, path: Path) -> bool:
-        """Whether it changes the value at a path of the content now, anything inside it, or a container around it."""
+        """Whether it changes the value at a path of the content, something inside it, or a container around it."""
         return _touch(self, self.path, path)
 
 
 def _touch(change: Change, at: Path, path: Path) -> bool:
     if change.op == "reorder" and len(path) > len(at):
-        return False  # a document's fields in another order are still the same fields
+        return False  # a reordered document still has the same fields
     shorter = min(len(at), len(path))
     return at[:shorter] == path[:shorter]
 
 
 class EditChanges:
-    """The differences from a base to a content; ``keys`` as in ``model.diff.diff``."""
+    """The differences between a base and a content; ``keys`` as in ``model.diff.diff``."""
 
     def __init__(self, base: bytes, content: bytes, keys: Sequence[str] = ("_id",)) -> None:
         self.base = base
@@ -74,7 +74,7 @@ class EditChanges:
             else:
                 self.at.setdefault(
                     change.path, change
-                )  # of a moved element the move counts; changes inside it have their own rows
+                )  # a moved element counts as a move; changes inside it have their own rows
             for depth in range(len(change.path)):
                 self.inside[change.path[:depth]] += 1
 
@@ -86,7 +86,7 @@ class EditChanges:
         return self._positions.now(path)
 
     def ghosts(self, path: Path, names: Iterable[str | int]) -> dict[int, list[Change]]:
-        """The removed fields of the container at ``path``, by how many of those there now (``names``) precede each."""
+        """The removed fields of the container at ``path``, by the number of present fields (``names``) before each."""
         lost = self.gone.get(path)
         if not lost:
             return {}
@@ -106,7 +106,7 @@ class EditChanges:
         return places
 
     def reverted(self, content: bytes, change: Change) -> bytes:
-        """The content with one change taken back, as far as the others leave room for it."""
+        """The content with one change reverted, as far as the other changes allow."""
         path = change.path
         if change.op == "remove":
             return self._put_back(content, change)
@@ -141,7 +141,7 @@ class EditChanges:
 
 
 def marked(value: Value, other: Value, zone: str, mark: str, token: str = "text") -> tuple[Span, ...]:
-    """A value as runs of text; those that a comparison with the other value would mark are marked."""
+    """A value as runs of text, with the marks that a comparison with the other value would show."""
     spans: list[Span] = []
     shown = text.shown(value, zone)
     at = 0
@@ -172,5 +172,5 @@ def around(shown: str, other: str, room: int = 24) -> str:
 
 
 def path_text(change: Change) -> str:
-    """The change's path as people write it; the document itself where it is the whole."""
+    """The change's path as people write it; "the document" if it changes the whole."""
     return text.path_text(change.path) or tr("the document")

@@ -1,8 +1,8 @@
-"""An edit under way, as raw bytes: exact changes by position, and every step undoable.
+"""An edit in progress, as raw bytes: exact changes by position, each of them a step that can be undone.
 
-A spot names a field by its positions from the top, ``(4, 0)`` for the first field inside the fifth. Names may
-repeat in a BSON document; positions cannot. Only the bytes of what changes are written anew; all others, names of
-array elements included, stay as they are stored.
+A spot names a field by its positions from the top, ``(4, 0)`` for the first field inside the fifth. Names may repeat
+in a BSON document; positions cannot. Only the bytes of a change are written; all others, even the names of array
+elements, stay as they are stored.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _length = struct.Struct("<i")
 
 
 class _Place(Struct, frozen=True):
-    """Where an element lies in a document: its containers' first bytes, then itself."""
+    """Where an element lies in a document: the starts of its containers, then its own bytes."""
 
     containers: tuple[int, ...]
     kind: int
     name: bytes
-    start: int  # of the element, its type byte
+    start: int  # the element's type byte
     payload: int
     end: int
 
@@ -47,7 +47,7 @@ def _find(raw: bytes, spot: Spot) -> _Place:
 
 
 def _splice(raw: bytes, containers: tuple[int, ...], start: int, end: int, new: bytes) -> bytes:
-    """Replace a run of bytes and correct the length of every container around it."""
+    """Replace a run of bytes, and correct the lengths of all containers around it."""
     made = bytearray(raw[:start] + new + raw[end:])
     grown = len(new) - (end - start)
     for at in containers:
@@ -64,7 +64,7 @@ def value_at(raw: bytes, spot: Spot) -> Value:
 
 
 def path_of(raw: bytes, spot: Spot) -> Path:
-    """The names on the way to a spot; positions inside arrays."""
+    """The path to a spot: names, and positions inside arrays."""
     path: list[str | int] = []
     here = Value(OBJECT, raw)
     for position in spot:
@@ -101,14 +101,14 @@ def replaced(raw: bytes, spot: Spot, value: Value) -> bytes:
 
 
 def renamed(raw: bytes, spot: Spot, name: str) -> bytes:
-    """The document with the field at a spot called otherwise; it keeps its place."""
+    """The document with the field at a spot renamed; it keeps its place."""
     place = _find(raw, spot)
     element = bytes((place.kind,)) + name_bytes(name) + b"\x00" + raw[place.payload : place.end]
     return _splice(raw, place.containers, place.start, place.end, element)
 
 
 def inserted(raw: bytes, container: Spot, at: int, name: str, value: Value) -> bytes:
-    """The document with a field, or with an element whose name does not matter, at a position in a container."""
+    """The document with a field or element inserted into a container; an element's name does not matter."""
     inside = value_at(raw, container)
     pairs = fields(inside.data)
     pairs.insert(at, (name, value))
@@ -116,7 +116,7 @@ def inserted(raw: bytes, container: Spot, at: int, name: str, value: Value) -> b
 
 
 def removed(raw: bytes, spot: Spot) -> bytes:
-    """The document without the field or element at a spot; the elements behind it in an array move up."""
+    """The document without the field or element at a spot; in an array, later elements move up."""
     inside = value_at(raw, spot[:-1])
     pairs = fields(inside.data)
     del pairs[spot[-1]]
@@ -124,7 +124,7 @@ def removed(raw: bytes, spot: Spot) -> bytes:
 
 
 def moved(raw: bytes, spot: Spot, to: int) -> bytes:
-    """The document with the field or element at a spot at another position of the same container."""
+    """The document with the field or element at a spot moved within its container."""
     inside = value_at(raw, spot[:-1])
     pairs = fields(inside.data)
     pairs.insert(to, pairs.pop(spot[-1]))
@@ -132,7 +132,7 @@ def moved(raw: bytes, spot: Spot, to: int) -> bytes:
 
 
 def reordered(raw: bytes, container: Spot, names: tuple[str, ...]) -> bytes:
-    """The document with the fields of a container in the order of ``names``; names not among them come last."""
+    """The document with the fields of a container in the order of ``names``; other names come last."""
     inside = value_at(raw, container)
     rank = {name: i for i, name in enumerate(names)}
     pairs = sorted(fields(inside.data), key=lambda pair: rank.get(pair[0], len(rank)))
@@ -145,7 +145,7 @@ def _with_fields(raw: bytes, container: Spot, kind: int, pairs: list[tuple[str, 
 
 
 def free_name(raw: bytes, container: Spot, wanted: str) -> str:
-    """``wanted``, or with the first number behind it that makes it the only one of its name there."""
+    """``wanted``, or if that is taken, with the first number that makes it unique."""
     taken = {name for name, _ in fields(value_at(raw, container).data)}
     name, count = wanted, 2
     while name in taken:
@@ -157,7 +157,7 @@ Run = TypeVar("Run", bytes, str)
 
 
 class Step(Struct, frozen=True):
-    """One change that can be taken back: a run of bytes that became another, and where the eye was."""
+    """A change that can be undone: a run of bytes that became another one, and the spot it was made at."""
 
     title: str
     at: int
@@ -168,21 +168,21 @@ class Step(Struct, frozen=True):
 
 
 def _step(before: bytes, after: bytes, title: str, spot: Spot | None, join: str) -> Step:
-    # The four bytes of the document's length are left out: they differ wherever anything was added.
+    # The document's four length bytes are left out: they differ after every insertion.
     a, b = before[4:], after[4:]
     head, tail = alike_ends(a, b)
     return Step(title, head + 4, a[head : len(a) - tail], b[head : len(b) - tail], spot, join)
 
 
 def alike_ends(a: Run, b: Run) -> tuple[int, int]:
-    """How long the beginning is that two runs share, and behind it the end."""
+    """The lengths of the beginning and of the end that two runs share."""
     shorter = min(len(a), len(b))
     head = _largest(shorter, lambda n: a[:n] == b[:n])
     return head, _largest(shorter - head, lambda n: a[len(a) - n :] == b[len(b) - n :])
 
 
 def _largest(limit: int, holds: Callable[[int], bool]) -> int:
-    """The largest n up to ``limit`` for which it holds, by halving: comparing bytes is fast, a loop over them not."""
+    """The largest n up to ``limit`` that ``holds``, by halving: comparing bytes is fast, looping over them is not."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
@@ -200,7 +200,7 @@ def _swapped(raw: bytes, step: Step, back: bool) -> bytes:
 
 
 class Edit:
-    """The content that began as ``base``, and the steps to and fro. Content is never changed but through a step."""
+    """The content that began as ``base``, and its steps back and forth. Only steps change the content."""
 
     def __init__(self, base: bytes, content: bytes | None = None) -> None:
         self.base = base
@@ -215,18 +215,18 @@ class Edit:
 
     @property
     def undo_title(self) -> str:
-        """What undo would take back, or ""."""
+        """What undo would undo, or ""."""
         return self._done[-1].title if self._done else ""
 
     @property
     def can_redo(self) -> bool:
-        """Whether a step was taken back that can be done again."""
+        """Whether an undone step can be redone."""
         return bool(self._undone)
 
     def apply(self, content: bytes, title: str, spot: Spot | None = None, join: str = "") -> bool:
-        """Make ``content`` the content, as one step; false where it is that already.
+        """Make ``content`` the content, as one step; False if it already is.
 
-        Steps in a row with the same ``join`` are one step.
+        Consecutive steps with the same ``join`` are one step.
         """
         if content == self.content:
             return False
@@ -240,7 +240,7 @@ class Edit:
         return True
 
     def undo(self) -> Step | None:
-        """Take the last step back, exactly; None where there is none."""
+        """Undo the last step exactly; None if there is none."""
         if not self._done:
             return None
         step = self._done.pop()
@@ -249,7 +249,7 @@ class Edit:
         return step
 
     def redo(self) -> Step | None:
-        """Do the step again that was taken back last; None where there is none."""
+        """Redo the step that was undone last; None if there is none."""
         if not self._undone:
             return None
         step = self._undone.pop()

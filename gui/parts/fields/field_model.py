@@ -1,7 +1,7 @@
-"""A document's fields as a tree; it keeps its shape when they change.
+"""A document's fields as a tree that keeps its shape when the fields change.
 
-A new content is fitted onto the rows that are there, so that what is open stays open, the chosen row stays chosen, and
-nothing scrolls.
+New content is fitted onto the existing rows: expanded rows stay expanded, the chosen row stays chosen, nothing
+scrolls.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from model.session.query_help import FieldSurvey, FieldUse
 
 SYMBOL_COLUMN, FIELD, VALUE, TYPE, ACTION, LAST_SET = range(6)
-ENOUGH, RULE = 5, 0.9  # documents that make a rule of a type, and the share of them that have to keep it
-LONG = 1024  # bytes: only the beginning is shown
-HUGE = 1024 * 1024  # bytes: only the size is shown until asked for
+ENOUGH, RULE = 5, 0.9  # documents needed for a rule about types, and the share of them that must follow it
+LONG = 1024  # bytes; of a longer value only the beginning is shown
+HUGE = 1024 * 1024  # bytes; of a larger value only the size is shown until asked for
 
 
 class FieldModel(CellModel):
     """The tree of one content."""
 
-    value_set = Signal(object, object)  # FieldNode, Value: not by typing into the tree
+    value_set = Signal(object, object)  # FieldNode, Value: set by other means than typing into the tree
     headers: tuple[str, ...] = ("", tr("Field"), tr("Value"), tr("Type"), "", tr("Last set by"))
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
         super().__init__(parent)
         self.zone = zone
         self.neighbours: dict[str, FieldUse] = {}
-        self.may_edit = True  # as the view says: what cannot be chosen has no caret
+        self.may_edit = True  # set by the view: a cell that cannot be edited gets no caret
         self._keys = count(1)
         self._nodes: dict[int, FieldNode] = {}
         self.changes: EditChanges | None = None
@@ -58,11 +58,11 @@ class FieldModel(CellModel):
 
     @property
     def content(self) -> bytes:
-        """The document shown, without locked fields."""
+        """The shown document, without locked fields."""
         return self.root.value.data
 
     def set_locked(self, before: Sequence[tuple[str, Value]], behind: Sequence[tuple[str, Value]] = ()) -> None:
-        """The top-level fields that are shown with a lock, above and below the others."""
+        """Set the top-level fields that are shown with a lock, above and below the others."""
         if (now := (tuple(before), tuple(behind))) != (self.before, self.behind):
             self.before, self.behind = now
             self._fit(self.root, self.root.value, always=True)
@@ -73,7 +73,7 @@ class FieldModel(CellModel):
         return frozenset(name for name, _ in (*self.before, *self.behind))
 
     def set_content(self, content: bytes, changes: EditChanges | None) -> None:
-        """Show another content and its changes; rows that stay keep their place and selection, open ones stay open."""
+        """Show other content and its changes; remaining rows keep their place, selection and expansion."""
         was = self.changes
         afresh = changes is None or was is None or changes.base is not was.base or bool(changes.gone or was.gone)
         self.changes = changes
@@ -81,7 +81,7 @@ class FieldModel(CellModel):
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw every row again, with its words worked out anew."""
+        """Draw every row again, with new texts."""
         for node in self._nodes.values():
             node.cells.clear()
         if self.root.children:
@@ -96,7 +96,7 @@ class FieldModel(CellModel):
         return node
 
     def _inside(self, node: FieldNode) -> list[FieldEntry]:
-        """The entries of the rows below a node; at the top the locked fields stand around them."""
+        """The entries for the rows below a node; at the top, with the locked fields around them."""
         made = node.inside()
         if node is self.root:
             before = [FieldEntry("locked", name, value, -1) for name, value in self.before]
@@ -105,7 +105,7 @@ class FieldModel(CellModel):
         return made
 
     def _fit(self, node: FieldNode, value: Value, always: bool = False) -> None:
-        """Make a node's rows those of a value; rows that need not come or go stay."""
+        """Make a node's rows fit a value; rows that still fit stay."""
         if node.value == value and not always:
             return
         node.value = value
@@ -116,7 +116,7 @@ class FieldModel(CellModel):
             return
         old, new = node.children, self._inside(node) if value.is_container else []
         _, tail = kept(old, new, value.type == ARRAY and not node.is_long)
-        keep = min(len(old), len(new)) - tail  # rows up to here stay, whatever they are called now
+        keep = min(len(old), len(new)) - tail  # rows up to here stay, whatever their names are now
         if len(old) > len(new):
             self._take_rows(node, keep, len(old) - tail)
         elif len(new) > len(old):
@@ -131,7 +131,7 @@ class FieldModel(CellModel):
             self._fit(child, entry.value, always)
 
     def _close(self, node: FieldNode) -> None:
-        """Forget the rows below a node; they are made again when it is opened."""
+        """Forget the rows below a node; they are made again when it is expanded."""
         if node.children:
             self._take_rows(node, 0, len(node.children))
         node.children, node.walk, node.ghosts = None, None, {}
@@ -162,14 +162,14 @@ class FieldModel(CellModel):
         for child in node.children or ():
             self._forget(child)
 
-    # --- where things are
+    # --- finding rows
 
     def node(self, index: Index) -> FieldNode | None:
-        """The node of a row; None for no row."""
+        """The node of a row; None if there is no row."""
         return self._nodes.get(index.internalId()) if index.isValid() else None
 
     def path(self, node: FieldNode) -> Path:
-        """Its names from the top."""
+        """Its path from the top."""
         steps: list[str | int] = []
         here: FieldNode | None = node
         while here is not None and here is not self.root:
@@ -179,7 +179,7 @@ class FieldModel(CellModel):
         return tuple(reversed(steps))
 
     def spot(self, node: FieldNode) -> Spot | None:
-        """Its positions from the top of the content; None for a row that is no field of it."""
+        """Its positions from the top of the content; None if the row is not a field of the content."""
         if node.kind != "field":
             return None
         steps: list[int] = []
@@ -193,13 +193,13 @@ class FieldModel(CellModel):
         return tuple(reversed(steps))
 
     def change_of(self, node: FieldNode) -> Change | None:
-        """The change of this very field, without those inside it."""
+        """The change of this field itself, not of fields inside it."""
         if node.lost is not None or self.changes is None or node.kind != "field":
             return node.lost
         return self.changes.at.get(self.path(node))
 
     def find(self, path: Path, column: int = VALUE) -> QModelIndex:
-        """The row of a path, made on the way where it has none yet; an invalid index where the path leads nowhere."""
+        """The row for a path, made if it does not exist yet; an invalid index if the path leads nowhere."""
         node = self.root
         for step in path:
             self.open(node)
@@ -231,14 +231,14 @@ class FieldModel(CellModel):
                 self._put_rows(node, 0, entries)
 
     def set_open(self, index: Index, is_open: bool) -> None:
-        """Note whether a container is open: an open one says how many fields it has, a closed one lists them."""
+        """Note whether a container is expanded: if so it shows its number of fields, else it lists them."""
         node = self.node(index)
         if node is not None and node.is_open != is_open:
             node.is_open = is_open
             self._redraw(node)
 
     def load_anyway(self, index: Index) -> None:
-        """Show a value although it is above 1 MB."""
+        """Show a value even though it is larger than 1 MB."""
         node = self.node(index)
         if node is not None:
             node.load_anyway = True
@@ -248,7 +248,7 @@ class FieldModel(CellModel):
         node.cells.clear()
         self.dataChanged.emit(self._index(node), self._index(node, len(self.headers) - 1))
 
-    # --- what Qt asks
+    # --- Qt's interface
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's signature)
         above = self.root if not parent.isValid() else self.node(parent)
@@ -293,7 +293,7 @@ class FieldModel(CellModel):
         return made | Qt.ItemFlag.ItemIsEditable if self.can_edit(node, index.column()) else made
 
     def setData(self, index: Index, said: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Take the text of a value as it is typed: screen readers and voice control set cells so."""
+        """Accept a value's text as if it were typed: screen readers and voice control set cells this way."""
         node = self.node(index)
         if role != Qt.ItemDataRole.EditRole or node is None or not isinstance(said, str):
             return False
@@ -307,7 +307,7 @@ class FieldModel(CellModel):
         return True
 
     def can_edit(self, node: FieldNode, column: int) -> bool:
-        """Whether a cell can be typed into."""
+        """Whether a cell can be edited."""
         if node.kind != "field":
             return False
         if column == FIELD:
@@ -315,18 +315,18 @@ class FieldModel(CellModel):
         return column == VALUE and (node.load_anyway or not _is_huge(node.value))
 
     def can_retype(self, node: FieldNode) -> bool:
-        """Whether a row's type can be chosen."""
+        """Whether a row's type can be changed."""
         return self.can_edit(node, VALUE)
 
     # --- neighbours
 
     def set_neighbours(self, survey: FieldSurvey) -> None:
-        """Hint at the names and types that other documents of the collection have, where they are enough to go by."""
+        """Hint at the names and types in other documents of the collection, if those are enough to judge by."""
         self.neighbours = {use.path: use for use in survey.fields} if survey.documents >= ENOUGH else {}
         self.refresh()
 
     def usual_kind(self, path: Path) -> str:
-        """The type that a field has in other documents; "" where there is no such field, or no rule."""
+        """The type that a field has in other documents; "" if they lack the field, or have no common type."""
         use = self.neighbours.get(".".join(step for step in path if isinstance(step, str)))
         if use is None or not path or isinstance(path[-1], int):
             return ""
@@ -334,13 +334,13 @@ class FieldModel(CellModel):
         return kind if number >= ENOUGH and number >= use.documents * RULE and kind != "Null" else ""
 
     def usual_names(self, container: Path) -> list[str]:
-        """The names that fields have in this place in other documents."""
+        """The names that other documents have at this place."""
         above = "".join(f"{step}." for step in container if isinstance(step, str))
         found = (path[len(above) :] for path in self.neighbours if path.startswith(above))
         return [name for name in found if name and "." not in name]
 
     def _unusual(self, node: FieldNode) -> str:
-        """The type that the field of a row has elsewhere, where it has another one here."""
+        """The usual type of a row's field, if this row has another one."""
         if node.kind != "field" or not self.neighbours:
             return ""
         path = self.path(node)
@@ -349,7 +349,7 @@ class FieldModel(CellModel):
         common = use is not None and any(kind == node.value.kind and n > 1 for kind, n in use.types)
         return usual if usual and not common and usual != node.value.kind else ""
 
-    # --- what a row says
+    # --- the texts of a row
 
     def cell(self, index: Index) -> Cell:
         node = self.node(index)
@@ -361,7 +361,7 @@ class FieldModel(CellModel):
         return made
 
     def drawn(self, node: FieldNode, column: int) -> Cell:
-        """Work out one cell; the result is kept until the row changes."""
+        """Make one cell; it is kept until the row changes."""
         if node.kind == "group":
             return self._group(node, column)
         change = self.change_of(node)
@@ -400,7 +400,7 @@ class FieldModel(CellModel):
         return Cell()
 
     def _changed_inside(self, node: FieldNode) -> int:
-        """How many changes a closed group hides."""
+        """How many changes a collapsed group hides."""
         if self.changes is None or node.is_open or node.parent is None:
             return 0
         path = self.path(node)
@@ -445,7 +445,7 @@ class FieldModel(CellModel):
         return replace(mono("", token, badges=badges, ground=ground, accessible=said), spans=spans)
 
     def _below(self, node: FieldNode) -> tuple[Badge, ...]:
-        """The mark of a closed container with changes inside."""
+        """The mark of a collapsed container with changes inside."""
         if self.changes is None or node.is_open or not node.value.is_container or node.kind != "field":
             return ()
         number = self.changes.inside.get(self.path(node), 0)
@@ -487,7 +487,7 @@ def _is_huge(value: Value) -> bool:
 
 
 def _seen(node: FieldNode, zone: str) -> tuple[str, int]:
-    """A value on one line, and its length in bytes where that is said beside it, else 0."""
+    """A value on one line, and its length in bytes if that is shown beside it, else 0."""
     value = node.value
     if value.is_container:
         try:
@@ -499,5 +499,5 @@ def _seen(node: FieldNode, zone: str) -> tuple[str, int]:
     length = len(value.data)
     if _is_huge(value) and not node.load_anyway:
         return tr("{kind} of {length}, not loaded", kind=value.kind, length=size(length)), 0
-    said = length > LONG and value.type not in (STRING, BINARY)  # these end in their size by themselves
+    said = length > LONG and value.type not in (STRING, BINARY)  # these end with their size anyway
     return text.shown(value, zone, 200), length if said else 0

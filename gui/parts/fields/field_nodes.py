@@ -1,7 +1,7 @@
-"""The rows of a document's tree, read from raw bytes as far as they are opened. No Qt.
+"""The rows of a document's tree, read from raw bytes as far as they are expanded. No Qt.
 
-A container of more than :data:`MOST` fields shows them in groups of so many, so that no part of the tree ever has more
-rows than that, however long an array is.
+A container with more than :data:`MOST` fields shows them in groups of that size, so that no node ever has more child
+rows, however long an array is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST = 1000
 
 
 class FieldEntry(NamedTuple):
-    """The field, or part of one, that a row is going to stand for."""
+    """The field, or part of a field, that a row will show."""
 
     kind: str
     name: str | int
@@ -35,8 +35,8 @@ class FieldEntry(NamedTuple):
 class FieldNode(Struct, eq=False):
     """One row.
 
-    ``kind``: ``field``; ``ghost``, removed and still shown; ``locked``, kept by the layout for itself; ``group``, the
-    fields from ``position`` to before ``end`` of a long container, whose value it has.
+    ``kind`` is ``field``; ``ghost``, removed and still shown; ``locked``, kept by the layout for itself; or
+    ``group``, the fields from ``position`` to before ``end`` of a long container, whose value it has.
     """
 
     key: int
@@ -48,11 +48,11 @@ class FieldNode(Struct, eq=False):
     position: int  # among the content's fields; meaningless for ghosts and locked fields
     end: int = 0
     lost: Change | None = None  # a ghost's change
-    children: list[FieldNode] | None = None  # None: not opened yet
+    children: list[FieldNode] | None = None  # None: not expanded yet
     is_open: bool = False
     load_anyway: bool = False
     cells: dict[int, Cell] = field(default_factory=dict)
-    walk: list[tuple[bytes, int, int, int]] | None = None  # where the fields inside are, once looked at
+    walk: list[tuple[bytes, int, int, int]] | None = None  # the fields inside, once they were looked at
     ghosts: dict[int, list[Change]] = field(default_factory=dict)
 
     @property
@@ -62,7 +62,7 @@ class FieldNode(Struct, eq=False):
 
     @property
     def container(self) -> FieldNode:
-        """The node of the container itself; a group is a part of one."""
+        """The node of the container itself; a group is only a part of one."""
         return self.parent if self.kind == "group" and self.parent is not None else self
 
     @property
@@ -71,7 +71,7 @@ class FieldNode(Struct, eq=False):
         return self.kind != "group" and len(self.walked()) > MOST
 
     def walked(self) -> list[tuple[bytes, int, int, int]]:
-        """Name, type and place of each field inside; none where these cannot be told apart."""
+        """Name, type and place of each field inside; none if these cannot be read."""
         holder = self.container
         if holder.walk is None:
             try:
@@ -81,7 +81,7 @@ class FieldNode(Struct, eq=False):
         return holder.walk
 
     def look(self, path: Path, changes: EditChanges | None) -> None:
-        """Read the inside anew, and find out which of its fields were removed."""
+        """Read the inside again, and find out which of its fields were removed."""
         self.walk = None
         self.ghosts = {}
         if changes is not None and self.kind == "field" and changes.gone.get(path):
@@ -90,7 +90,7 @@ class FieldNode(Struct, eq=False):
             self.ghosts = changes.ghosts(path, names)
 
     def inside(self) -> list[FieldEntry]:
-        """The entries of the rows below this one."""
+        """The entries for the rows below this one."""
         total = len(self.walked())
         if self.is_long:
             ranges = [(at, min(at + MOST, total)) for at in range(0, total, MOST)]
@@ -115,7 +115,7 @@ class FieldNode(Struct, eq=False):
         return [FieldEntry("ghost", c.path[-1], c.old, -1, 0, c) for c in gone if c.old is not None]
 
     def position_of(self, step: str | int) -> int:
-        """The position that a field inside has, or would have if it were there; -1 for a step of the other sort."""
+        """The position that a field inside has, or would have if it existed; -1 for a step of the other kind."""
         walk = self.walked()
         if (self.value.type == ARRAY) != isinstance(step, int):
             return -1
@@ -128,17 +128,17 @@ class FieldNode(Struct, eq=False):
 
 
 def same_name(node: FieldNode, entry: FieldEntry) -> bool:
-    """Whether a row stands for the same field."""
+    """Whether a row shows the same field."""
     return node.kind == entry.kind and node.name == entry.name
 
 
 def same_value(node: FieldNode, entry: FieldEntry) -> bool:
-    """Whether a row stands for an equal element."""
+    """Whether a row shows an equal element."""
     return node.kind == entry.kind and node.value == entry.value
 
 
 def kept(old: Sequence[FieldNode], new: Sequence[FieldEntry], by_value: bool) -> tuple[int, int]:
-    """How many rows at the beginning and at the end stay what they are."""
+    """How many rows at the beginning and at the end stay as they are."""
     same = same_value if by_value else same_name
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if not same(old[i], new[i])), shorter)

@@ -1,4 +1,4 @@
-"""The view of a document's fields: its keys, its drop-down of types, and where typing begins."""
+"""The view of a document's fields: its keys, its drop-down of types, and where typing starts."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from model.values.kinds import BY_NAME
 if TYPE_CHECKING:
     from gui.parts.fields.field_nodes import FieldNode
 
-ACTIONS_FROM, TYPES_FROM = 600, 520  # the widths from which there is room for these columns
-TYPE_WIDTH = 120  # has room for the longest usual type, in bold and with its caret
+ACTIONS_FROM, TYPES_FROM = 600, 520  # from these widths on, there is room for these columns
+TYPE_WIDTH = 120  # room for the longest usual type, in bold and with its caret
 
 
 OFFERED, SHOWN = 1024, 28  # bytes of a value that is tried in every type; characters of it that are shown
 
 
 class FieldDelegate(CellDelegate):
-    """Paints cells, and hands the keys of an open editor to it."""
+    """Paints cells, and passes the keys of an open editor to it."""
 
     def __init__(self, tree: FieldTree) -> None:
         super().__init__(tree)
@@ -71,7 +71,7 @@ class FieldDelegate(CellDelegate):
         return self._tree.editor.made(parent)
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:
-        # It was filled when it was made: Qt asks again at every change of the model, which would undo typing.
+        # The editor was filled when it was made: Qt asks again at every change of the model, which would undo typing.
         return
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
@@ -85,7 +85,7 @@ class FieldDelegate(CellDelegate):
             return False
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             mine = event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F4)
-            if mine:  # else a shortcut of the window would take them
+            if mine:  # else a shortcut of the window would take the keys
                 event.accept()
             return mine
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
@@ -112,7 +112,7 @@ class FieldDelegate(CellDelegate):
 
 
 def _is_typed(event: QKeyEvent) -> bool:
-    """Whether a key stands for a character, with AltGr too, which some systems report as Ctrl+Alt."""
+    """Whether a key makes a character, also with AltGr, which some systems report as Ctrl+Alt."""
     held = event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
     by_alt_gr = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
     plain = held in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.GroupSwitchModifier, by_alt_gr)
@@ -120,7 +120,7 @@ def _is_typed(event: QKeyEvent) -> bool:
 
 
 class FieldTree(CellTree):
-    """The tree of a :class:`FieldModel`. It changes nothing itself: typed names and values leave as signals."""
+    """The tree of a :class:`FieldModel`. It changes nothing itself: typed names and values are emitted as signals."""
 
     value_typed = Signal(object, object)  # FieldNode, Value
     name_typed = Signal(object, object)  # FieldNode, str
@@ -129,7 +129,7 @@ class FieldTree(CellTree):
     key_asked = Signal(object, object)  # FieldNode, what: remove, add, up, down, revert, copy
     whole_asked = Signal(object)  # FieldNode; Space was pressed
     typing_changed = Signal()
-    has_actions = True  # whether the last column is something to press
+    has_actions = True  # whether the last column can be pressed
 
     def __init__(self, model: FieldModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -159,7 +159,7 @@ class FieldTree(CellTree):
 
     @property
     def may_edit(self) -> bool:
-        """Whether anything can be typed or chosen."""
+        """Whether anything can be edited."""
         return self.fields.may_edit
 
     @may_edit.setter
@@ -171,13 +171,13 @@ class FieldTree(CellTree):
     # --- looks
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        if self.has_actions:  # with little room, values come before what menus and keys do as well
+        if self.has_actions:  # with little room, values are more important than what menus and keys do as well
             self.setColumnHidden(ACTION, self.width() < theme.px(ACTIONS_FROM))
             self.setColumnHidden(TYPE, self.width() < theme.px(TYPES_FROM))
-        super().resizeEvent(event)  # which fits the columns that are there now
+        super().resizeEvent(event)  # this fits the columns that are visible now
 
     def _needs(self, columns: int) -> tuple[list[int], list[int]]:
-        """As for any list, with the types of the rows further in that are unfolded: long ones are few."""
+        """As in any list, but with the types of expanded rows further in: long ones are few."""
         words, whole = super()._needs(columns)
         index = self.fields.index(0, TYPE)
         for _ in range(MEASURED):
@@ -189,7 +189,7 @@ class FieldTree(CellTree):
         return words, whole
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
-        # A line down from each open parent, under its chevron.
+        # A line down from each expanded parent, under its chevron.
         step, middle = self.indentation(), theme.px(12)
         depth = 0
         above = index.parent()
@@ -215,16 +215,16 @@ class FieldTree(CellTree):
 
     @property
     def is_typing(self) -> bool:
-        """Whether something is typed into an open editor."""
+        """Whether text was typed into an open editor."""
         return self.editor.has_text
 
     @property
     def has_editor(self) -> bool:
-        """Whether an editor is open at all."""
+        """Whether an editor is open."""
         return self.editor.typing is not None
 
     def is_typing_into(self, index: Index) -> bool:
-        """Whether the row's value is being typed."""
+        """Whether the row's value is being edited."""
         here = self.editor.typing
         return here is not None and here.column == VALUE and self.fields.node(index) is here.node
 
@@ -250,15 +250,15 @@ class FieldTree(CellTree):
             self.value_typed.emit(node, value)
 
     def commit(self) -> bool:
-        """Take the text being typed; false where it cannot be taken, and the editor says why."""
+        """Accept the typed text; False if it is invalid, and the editor says why."""
         return self.editor.commit()
 
     def give_up(self) -> None:
-        """Forget the text being typed."""
+        """Discard the typed text."""
         self.editor.give_up()
 
     def _step(self, typing: Typing, forward: bool) -> None:
-        """Go from a name to its value, from a value to the next one that can be typed."""
+        """Go from a name to its value, from a value to the next one that can be edited."""
         index = self.fields.index_of(typing.node, VALUE)
         if typing.column == FIELD and forward:
             self.edit_cell(index)
@@ -275,7 +275,7 @@ class FieldTree(CellTree):
     # --- types
 
     def choose_kind(self, index: Index | None = None) -> None:
-        """Drop down the types for a row, or for the value that is being typed."""
+        """Drop down the types for a row, or for the value being edited."""
         typing = self.editor.typing
         if index is None:
             if typing is None or typing.column != VALUE:
@@ -293,7 +293,7 @@ class FieldTree(CellTree):
         self._menu.popup(self.viewport().mapToGlobal(below + QPoint(0, 1)))
 
     def _kinds(self, now: str, value: Value) -> QMenu:
-        """The types; beside each the value as it would be, where that is exact."""
+        """The menu of types; beside each type stands the value converted to it, if that is exact."""
         menu = QMenu(self)
         menu.setAccessibleName(tr("Type"))
         menu.setMinimumWidth(self.columnWidth(TYPE))
@@ -331,7 +331,7 @@ class FieldTree(CellTree):
         return text.shown(made, self.fields.zone, SHOWN)
 
     def retype(self, node: FieldNode, kind: str) -> None:
-        """Give a value another type: at once where that is exact, else by asking for the value."""
+        """Give a value another type: at once if that is exact, else by asking for the value."""
         here = self.editor.typing
         if here is not None and here.node is node and here.column == VALUE:
             here.kind = kind
@@ -394,7 +394,7 @@ class FieldTree(CellTree):
         return True
 
     def _type_into(self, event: QKeyEvent, index: QModelIndex, node: FieldNode) -> bool:
-        """Type over a name or a value; what stood there comes back with Esc. False where nothing can be typed."""
+        """Start typing over a name or a value; Esc brings back the old one. False if nothing can be typed there."""
         column = FIELD if index.column() == FIELD and self.fields.can_edit(node, FIELD) else VALUE
         if column == VALUE and self.fields.hasChildren(index.siblingAtColumn(0)):
             return False
@@ -430,13 +430,13 @@ class FieldTree(CellTree):
             self.revert_asked.emit(node)
 
     def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
-        if editor is self.editor.widget:  # Qt's own wish, as another row becomes the current one
+        if editor is self.editor.widget:  # Qt asks for it because another row becomes current
             QTimer.singleShot(0, self, self._take_typed)
         else:
             super().closeEditor(editor, hint)
 
     def _take_typed(self) -> None:
-        """Take what is typed; where that cannot be, the editor stays open and says why."""
+        """Accept the typed text; if it is invalid, the editor stays open and says why."""
         self.commit()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

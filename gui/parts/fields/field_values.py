@@ -1,4 +1,4 @@
-"""Values as they are typed: a value as another type, and text that needs several lines."""
+"""Typed values: a value converted to another type, and text that needs several lines."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from model.values.canonical import Path, Value
 
 
-LONG_TEXT = 120  # characters: longer strings are typed into several lines
+LONG_TEXT = 120  # characters; longer strings are edited in several lines
 
 
 def converted(value: Value, kind: str, zone: str) -> Value:
-    """A value as another type; raises ``Refused`` where it would be another value."""
+    """A value as another type; raises ``Refused`` if that would change the value."""
     if value.type in (NULL, UNDEFINED) and not BY_NAME[kind].word:
         raise Refused(tr("Type the {kind}.", kind=kind))
     shown = text.editable(value, zone)
@@ -44,7 +44,7 @@ def converted(value: Value, kind: str, zone: str) -> Value:
 
 
 def are_numbers(value: Value, kind: str) -> bool:
-    """Whether a value is a number, and the other type is one of numbers, too."""
+    """Whether a value is a number, and the other type a type of numbers."""
     return value.type in NUMBERS and BY_NAME[kind].is_number
 
 
@@ -57,7 +57,7 @@ def _number(shown: str) -> Decimal | str:
 
 
 def as_lines(value: Value) -> str | None:
-    """A String's own text where it is better typed into several lines; None where one line shows it exactly."""
+    """A String's text if several lines are better for editing it; None if one line shows it exactly."""
     if value.type != STRING:
         return None
     try:
@@ -65,25 +65,25 @@ def as_lines(value: Value) -> str | None:
         whole.encode()
     except (Refused, UnicodeEncodeError):
         return None
-    # A text document keeps these as something else; the quoted form in one line keeps them as they are.
+    # A text document changes these characters; the quoted form in one line keeps them.
     if re.search("[\r\0\u2028\u2029\ufdd0\ufdd1\ufffc]", whole):
         return None
     return whole if "\n" in whole or len(whole) > LONG_TEXT else None
 
 
 def condition_on(steps: Sequence[object], value: Value | None) -> str:
-    """A filter on the field at a path, or of a key: positions and identities in arrays are left out, as filters do."""
+    """A filter for the field at a path or of a key; positions and identities in arrays are left out, as in filters."""
     name = text.value_text(Value.of(".".join(step for step in steps if isinstance(step, str))))
     if value is None or value.is_container:
         return f'{{ {name}: {{ "$exists": true }} }}'
-    plainly = value.type in (INT32, DOUBLE)  # which reading takes for the same type again
+    plainly = value.type in (INT32, DOUBLE)  # types that reading makes of such a number anyway
     return f"{{ {name}: {text.shown(value) if plainly else text.value_text(value)} }}"
 
 
 def add_ways(
     menu: QMenu, path: Path, value: Value | None, v: Value | None, field: SignalInstance, find: SignalInstance
 ) -> None:
-    """Add both to a menu; ``field`` gets the path and the version that it is in, ``find`` a filter to begin from."""
+    """Add both actions to a menu; ``field`` gets the path and its version, ``find`` a filter to start with."""
     name = wording.item(text.path_text(path))
     history = menu.addAction(tr("History of {name}", name=name))
     history.setToolTip(wording.tip(history.text()))

@@ -1,1 +1,1 @@
-"""One value whole: wrapped text, bytes, pictures."""
+"""A single whole value: wrapped text, bytes, pictures."""

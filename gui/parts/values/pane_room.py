@@ -1,4 +1,4 @@
-"""The height of a value below a list: as much as the value needs, up to most of the room there is."""
+"""The height of a value pane below a list: as much as the value needs, up to most of the room."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QSplitter
 if TYPE_CHECKING:
     from gui.parts.values.value_pane import ValuePane
 
-MOST = 0.66  # of the height of both
+MOST = 0.66  # of the height of list and pane together
 
 
 class PaneRoom(QObject):
-    """Gives a pane, the last part of a splitter, more height when a value needs it, until a person has drawn the line.
+    """Gives a pane, the last part of a splitter, more height when a value needs it, until a person moves the divider.
 
-    The height is never taken back while the pane is open: nothing jumps from one value to the next.
+    The height is not reduced while the pane is open: nothing jumps from one value to the next.
     """
 
     def __init__(self, split: QSplitter, pane: ValuePane) -> None:

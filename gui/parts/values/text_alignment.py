@@ -1,4 +1,4 @@
-"""The places of two texts that belong together, worked out from their differences: for views that scroll as one."""
+"""The corresponding places of two texts, worked out from their differences: for views that scroll together."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class _MarkedText:
         self.shared = [start - gone for (start, _), gone in zip(marks, self.gone, strict=False)]
 
     def rank(self, place: int) -> int:
-        """How many characters that both texts have stand before a place."""
+        """How many shared characters are before a place."""
         at = bisect_left(self.starts, place)
         inside = max(0, self.ends[at - 1] - place) if at else 0
         return place - self.gone[at] + inside
 
     def place(self, rank: int) -> int:
-        """The first place with so many shared characters before it."""
+        """The first place with ``rank`` shared characters before it."""
         return rank + self.gone[bisect_left(self.shared, rank)]
 
 
 class TextAlignment:
-    """Two texts that are equal but for their marked ranges. ``stops`` are the places of the differences in both."""
+    """Two texts that are equal except for their marked ranges. ``stops`` are the places of the differences in both."""
 
     def __init__(self, left: Sequence[Range] = (), right: Sequence[Range] = ()) -> None:
         self._sides = (_MarkedText(left), _MarkedText(right))
@@ -38,7 +38,7 @@ class TextAlignment:
         )
 
     def across(self, place: int, from_left: bool) -> int:
-        """The place in the other text that stands beside one in this."""
+        """The place in the other text that corresponds to one in this."""
         here, there = self._sides if from_left else self._sides[::-1]
         return there.place(here.rank(place))
 

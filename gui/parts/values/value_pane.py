@@ -1,6 +1,6 @@
-"""A whole value, wrapped, to read and copy: below a list on Space, or in a dialog of its own.
+"""A whole value, wrapped, to read and copy: below a list with Space, or in a dialog of its own.
 
-Texts are made in a task. Two values that are compared stand side by side with their differences marked.
+Texts are made in a task. Two compared values stand side by side, with their differences marked.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from model.values.canonical import Value
 if TYPE_CHECKING:
     from gui.parts.values.value_text import ValueText
 
-MARKS_SEEN = 2000  # formats that a text view is given at once
+MARKS_SEEN = 2000  # marks that a text view gets at most
 PIECE = 1 << 17  # characters put into a text view in one go
 
 
 class ReadOnlyText(QPlainTextEdit):
-    """Fixed-width text that wraps; long ones are put in piece by piece, so that the window answers meanwhile.
+    """Fixed-width text that wraps; long text is inserted piece by piece, so that the window stays responsive.
 
-    ``filled``: the last piece of a long one is there.
+    ``filled``: the last piece is there.
     """
 
     filled = Signal()
@@ -80,7 +80,7 @@ class ReadOnlyText(QPlainTextEdit):
         self._mark()
 
     def put(self, text: str, marks: tuple[tuple[int, int], ...] = (), strong: str = "chgS") -> None:
-        """Show a text with some stretches marked, from one character to another."""
+        """Show a text with stretches marked, each from one character to another."""
         marks = _places(text, marks[:MARKS_SEEN])
         self._marks, self._strong = marks, strong
         self._whole = self._rest = text
@@ -97,7 +97,7 @@ class ReadOnlyText(QPlainTextEdit):
             self.go(marks[0][0])
 
     def go(self, place: int) -> None:
-        """Bring a place into sight; one that was out of it comes to the middle."""
+        """Scroll to a place; one that was out of sight comes to the middle."""
         if place >= self.document().characterCount() and self._timer.isActive():
             self._due = place  # once it is there
             return
@@ -110,11 +110,11 @@ class ReadOnlyText(QPlainTextEdit):
 
     @property
     def marks(self) -> tuple[tuple[int, int], ...]:
-        """The marked stretches, as places of the view."""
+        """The marked stretches, as positions in the view."""
         return self._marks
 
     def line_of(self, place: int) -> int:
-        """The number of a place's line."""
+        """The line number of a place."""
         return self.document().findBlock(place).blockNumber()
 
     @property
@@ -123,7 +123,7 @@ class ReadOnlyText(QPlainTextEdit):
         return self.cursorForPosition(QPoint(0, 0)).position()
 
     def scroll_to(self, place: int) -> None:
-        """Put the line of a place at the top."""
+        """Scroll so that a place's line is at the top."""
         block = self.document().findBlock(min(place, max(0, self.document().characterCount() - 1)))
         line = block.layout().lineForTextPosition(place - block.position())
         self.verticalScrollBar().setValue(block.firstLineNumber() + (line.lineNumber() if line.isValid() else 0))
@@ -144,11 +144,11 @@ class ReadOnlyText(QPlainTextEdit):
             self.go(self._due)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._due = -1  # whoever scrolls is not taken elsewhere
+        self._due = -1  # a person who scrolls is not moved elsewhere
         super().wheelEvent(event)
 
     def createMimeDataFromSelection(self) -> QMimeData:
-        """The selected text, without the breaks that only the view has put into overlong lines."""
+        """The selected text, without the line breaks that only the view put into overlong lines."""
         cursor, made = self.textCursor(), QMimeData()
         places = self._whole.replace("\r\n", "\n").encode("utf-16-le", "surrogatepass")
         chosen = places[2 * cursor.selectionStart() : 2 * cursor.selectionEnd()]
@@ -176,13 +176,13 @@ class ReadOnlyText(QPlainTextEdit):
 
 
 def _end_of_piece(text: str, start: int) -> int:
-    """The end of a piece: never between the two characters of one line break."""
+    """The end of a piece, never between the two characters of one line break."""
     end = start + PIECE
     return end + 1 if text[end - 1 : end + 1] == "\r\n" else end
 
 
 def _places(text: str, marks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Marks, in order, by Qt's places: a character beyond U+FFFF takes two of them, a line break of two only one."""
+    """Marks, in order, as positions in Qt: a character beyond U+FFFF counts twice, a CRLF once."""
     if text.isascii() and "\r\n" not in text:
         return marks
     made = []
@@ -199,7 +199,7 @@ def _places(text: str, marks: tuple[tuple[int, int], ...]) -> tuple[tuple[int, i
 
 
 class Picture(QWidget):
-    """An image, scaled down to the room there is, sharp at every ratio of the screen."""
+    """An image, scaled down to fit, sharp on every screen."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -216,7 +216,7 @@ class Picture(QWidget):
 
     @property
     def wanted_height(self) -> int:
-        """The height in which it is seen at its own size."""
+        """The height at which it has its own size."""
         return self._image.height() + theme.px(16)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -236,7 +236,7 @@ class Picture(QWidget):
 
 
 class _Side(QWidget):
-    """One value: its type and size, the ways to show it, and its copy."""
+    """One value: its type and size, the ways to show it, and a copy button."""
 
     load_asked = Signal()
 
@@ -252,7 +252,7 @@ class _Side(QWidget):
         head.addWidget(self.caption, 1)
         head.addWidget(self.as_hex)
         head.addWidget(self.copy)
-        pages = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        pages = QWidget()  # a stacked layout without a widget would show its first page as a window
         whole = boxes.column(self)
         whole.addLayout(head)
         whole.addWidget(pages, 1)
@@ -269,7 +269,7 @@ class _Side(QWidget):
             self._stack.addWidget(page)
 
     def put(self, name: str, value: Value | None, reading: ValueText | None, strong: str) -> None:
-        """Show a value that has been read; without one, say that it is absent."""
+        """Show a value that was read; without one, say that it is absent."""
         self.value = value
         self.as_hex.setVisible(reading is not None and reading.picture is not None)
         self.copy.setVisible(value is not None and reading is not None and not reading.broken)
@@ -297,18 +297,18 @@ class _Side(QWidget):
 
     @property
     def wanted_height(self) -> int:
-        """The height in which all of it is seen."""
+        """The height at which all of it is visible."""
         head = self.copy.sizeHint().height()
         if self._stack.currentWidget() is self.picture:
             return head + self.picture.wanted_height
         if self._stack.currentWidget() is self._large:
             return head + self._large.sizeHint().height()
-        lines = self.text.document().size().height()  # of a plain text: how many there are, wrapped
+        lines = self.text.document().size().height()  # of a plain text: its number of wrapped lines
         return head + round(lines * self.text.fontMetrics().lineSpacing()) + theme.px(24)
 
     @property
     def is_text(self) -> bool:
-        """Whether it is shown as text, not as a picture."""
+        """Whether it is shown as text, not as an image."""
         return self._stack.currentWidget() is self.text
 
     def _other_form(self) -> None:
@@ -323,7 +323,7 @@ class _Side(QWidget):
 
 
 class ValuePane(QWidget):
-    """One value or two side by side. ``closed`` follows Escape, Space or the cross; ``filled`` says that one is there.
+    """One value, or two side by side. ``closed``: Escape, Space or the cross; ``filled``: a value is there.
 
     A button shows the value in a window of its own, which can be as large as the screen.
     """
@@ -335,7 +335,7 @@ class ValuePane(QWidget):
         super().__init__(parent)
         boxes.ground(self, "surface")
         self._asked: tuple[str, Value | None, Value | None] = ("", None, None)
-        self._note = ""  # said of one value in place of its type and size
+        self._note = ""  # shown for one value instead of its type and size
         self._names = ("", "")
         self._strong = "chgS"
         self._title = states.words("", "head")
@@ -382,7 +382,7 @@ class ValuePane(QWidget):
 
     @property
     def wanted_height(self) -> int:
-        """The height in which all of the value is seen."""
+        """The height at which all of the value is visible."""
         sides = [side for side in self._both if not side.isHidden()]
         return self._title.sizeHint().height() + theme.px(16) + max(side.wanted_height for side in sides)
 
@@ -397,7 +397,7 @@ class ValuePane(QWidget):
         dialog.open()
 
     def show_value(self, title: str, value: Value | None, note: str = "") -> None:
-        """Show one value; a ``note`` is said of it in place of type and size, which text of ours has no need of."""
+        """Show one value; a ``note`` replaces type and size, which our own texts do not need."""
         self._names, self._note = ("", ""), note
         self.right.hide()
         self._rule.hide()
@@ -406,7 +406,7 @@ class ValuePane(QWidget):
     def show_pair(
         self, title: str, a: Value | None, b: Value | None, strong: str = "chgS", names: tuple[str, str] = ("A", "B")
     ) -> None:
-        """Show two values side by side, with their differences on the token ``strong``."""
+        """Show two values side by side, their differences in the colour ``strong``."""
         self._names, self._strong, self._note = names, strong, ""
         self.right.show()
         self._rule.show()
@@ -428,24 +428,24 @@ class ValuePane(QWidget):
         self._show(*self._asked, True)
 
     def _put(self, readings: tuple[ValueText | None, ValueText | None]) -> None:
-        # Title and values change together: no value is ever read, or copied, under the name of another field.
+        # Title and values change together: no value is ever read, or copied, under another field's name.
         title, *values = self._asked
         self._title.setText(title)
         self.setAccessibleName(tr("Value of {title}", title=title))
-        self._leading = True  # each shows its first difference; until both are there, neither leads the other
+        self._leading = True  # each scrolls to its first difference; until both are there, neither leads the other
         for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
             side.put(name, value, reading, self._strong)
         self._at = 0
         self._align()
         self._leading = False
         if self._stops:
-            self._step(0)  # also where only the other side has something marked
+            self._step(0)  # also if only the other side has marks
         self.filled.emit()
 
-    # --- both as one
+    # --- both sides together
 
     def _align(self) -> None:
-        """Find out which places belong together; of a long text once more when all of it is there."""
+        """Find out which places correspond; for a long text once more when all of it is there."""
         self._alignment = TextAlignment(self.left.text.marks, self.right.text.marks)
         lines: dict[tuple[int, ...], tuple[int, int]] = {}  # all differences of one line are one step
         for stop in self._alignment.stops:
@@ -454,7 +454,7 @@ class ValuePane(QWidget):
         self._say()
 
     def _lead(self, side: _Side, _: int = 0) -> None:
-        """Scroll the other text to the place that belongs to the top of this one."""
+        """Scroll the other text to the place that corresponds to the top of this one."""
         if self._leading or self.right.isHidden():
             return
         other = self.right if side is self.left else self.left
@@ -508,7 +508,7 @@ def _arrow(icon: str, words: str, call: Callable[[], object]) -> QToolButton:
 
 
 class ValueDialog(QDialog):
-    """A value in a window of its own, nearly as large as the window that it came from."""
+    """A value in a window of its own, nearly as large as the window behind it."""
 
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -551,7 +551,7 @@ class StoredDialog(QDialog):
         self.stack.show_loading(tr("Reading {title}", title=title), self.reject)
 
     def show_raw(self, raw: bytes | None) -> None:
-        """Show the stored bytes."""
+        """Show the stored bytes of the document."""
         if raw is None:
             self.stack.show_empty(tr("Nothing is stored here"))
             return

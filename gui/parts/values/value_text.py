@@ -1,7 +1,7 @@
-"""Whole values as text to read: strings as they are, binary as hex, containers as indented Extended JSON.
+"""Whole values as readable text: strings as they are, binary as hex, containers as indented Extended JSON.
 
 Made in a task: nothing here touches a widget. Lines are broken at :data:`LONGEST` characters, or at the end of a word
-before, because a text view lays out a whole line at once; a copy is made of the value itself.
+before, because a text view lays out a whole line at once; a copy is made from the value itself.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from model.values.kinds import NUMBERS, TEXTS
 if TYPE_CHECKING:
     from model.values.canonical import Value
 
-LARGE = 1 << 20  # bytes above which only the size is shown until someone asks for more
+LARGE = 1 << 20  # bytes; of a larger value only the size is shown until a person asks for more
 LONGEST = 2000
-WORD_BY_WORD = 4096  # characters of both texts up to which words are told apart before equal ends are left out
-MARKED = 200_000  # characters up to which differences are looked for one by one
+WORD_BY_WORD = 4096  # characters of both texts; longer ones lose their equal ends before words are compared
+MARKED = 200_000  # characters; in longer texts differences are not looked for one by one
 _WORD = re.compile(r"\S+")
 BREAK = "\u2029"  # breaks a line in Qt's text views as \n does
-HEX_MOST = 1 << 20  # bytes of a binary that are ever laid out
-PICTURE = 2048  # pixels that a picture is scaled down to
+HEX_MOST = 1 << 20  # bytes of a binary that are laid out at most
+PICTURE = 2048  # pixels that an image is scaled down to
 
 Range = tuple[int, int]
-Edit = tuple[int, str, str]  # where, what is removed there, what is inserted
+Edit = tuple[int, str, str]  # position, removed text, inserted text
 
 
 class ValueText(Struct, frozen=True):
-    """One value to read. ``marks`` are (from, to) in ``text``; ``large`` means that only the size is there.
+    """One value to read. ``marks`` are (from, to) in ``text``; ``large`` means that only the size is given.
 
-    ``broken`` values are no BSON; their ``note`` says why.
+    ``broken`` values are invalid BSON; their ``note`` says why.
     """
 
     text: str
@@ -64,7 +64,7 @@ def note_of(value: Value) -> str:
 
 
 def content_bytes(value: Value) -> bytes:
-    """The bytes of a text or binary without their length."""
+    """The bytes of a text or binary, without its length."""
     if value.type == canonical.BINARY:
         inner = value.data[5:]
         return inner[4:] if value.data[4] == 2 and len(inner) >= 4 else inner
@@ -72,7 +72,7 @@ def content_bytes(value: Value) -> bytes:
 
 
 def copied(value: Value) -> str:
-    """The copy of a value: a string's own characters, else canonical Extended JSON."""
+    """A value as it is copied: a string's own characters, else canonical Extended JSON."""
     if value.type in TEXTS:
         return content_bytes(value).decode("utf-8", "replace")
     return text.value_text(value)
@@ -81,7 +81,7 @@ def copied(value: Value) -> str:
 def read_pair(
     a: Value | None, b: Value | None, zone: str, whole: bool = False
 ) -> tuple[ValueText | None, ValueText | None]:
-    """Both values to read, with their differences marked."""
+    """Both values as text, with their differences marked."""
     left, right = (None if v is None else read(v, zone, whole, 8) for v in (a, b))
     if a is None or b is None or left is None or right is None:
         return left, right
@@ -96,7 +96,7 @@ def read_pair(
 
 
 def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> ValueText:
-    """One value to read; above 1 MB only its size, unless ``whole``."""
+    """One value as text; above 1 MB only its size, unless ``whole``."""
     note = note_of(value)
     if len(value.data) > LARGE and not whole:
         return ValueText("", note, large=True)
@@ -108,7 +108,7 @@ def read(value: Value, zone: str, whole: bool = False, columns: int = 16) -> Val
         return ValueText(words, note, picture=picture_of(data))
     try:
         return ValueText(_broken(_words(value, zone)), note)
-    except Refused as error:  # bytes that are no BSON, deep inside
+    except Refused as error:  # invalid BSON deep inside
         return ValueText("", f"{note}: {error}", broken=True)
 
 
@@ -125,7 +125,7 @@ def _words(value: Value, zone: str) -> str:
 
 
 def _broken(words: str) -> str:
-    """The text with its overlong lines broken by paragraph separators, which are no line breaks of its own."""
+    """The text with overlong lines broken by paragraph separators, which are not line breaks of its own."""
     words = words.replace(BREAK, " ")
     if len(words) <= LONGEST or all(len(line) <= LONGEST for line in words.split("\n")):
         return words
@@ -133,7 +133,7 @@ def _broken(words: str) -> str:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """A line in pieces that are not overlong, each up to the end of a word where one ends in its second half."""
+    """A line in pieces of bounded length, each up to the end of a word if one ends in its second half."""
     at = 0
     while len(line) - at > LONGEST:
         end = line.rfind(" ", at + LONGEST // 2, at + LONGEST) + 1 or at + LONGEST
@@ -143,8 +143,8 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def _shifted(broken: str, marks: list[Range]) -> tuple[Range, ...]:
-    """Ranges of the unbroken text as ranges of the broken one."""
-    breaks: list[int] = []  # where each stands in the unbroken text
+    """Ranges of the unbroken text, moved to their places in the broken one."""
+    breaks: list[int] = []  # positions in the unbroken text
     at = broken.find(BREAK)
     while at >= 0:
         breaks.append(at - len(breaks))
@@ -163,7 +163,7 @@ def hex_lines(data: bytes, columns: int = 16) -> str:
 
 
 def _hex_marks(a: bytes, b: bytes, columns: int) -> tuple[list[Range], list[Range]]:
-    """The places where two dumps differ, byte by byte; the rest of the longer one differs too."""
+    """The places where two dumps differ, byte by byte; the rest of the longer one differs as well."""
     sides: tuple[list[Range], list[Range]] = ([], [])
     shared = min(len(a), len(b), HEX_MOST)
     step = 4096
@@ -188,7 +188,7 @@ def _hex_marks(a: bytes, b: bytes, columns: int) -> tuple[list[Range], list[Rang
 
 
 def differing(old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """The differing ranges of two texts; of long ones only the whole stretch between equal ends."""
+    """The differing ranges of two texts; for long ones only the whole stretch between equal ends."""
     if old == new:
         return [], []
     if len(old) + len(new) <= WORD_BY_WORD:
@@ -216,13 +216,13 @@ def _of_edits(edits: Iterable[Edit], head: int = 0) -> tuple[list[Range], list[R
 
 
 def numbers(old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """The part in which two numbers differ: all from the first other digit on, as the place of each digit counts."""
+    """Where two numbers differ: everything from the first different digit on, because each digit's place counts."""
     head = common(old, new)
     return [(head, len(old))], [(head, len(new))]
 
 
 def words_apart(old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """The places where two dates differ, in whole words: half a day or half a zone says nothing."""
+    """Where two dates differ, in whole words: half a day or half a zone means nothing."""
     left, right = ([(m.start(), m.end()) for m in _WORD.finditer(words)] for words in (old, new))
     if len(left) != len(right):
         return left, right
@@ -231,7 +231,7 @@ def words_apart(old: str, new: str) -> tuple[list[Range], list[Range]]:
 
 
 def marks_between(a: Value, b: Value, old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """The marks of the texts ``old`` and ``new`` of two values."""
+    """The marks for ``old`` and ``new``, the texts of two values."""
     if a.type == b.type and a.type in NUMBERS:
         return numbers(old, new)
     if a.type == b.type == canonical.DATE:
@@ -263,7 +263,7 @@ def _common_end(a: str, b: str, most: int) -> int:
 
 
 def _joined(ranges: list[Range]) -> list[Range]:
-    """Ranges in order, those that touch as one."""
+    """Ranges in order; touching ones become one."""
     made: list[Range] = []
     for start, end in sorted(ranges):
         if made and start <= made[-1][1]:
@@ -274,7 +274,7 @@ def _joined(ranges: list[Range]) -> list[Range]:
 
 
 def picture_of(data: bytes) -> QImage | None:
-    """The picture in a binary that is PNG, JPEG or GIF, scaled down where it is huge; None where it is none."""
+    """The image in a binary that is PNG, JPEG or GIF, scaled down if it is huge; None if there is none."""
     if not data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")):
         return None
     kept = QByteArray(data)
@@ -284,6 +284,6 @@ def picture_of(data: bytes) -> QImage | None:
     size = reader.size()
     if size.isValid() and max(size.width(), size.height()) > PICTURE:
         scaled = size.scaled(QSize(PICTURE, PICTURE), Qt.AspectRatioMode.KeepAspectRatio)
-        reader.setScaledSize(scaled.expandedTo(QSize(1, 1)))  # a line of one pixel would be none
+        reader.setScaledSize(scaled.expandedTo(QSize(1, 1)))  # else an image one pixel high would vanish
     image = reader.read()
     return None if image.isNull() else image

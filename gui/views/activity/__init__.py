@@ -1,1 +1,1 @@
-"""Who changed what, over many documents: the changes, the days they were made on, and what is asked for."""
+"""Who changed what, over many documents: the changes, their days, and the filter."""

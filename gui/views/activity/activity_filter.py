@@ -1,4 +1,4 @@
-"""What is asked for: a span, an author, a field and a document, each a line to type into."""
+"""The filter of an activity: a span, an author, a field and a document, each in a line of its own."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from model.text.moments import Moment, moment_from_text
 from model.text.paths import path_from_text
 from model.values.canonical import Path
 
-MOST = 40  # authors that are offered at once
+MOST = 40  # authors offered at once
 
 
 class Asked(Struct, frozen=True):
-    """What the lines say. ``document`` is an id as it was typed."""
+    """The filter's lines as values. ``document`` is an id as it was typed."""
 
     since: dt.datetime | None = None
     until: dt.datetime | None = None
     author: str | None = None
     path: Path = ()
     document: str = ""
-    note: str = ""  # what was supplied to the times, sentences
+    note: str = ""  # sentences on what was added to the times
 
     def __bool__(self) -> bool:
         return bool(self.since or self.until or self.author or self.path or self.document)
 
 
 class ActivityFilter(QWidget):
-    """The lines; Return in any of them, or the button, looks."""
+    """The lines; Return in any of them, or the button, starts looking."""
 
     looked = Signal()
 
@@ -53,7 +53,7 @@ class ActivityFilter(QWidget):
         self.document = self._line(QLineEdit(), tr("Document"), tr("The id of a document"))
         self.look = button(tr("Look"), self.looked.emit, "small")
         self.clear_button = button(tr("Clear"), self.clear, "small", "quiet")
-        self.said = OneLine("second")  # stands where the panel puts it
+        self.said = OneLine("second")  # the panel places it
         self.trouble = words("", "error", wrap=True)
         self.trouble.setContentsMargins(theme.px(16), theme.px(4), theme.px(16), 0)
         self.trouble.hide()
@@ -66,7 +66,7 @@ class ActivityFilter(QWidget):
         column.setContentsMargins(0, theme.px(8), 0, theme.px(8))
         column.addLayout(row)
         column.addWidget(self.trouble)
-        self.document.setVisible(with_document)  # not before it stands in here: it would be a window
+        self.document.setVisible(with_document)  # not before it has a parent: it would become a window
         self.setFocusProxy(self.since)
         self._hint()
         preferences.signals.changed.connect(self._hint)
@@ -93,7 +93,7 @@ class ActivityFilter(QWidget):
     # --- what is asked
 
     def asked(self) -> Asked:
-        """What the lines say; raises ``Refused`` for a time or a path that is none."""
+        """The lines as values; raises ``Refused`` for an invalid time or path."""
         since, until = self._moment(self.since), self._moment(self.until)
         if since is not None and until is not None and since.at > until.at:
             raise Refused(tr("“Since” is later than “until”; swap them."))
@@ -114,7 +114,7 @@ class ActivityFilter(QWidget):
         return moment_from_text(written, zone=preferences.zone()) if written else None
 
     def say(self, asked: Asked) -> None:
-        """Say what was supplied to the times."""
+        """Say what was added to the times."""
         self.said.setText(translated(asked.note) or self._zone_said())
         self.trouble.hide()
 
@@ -131,7 +131,7 @@ class ActivityFilter(QWidget):
         return tr("A time without a zone is taken in {zone}, as in the settings.", zone=preferences.zone())
 
     def clear(self) -> None:
-        """Ask for everything."""
+        """Clear all lines and look again."""
         for line in (self.since, self.until, self.author, self.path, self.document):
             line.clear()
         self.looked.emit()

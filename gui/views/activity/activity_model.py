@@ -1,4 +1,4 @@
-"""The changes as rows below the days, authors or documents that they belong to."""
+"""The changes as rows below their days, authors or documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Key: TypeAlias = tuple[Hashable, ...]
 
 
 class Group(Struct, frozen=True):
-    """Some changes under one heading, newest first."""
+    """Changes under one heading, newest first."""
 
     key: Hashable
     name: str
@@ -31,12 +31,12 @@ class Group(Struct, frozen=True):
 
 
 def key_of(row: Activity) -> Key:
-    """The key that a change keeps when it is read again."""
+    """Identifies a change when it is read again."""
     return row.ns, row.id, row.v
 
 
 def grouped(rows: Iterable[Activity], by: int, collections: bool = True) -> tuple[Group, ...]:
-    """Changes under their days, authors or documents, each heading where its newest change stands."""
+    """Changes under their days, authors or documents; headings are ordered by their newest changes."""
     several: dict[Hashable, list[Activity]] = {}
     zone = ZoneInfo(preferences.zone())
     for row in rows:
@@ -86,7 +86,7 @@ class ActivityModel(CellModel):
         self._day = ""
 
     def say_day(self, day: str) -> None:
-        """Say in the header whose times stand below it, as their own heading is out of sight; "" where it is not."""
+        """Show in the header the day of the rows below it, if their own heading is out of sight; "" if it is not."""
         if day != self._day:
             self._day = day
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, WHEN, WHEN)
@@ -96,7 +96,7 @@ class ActivityModel(CellModel):
         return self._day or said if section == WHEN and role == Qt.ItemDataRole.DisplayRole else said
 
     def put(self, rows: Sequence[Activity], by: int, collections: bool = True) -> None:
-        """Show these changes and no others; ``collections`` names them, as there are several."""
+        """Show only these changes; ``collections`` names them if there are several."""
         groups = grouped(rows, by, collections)
         if groups == self.groups and by == self.by:
             return
@@ -104,7 +104,7 @@ class ActivityModel(CellModel):
         self.groups, self.by = groups, by
         self.endResetModel()
 
-    # --- two levels; the internal id of a change is its group's place and one
+    # --- two levels; a change's internal id is its group's position plus one
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008 (Qt's default)
         if not parent.isValid():
@@ -124,33 +124,33 @@ class ActivityModel(CellModel):
         return 0 if parent.internalId() or parent.column() else len(self.groups[parent.row()].rows)
 
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
-        # Asked of each of thousands of rows; no group is empty.
+        # Asked for each of thousands of rows; no group is empty.
         return not (parent.internalId() or parent.column()) if parent.isValid() else bool(self.groups)
 
-    # --- what stands where
+    # --- lookups
 
     def group(self, index: Index) -> Group | None:
-        """The group of a heading's index."""
+        """The group at a heading's index."""
         return self.groups[index.row()] if index.isValid() and not index.internalId() else None
 
     def at(self, index: Index) -> Activity | None:
-        """The change of a row's index; None at a heading."""
+        """The change at a row's index; None at a heading."""
         if not index.isValid() or not index.internalId():
             return None
         return self.groups[index.internalId() - 1].rows[index.row()]
 
     def rows_at(self, index: Index) -> tuple[Activity, ...]:
-        """The changes that an index stands for: its own, or all below a heading."""
+        """The changes at an index: its own, or all below a heading."""
         group, row = self.group(index), self.at(index)
         return group.rows if group is not None else () if row is None else (row,)
 
     def key_at(self, index: Index) -> Hashable:
-        """What an index is known again by; None for none."""
+        """Identifies an index across readings; None if it is invalid."""
         group, row = self.group(index), self.at(index)
         return ("group", group.key) if group is not None else None if row is None else key_of(row)
 
     def places(self, keys: Collection[Hashable]) -> dict[Hashable, QModelIndex]:
-        """Where some rows and headings stand, by their keys."""
+        """The indexes of rows and headings, by their keys."""
         found: dict[Hashable, QModelIndex] = {}
         if not keys:
             return found
@@ -170,7 +170,7 @@ class ActivityModel(CellModel):
         return Cell() if row is None else self.cell_of(row, index.column())
 
     def cell_of(self, row: Activity, column: int) -> Cell:
-        """What stands in a column of a change."""
+        """A change's cell in a column."""
         return moment_cell(row, self.by == DAY) if column == WHEN else change_cell(row, column)
 
 

@@ -1,4 +1,4 @@
-"""The activity of a connection, a collection or a document: who changed what, newest first, filled while it is read."""
+"""The activity of a connection, a collection or a document: who changed what, newest first, shown while it is read."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from model.session.through_time import Activity, Newest, known, newest, updated
 from model.text.paths import path_text
 from model.values.canonical import Value
 
-MOST = 5000  # changes on show
-EARLY = 300  # of these, shown while reading goes on: more would hold the window up each time that some are added
-ROOM = 1040  # a narrower page has no room for words beside the buttons
-LITTLE = 600  # and one that is still narrower has less between them
-RECENT = "30d"  # what is asked for first where reading all would ask a server for every version
+MOST = 5000  # changes shown
+EARLY = 300  # changes shown while reading continues; each addition of more would hold up the window
+ROOM = 1040  # a narrower page has no room for text beside the buttons
+LITTLE = 600  # a still narrower one has smaller gaps
+RECENT = "30d"  # the first span asked for, if reading all would fetch every version from a server
 
 
 class ActivityPanel(QWidget):
-    """The lines to ask with, the days, the changes, and the way to their comparison."""
+    """The filter, the days, the changes, and the way to their comparison."""
 
     compare_asked = Signal(object)  # Activity
     open_asked = Signal(object)  # Activity: its document
     activity_asked = Signal(object)  # Activity: all changes of its document
-    take_back_asked = Signal(object)  # a list of Activity, all of one collection
+    take_back_asked = Signal(object)  # a list of Activity, all from one collection
     read_ended = Signal()
     live_asked = Signal()
 
@@ -57,7 +57,7 @@ class ActivityPanel(QWidget):
         production: bool = False,
         parent: QWidget | None = None,
     ) -> None:
-        """``place`` is a collection, a database or "" for all of them."""
+        """``place`` is a collection, a database, or "" for all of them."""
         super().__init__(parent)
         self._session, self.place, self.id = session, place, id
         self._began = 0.0
@@ -66,10 +66,10 @@ class ActivityPanel(QWidget):
         self.asked = Asked()
         self.day: dt.date | None = None
         self.newest: Newest | None = None
-        self._coming: Newest | None = None  # what is being read, as far as it came
-        self._read: Asked | None = None  # what was asked for when all was read that is on show
-        self._again = False  # whether the same is read once more
-        self._of_day: Newest | None = None  # read by itself, where not all changes are held
+        self._coming: Newest | None = None  # what is being read, as far as it arrived
+        self._read: Asked | None = None  # the filter of a complete reading that is now shown
+        self._again = False  # whether the same is being read again
+        self._of_day: Newest | None = None  # read separately if not all changes are held
         self._written: set[tuple[str, Value]] = set()
         boxes.ground(self, "surface")
         busy = id is None and not session.is_local and (production or not session.is_near)
@@ -132,7 +132,7 @@ class ActivityPanel(QWidget):
         row.addWidget(name, 1)
         if self.id is None:
             beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
-            self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # after an arrow key
+            self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # so that arrow keys work too
             row.addLayout(beside)
         segments, self.grouping = boxes.segments(self, GROUPINGS, tr("Grouped by {}"))
         self.grouping.idClicked.connect(self._group)
@@ -148,12 +148,12 @@ class ActivityPanel(QWidget):
 
     def _mode(self, which: int) -> None:
         if which == 1:
-            self.modes.button(0).setChecked(True)  # as it is found when it is shown again
+            self.modes.button(0).setChecked(True)  # the right mode when it is shown again
             self.live_asked.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._grouped_by.setVisible(self.width() >= theme.px(ROOM))  # each of the buttons is named so as well
+        self._grouped_by.setVisible(self.width() >= theme.px(ROOM))  # the buttons' accessible names say it as well
         self._title_parts.setSpacing(theme.px(8 if self.width() < theme.px(LITTLE) else 10))
 
     def _days_row(self) -> QWidget:
@@ -184,7 +184,7 @@ class ActivityPanel(QWidget):
 
     @property
     def place_said(self) -> str:
-        """The place, in words."""
+        """The place in words."""
         where = self.place or tr("all collections of {name}", name=wording.source(self._session.name))
         return where if self.id is None else f"{wording.plain(self.id)}   {where}"
 
@@ -196,7 +196,7 @@ class ActivityPanel(QWidget):
         return self.reading.is_on
 
     def look(self) -> None:
-        """Read the changes that the lines ask for; those on show stay until the first of them are there."""
+        """Read the changes that the filter asks for; the shown ones stay until the first of these are there."""
         try:
             asked = self.filter.asked()
         except Refused as error:
@@ -209,7 +209,7 @@ class ActivityPanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read again what was asked for."""
+        """Read with the same filter again."""
         self._written = set()
         self._stopped, self._coming = False, None
         self._again = self.newest is not None and self.asked == self._read
@@ -227,13 +227,13 @@ class ActivityPanel(QWidget):
         self.pace.setText(pace_said(done, total, time.monotonic() - self._began))
 
     def stop(self) -> None:
-        """Stop reading; what is there stays."""
+        """Stop reading; what was read stays."""
         self.reading.stop()
 
     def _part(self, part: Newest) -> None:
         self._coming = part
         if self._again:
-            return  # what is read again stays as it is until all is there, with what is picked and scrolled to
+            return  # what is shown again stays unchanged until all is read, with its selection and scroll position
         self.newest = replace(part, rows=part.rows[:EARLY])
         self.filter.authors = part.authors
         if part.rows and self.stack.kind != "content":
@@ -243,7 +243,7 @@ class ActivityPanel(QWidget):
             self._fill()
 
     def _show_read(self, whole: bool = False) -> None:
-        """Show what was read; what is there stays where it was to be read again and not the ``whole`` of it was."""
+        """Show what was read; if it was being read again, only when the ``whole`` of it was."""
         self._end()
         coming, self._coming = self._coming, None
         if coming is not None and (whole or not self._again):
@@ -344,10 +344,10 @@ class ActivityPanel(QWidget):
         self.read_ended.emit()
         self.follow(set())
 
-    # --- what is written meanwhile
+    # --- writes meanwhile
 
     def follow(self, written: set[tuple[str, Value]]) -> None:
-        """Read some documents again that were written, once nothing else is read."""
+        """Read some written documents again, once nothing else is being read."""
         self._written |= written
         part = self.newest
         if self.is_reading or part is None or not self._written or self._stopped:
@@ -370,7 +370,7 @@ class ActivityPanel(QWidget):
         )
 
     def _followed(self, before: Newest, now: Newest) -> None:
-        if self.newest is not before:  # all was read again meanwhile
+        if self.newest is not before:  # everything was read again meanwhile
             return
         self.newest, self._of_day = now, None
         self.filter.authors = now.authors
@@ -385,11 +385,11 @@ class ActivityPanel(QWidget):
         if name == "zone":
             self.look()
 
-    # --- what is shown
+    # --- the shown changes
 
     @property
     def rows(self) -> Sequence[Activity]:
-        """The changes on show."""
+        """The changes shown."""
         if self._of_day is not None:
             return self._of_day.rows
         rows = self.newest.rows if self.newest is not None else ()
@@ -428,7 +428,7 @@ class ActivityPanel(QWidget):
         else:
             self.notices.clear("index")
         shown = self._of_day if self._of_day is not None else part
-        lacks = not shown.is_whole and (self._again or not self.is_reading)  # else the rest is on its way
+        lacks = not shown.is_whole and (self._again or not self.is_reading)  # else the rest is still coming
         self.shown.setText(
             tr(
                 "The newest {shown} of {found} are shown.",
@@ -443,13 +443,13 @@ class ActivityPanel(QWidget):
         self._offer()
 
     def show_older(self) -> None:
-        """Ask for the changes until the oldest one on show."""
+        """Ask for the changes up to the oldest one shown."""
         rows = self.rows
         if rows and rows[-1].at is not None:
             self.filter.until.setText(preferences.local(rows[-1].at).isoformat(timespec="milliseconds"))
             self.look()
 
-    # --- what is picked
+    # --- the selection
 
     def _offer(self, *_: object) -> None:
         row = None if self.stack.is_unread else self.tree.current
@@ -461,16 +461,16 @@ class ActivityPanel(QWidget):
         self.take_back_button.setToolTip(wording.tip(why))
 
     def say_writable(self) -> None:
-        """Offer to take back, or not, as the connection allows now."""
+        """Update whether taking back is offered: the connection's permission changed."""
         self._offer()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to take back only while the server answers."""
+        """Offer taking back only while the server answers."""
         self._answers = answers
         self._offer()
 
     def _why_not(self) -> str:
-        """Why what is picked cannot be taken back; "" where it can."""
+        """Why the selected changes cannot be taken back; "" if they can."""
         if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to take changes back, allow writes.",
@@ -489,12 +489,12 @@ class ActivityPanel(QWidget):
         return ""
 
     def take_back(self) -> None:
-        """Ask for the plan by which the picked changes are taken back."""
+        """Ask for a plan that takes the selected changes back."""
         if not self._why_not():
             self.take_back_asked.emit([row for row in self.tree.picked() if row.v is not None])
 
     def compare(self) -> None:
-        """Ask for the comparison of the change in front with the version before it."""
+        """Ask for a comparison of the current change with the version before it."""
         row = self.tree.current
         if row is not None:
             self.compare_asked.emit(row)
@@ -531,7 +531,7 @@ class ActivityPanel(QWidget):
 
 
 def doubts_said(part: Newest) -> str:
-    """What cannot be told for certain, counted; "" where nothing."""
+    """What is uncertain, with counts; "" if nothing is."""
     said = []
     if part.unknown:
         said.append(
@@ -554,7 +554,7 @@ def doubts_said(part: Newest) -> str:
 
 
 def pace_said(done: int, total: int | None, seconds: float) -> str:
-    """How fast documents are read, and how long the rest takes; "" in the first moments."""
+    """How fast documents are read, and the remaining time; "" in the first moments."""
     if seconds < 1 or not done:
         return ""
     rate = done / seconds
@@ -569,7 +569,7 @@ def pace_said(done: int, total: int | None, seconds: float) -> str:
 def _read(
     session: Session, place: str, id: Value | None, asked: Asked, zone: dt.tzinfo, progress: tasks.Progress
 ) -> None:
-    """Hand on the newest changes, more of them each time."""
+    """Pass on the newest changes, each time more of them."""
     ns = place
     if "." in place:
         ns = session.catalogue.info(place).belongs_to or place
@@ -586,7 +586,7 @@ def _with_total(progress: tasks.Progress, total: int | None) -> Checkpoint:
 
 
 def _changes_of(session: Session, ns: str, id: Value, asked: Asked, progress: tasks.Progress) -> list[Activity]:
-    """The changes of one document that are asked for; none where its collection keeps no versions."""
+    """The changes of one document that match; none if its collection keeps no versions."""
     progress(0, None)
     try:
         if asked.document and session.documents.find_id(ns, asked.document) != id:

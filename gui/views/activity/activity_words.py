@@ -1,4 +1,4 @@
-"""The words and signs of a change: what it was, who made it, what it set."""
+"""The texts and symbols of a change: its kind, its author, its fields."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ICONS = {"restored": "arrow-counter-clockwise", "merged": "git-merge", "unknown
 MODES = (tr("Changes"), tr("Live"))
 GAP = Badge(tr("gap"), "warn", "warnT")
 CLOCK = Badge(tr("clock"), "warn", "warnT")
-FIELDS = 30  # paths in a cell; a screen shows fewer
+FIELDS = 30  # paths in a cell; screens show fewer
 
 
 def change_cell(row: Activity, column: int) -> Cell:
-    """What stands behind the time of a change, in columns that all lists of changes share."""
+    """A change's cell after its time, in the columns that all lists of changes share."""
     match column:
         case 1:
             return author_cell(row)
@@ -43,7 +43,7 @@ def change_cell(row: Activity, column: int) -> Cell:
 
 
 def kind_cell(row: Activity) -> Cell:
-    """What a change was: a sign and a word, with a badge above a gap."""
+    """A change's kind: a symbol and a word, with a badge after a gap."""
     said = KINDS[row.kind]
     if row.kind == "unknown":
         tip = tr("The version before it is missing or cannot be read, so what it changed is not known.")
@@ -55,7 +55,7 @@ def kind_cell(row: Activity) -> Cell:
 
 
 def moment_cell(row: Activity, time_only: bool) -> Cell:
-    """When it was; with a badge where the time contradicts the order of versions."""
+    """Its time; with a badge if that contradicts the order of versions."""
     if row.at is None:
         return plain(tr("no date"), "text3", size=12)
     whole = wording.moment(row.at)
@@ -67,7 +67,7 @@ def moment_cell(row: Activity, time_only: bool) -> Cell:
 
 
 def author_cell(row: Activity) -> Cell:
-    """Who made it."""
+    """Its author."""
     return plain(row.author or tr("not known"), "text2" if row.author else "text3", size=12)
 
 
@@ -77,19 +77,19 @@ def fields_cell(row: Activity) -> Cell:
 
 
 def fields_said(row: Activity, most: int = FIELDS) -> str:
-    """The paths that a change set, with commas."""
+    """The paths that a change set, separated by commas."""
     said = ", ".join(map(path_text, row.paths[:most]))
     more = len(row.paths) - most
     return tr("{fields} and {more} more", fields=said, more=wording.count(more)) if more > 0 else said
 
 
 def version_said(row: Activity) -> str:
-    """The version's name; "" where only the document's absence tells of a delete."""
+    """The version's name; "" if only the document's absence shows its deletion."""
     return "" if row.v is None else wording.version(row.v)
 
 
 def compare_said(row: Activity) -> str:
-    """The words for comparing a change with the version before it."""
+    """The text of the action that compares a change with the version before it."""
     if row.v is None or row.older is None:
         return tr("Show {name}", name=version_said(row) or tr("the versions"))
     return tr("Compare {older} and {newer}", older=wording.version(row.older), newer=version_said(row))

@@ -1,4 +1,4 @@
-"""How wide the columns of a list of changes are, and which of them give way where a narrow one has no room for all."""
+"""The widths of the columns in a list of changes, and which columns are left out if it is narrow."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from gui.style import theme
 from gui.style.cells import Cell, full_width
 from gui.views.activity.activity_model import BY, COLLECTION, DOCUMENT, FIELDS, REASON, VERSION, WHAT, WHEN
 
-LEAST = 100  # u in which fields still say something
+LEAST = 100  # u in which a fields column is still useful
 GIVE_WAY = (REASON, FIELDS, VERSION, BY)
-SHORT = (WHEN, VERSION, WHAT)  # whose words are few, and are read whole
-MOST = {BY: 120, DOCUMENT: 120, COLLECTION: 120, REASON: 140}  # u; longer words are cut where room lacks
-MEASURED = 100  # rows whose words say how wide a column should be
+SHORT = (WHEN, VERSION, WHAT)  # their texts are short, and shown whole
+MOST = {BY: 120, DOCUMENT: 120, COLLECTION: 120, REASON: 140}  # u; longer texts are cut if there is too little room
+MEASURED = 100  # rows whose texts decide how wide a column should be
 Widths = Mapping[int, int]
 
 
 class ChangeColumns(Struct, frozen=True):
-    """The columns on show with their widths in pixels; fields take the rest."""
+    """The visible columns with their widths in pixels; fields take the rest."""
 
     widths: tuple[tuple[int, int], ...]
 
     @property
     def shown(self) -> frozenset[int]:
-        """The columns that there is room for."""
+        """The columns that fit."""
         return frozenset(at for at, _ in self.widths)
 
 
 def needs(cells: Iterable[tuple[int, Cell]], before: Widths | None = None) -> dict[int, int]:
-    """The widths in which the words of some cells are read, by column; none is less than ``before``."""
+    """The widths that show the texts of some cells, by column; none is less than ``before``."""
     found = dict(before or {})
     for at, cell in cells:
         if cell.spans:
@@ -41,9 +41,10 @@ def needs(cells: Iterable[tuple[int, Cell]], before: Widths | None = None) -> di
 def shared(
     room: int, given: Sequence[int], heads: Sequence[int], words: Widths, there: Collection[int]
 ) -> ChangeColumns:
-    """Widths for the columns that are ``there``: those ``given``, or as little as ``words`` need where room lacks.
+    """Widths for the columns that are ``there``: the ``given`` ones, or what ``words`` need if there is too little
+    room.
 
-    What still has no room is left out, one column after the other, and ids are cut in the middle.
+    Columns that still do not fit are left out one by one, and ids are cut in the middle.
     """
     columns = sorted(there)
     wide = {at: max(given[at], heads[at], words.get(at, 0) if at in SHORT else 0) for at in columns}

@@ -1,4 +1,4 @@
-"""The menu of a change in a list: the ways to its version and its document first, then what the list adds."""
+"""The menu of a change in a list: first its version and its document, then what the list adds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ChangeMenu(QMenu):
         activity: Callable[[Activity], object],
         parent: QWidget,
     ) -> None:
-        """``document`` opens the change's document, ``activity`` asks for all changes of it."""
+        """``document`` opens the change's document, ``activity`` asks for all its changes."""
         super().__init__(parent)
         self._row = row
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -37,11 +37,11 @@ class ChangeMenu(QMenu):
         self.addSeparator()
 
     def add(self, said: str, call: Callable[[], object], why: str = "") -> None:
-        """Add a line; it is off where ``why`` says so."""
+        """Add a line; it is disabled if ``why`` gives a reason."""
         action = self.addAction(said, lambda: call())
         action.setEnabled(not why)
-        action.setToolTip(wording.tip(why or said))  # without one Qt takes the line, as markup
+        action.setToolTip(wording.tip(why or said))  # without a tooltip Qt uses the line, as markup
 
     def add_copying(self) -> None:
-        """Add the line that copies the id of the document."""
+        """Add the line that copies the document's id."""
         self.add(tr("Copy the id"), lambda: copying.put(wording.copied(self._row.id)))

@@ -1,4 +1,4 @@
-"""The view of the changes: headings that open and close, rows that are picked together, Return for the comparison."""
+"""The view of the changes: headings that expand, several rows selected together, Return for the comparison."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from gui.views.activity.change_columns import MEASURED, ChangeColumns, needs, sh
 from model.session.through_time import Activity
 
 WIDTHS = (180, 110, 140, 160, 72, 116, 320, 160)
-NARROW = (172, 84, 112, 110, 60, 104, 170, 100)  # at 1024 pixels, so that the fields say something
-TIME = 120  # the first column where the days are headings
+NARROW = (172, 84, 112, 110, 60, 104, 170, 100)  # at 1024 pixels, so that the fields are useful
+TIME = 120  # the first column if days are the headings
 ROOM = 1080
 
 
@@ -43,11 +43,11 @@ class ChangeTree(CellTree):
     def __init__(self, model: ActivityModel) -> None:
         super().__init__(row_height=28)
         self._changes = model
-        self._closed: set[Hashable] = set()  # headings that a person has closed
+        self._closed: set[Hashable] = set()  # headings that a person collapsed
         self._filling = False
-        self._first: Hashable = None  # the row that was chosen for being the newest
-        self._there: set[int] = set()  # the columns that there are words for
-        self._words: dict[int, int] = {}  # the widths that these need
+        self._first: Hashable = None  # the row chosen because it was the newest
+        self._there: set[int] = set()  # the columns with texts
+        self._words: dict[int, int] = {}  # the widths that their texts need
         self._shares: ChangeColumns | None = None  # a person's widths stay until these change
         self.setModel(model)
         self.setAccessibleName(tr("Changes, newest first"))
@@ -64,10 +64,10 @@ class ChangeTree(CellTree):
         self.selectionModel().selectionChanged.connect(self.picked_changed)
         self._fit()
 
-    # --- what is shown
+    # --- content
 
     def put(self, rows: Sequence[Activity], by: int, collections: bool, reasons: bool) -> None:
-        """Show changes; what was picked, closed and scrolled to stays."""
+        """Show changes; selection, collapsed headings and scroll position stay."""
         model = self._changes
         picked = {model.key_at(index) for index in self.selectionModel().selectedRows()}
         current, column = model.key_at(self.currentIndex()), max(0, self.currentIndex().column())
@@ -81,7 +81,7 @@ class ChangeTree(CellTree):
         self._there = set(range(len(model.headers))) - left_out
         self._measure_words()
         self._fit()
-        self.scheduleDelayedItemsLayout()  # else each heading that is opened lays all rows out again
+        self.scheduleDelayedItemsLayout()  # else each heading that expands lays out all rows again
         for at, group in enumerate(model.groups):
             self.setExpanded(model.index(at, 0), ("group", group.key) not in self._closed)
         self.executeDelayedItemsLayout()
@@ -108,14 +108,14 @@ class ChangeTree(CellTree):
         self.picked_changed.emit()
 
     def _top(self) -> tuple[Hashable, int]:
-        """The row at the upper edge, and how far below the edge it begins; None where the view is at its top."""
+        """The row at the upper edge, and how far below the edge it begins; None if the view is at its top."""
         if not self.verticalScrollBar().value():
             return None, 0
         index = self.indexAt(self.viewport().rect().topLeft())
         return self._changes.key_at(index.siblingAtColumn(0)), self.visualRect(index).top()
 
     def _say_day(self) -> None:
-        """Let the header say the day of the rows at the upper edge, whose heading has scrolled away."""
+        """Show in the header the day of the rows at the upper edge, if their heading was scrolled away."""
         top = self.indexAt(self.viewport().rect().topLeft())
         group = self._changes.group(top.parent()) if self._changes.by == DAY else None
         self._changes.say_day(group.name if group is not None else "")
@@ -128,10 +128,10 @@ class ChangeTree(CellTree):
         if not self._filling:
             self._closed.discard(self._changes.key_at(index))
 
-    # --- what is picked
+    # --- selection
 
     def picked(self) -> list[Activity]:
-        """The changes that are picked, each once, in the order shown; a heading stands for all below it."""
+        """The selected changes, each once, in the order shown; a heading counts as all below it."""
         found: dict[Hashable, Activity] = {}
         indexes = sorted(self.selectionModel().selectedRows(), key=self._order)
         for index in indexes:
@@ -145,7 +145,7 @@ class ChangeTree(CellTree):
 
     @property
     def current(self) -> Activity | None:
-        """The change with the focus; None on a heading."""
+        """The current change; None on a heading."""
         return self._changes.at(self.currentIndex())
 
     # --- keys and the mouse
@@ -171,7 +171,7 @@ class ChangeTree(CellTree):
         super().keyPressEvent(event)
 
     def copied(self) -> str:
-        """The picked rows as lines of text, with tabs between the cells."""
+        """The selected rows as lines of text, with tabs between the cells."""
         model = self._changes
         lines = []
         for index in sorted(self.selectionModel().selectedRows(), key=self._order):
@@ -210,7 +210,7 @@ class ChangeTree(CellTree):
         self._shares = shares
         for at in range(len(given)):
             self.setColumnHidden(at, at not in shares.shown)
-        self.header().setStretchLastSection(FIELDS not in shares.shown)  # which take the rest where they are there
+        self.header().setStretchLastSection(FIELDS not in shares.shown)  # fields take the rest if they are shown
         for at, width in shares.widths:
             if at != FIELDS:
                 self.header().resizeSection(at, width)

@@ -1,7 +1,7 @@
-"""How many changes there were on each day: a bar with its number, old to new. A click chooses the day.
+"""The number of changes on each day as a bar, old to new. A click chooses the day.
 
-It is a list view, so that screen readers meet a list, and the arrow keys, scrolling and tooltips work as everywhere.
-Where nothing was changed for long, a break stands in place of the days.
+It is a list view, so that screen readers meet a list, and arrow keys, scrolling and tooltips work as everywhere. A
+break replaces long stretches without changes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from gui.style import symbols, theme, wording
 from gui.style.cells import Cell, CellDelegate, Index
 from gui.views.activity.activity_model import day_said
 
-WIDE = 30  # a day, or a break in place of many: places of one size are laid out at once, and thousands in no time
+WIDE = 30  # of a day, or of a break: equal sizes are laid out at once, and thousands in no time
 NUMBER, BARS, DAYS, MONTHS = 16, 30, 15, 15
 HEIGHT = NUMBER + BARS + DAYS + MONTHS
-TOGETHER = 10  # days without a change up to which each of them is drawn
+TOGETHER = 10  # up to so many days without a change are drawn one by one
 _CENTRED = int(Qt.AlignmentFlag.AlignCenter)
 
 
 class DayBar(Struct, frozen=True):
-    """A day and its changes; with ``skipped`` a break in place of as many days before ``day``."""
+    """A day and its changes; or, with ``skipped``, a break for that many days before ``day``."""
 
     day: dt.date
     count: int = 0
@@ -37,7 +37,7 @@ class DayBar(Struct, frozen=True):
 
 
 def bars(days: Sequence[tuple[dt.date, int]]) -> list[DayBar]:
-    """Days, oldest first, with those between them or a break in their place."""
+    """Days, oldest first, with the days between them or a break."""
     made: list[DayBar] = []
     for day, count in days:
         between = (day - made[-1].day).days - 1 if made else 0
@@ -72,7 +72,7 @@ class DaysModel(RowsModel[DayBar]):
         return row
 
     def put(self, days: Sequence[tuple[dt.date, int]]) -> None:
-        """Show these days and no others."""
+        """Show only these days."""
         self.most = max((count for _, count in days), default=0)
         self.fill(bars(days))
 
@@ -139,7 +139,7 @@ class DayStrip(QListView):
     def __init__(self) -> None:
         super().__init__()
         self.days = DaysModel()
-        self._from_end = 0  # to where it is scrolled, so that older days arrive out of sight
+        self._from_end = 0  # distance from the end, so that older days arrive out of sight
         self._by_hand = True
         self._shown: Sequence[tuple[dt.date, int]] = ()
         self.setFlow(QListView.Flow.LeftToRight)
@@ -161,7 +161,7 @@ class DayStrip(QListView):
         theme.signals.changed.connect(self._fit)
 
     def put(self, days: Sequence[tuple[dt.date, int]]) -> None:
-        """Show days; the new end stays in sight unless a person has scrolled away from it."""
+        """Show days; the newest stays in sight unless a person scrolled away from it."""
         if days == self._shown:
             return
         self._shown = days
@@ -238,6 +238,6 @@ class DayStrip(QListView):
         painter.end()
 
     def _first(self) -> int:
-        """The first bar whose month may be in sight."""
+        """The first bar whose month can be in sight."""
         here = self.indexAt(self.viewport().rect().topLeft())
         return max(0, here.row() - 4)

@@ -1,4 +1,4 @@
-"""New versions as rows, the newest first: as many as are kept, and those that wait while nothing may move."""
+"""New versions as rows, newest first: as many as are kept, and those waiting while nothing may move."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from gui.views.activity.activity_model import ActivityModel
 from gui.views.activity.activity_words import change_cell
 from model.session.through_time import Activity
 
-KEPT = 3000  # rows; the oldest fall out
-OVER = 500  # above which they do, all at once
+KEPT = 3000  # rows; the oldest are dropped
+OVER = 500  # rows above that, dropped all at once
 
 
 class LiveModel(RowsModel[Activity]):
-    """The rows on show, and behind them those that wait; of both the newest are kept, and the others counted."""
+    """The shown rows and the waiting ones; the newest of each are kept, the others only counted."""
 
     headers = ActivityModel.headers
 
     def __init__(self) -> None:
         super().__init__()
-        self.waiting: deque[Activity] = deque(maxlen=KEPT)  # the oldest first
-        self.waited = 0  # versions that came since rows began to wait, those among them that fell out as well
+        self.waiting: deque[Activity] = deque(maxlen=KEPT)  # oldest first
+        self.waited = 0  # versions that came since rows began to wait, including dropped ones
         self.fell_out = 0
 
     def key(self, row: Activity) -> int:
         return id(row)  # rows are never read again
 
     def wait(self, rows: Sequence[Activity], came: int) -> None:
-        """Take versions that came, the oldest first; of as many as ``came`` these are the newest."""
+        """Add new versions, oldest first; they are the newest of ``came``."""
         over = max(0, len(self.waiting) + len(rows) - KEPT)
         self.fell_out += came - len(rows) + over
         self.waiting.extend(rows)
         self.waited += came
 
     def take_in(self) -> None:
-        """Show what waits, above all others."""
+        """Show the waiting rows above all others."""
         new = list(reversed(self.waiting))
         self.waiting.clear()
         self.waited = 0
@@ -63,7 +63,7 @@ class LiveModel(RowsModel[Activity]):
             self.endRemoveRows()
 
     def clear(self) -> None:
-        """Show nothing, and count anew."""
+        """Remove all rows, and count from zero."""
         self.waiting.clear()
         self.waited = self.fell_out = 0
         self.fill(())
@@ -73,14 +73,14 @@ class LiveModel(RowsModel[Activity]):
 
 
 def live_cell(row: Activity, column: int) -> Cell:
-    """What stands in a column of a version that came."""
+    """A new version's cell in a column."""
     if column == 0:
         return plain(_time(row.at), size=12, indent=8, tip=wording.second(row.at))
     return change_cell(row, column)
 
 
 def _time(at: dt.datetime | None) -> str:
-    """The time with its seconds, and the day where that is not today."""
+    """The time with its seconds, and the day if that is not today."""
     if at is None:
         return ""
     here = preferences.local(at)

@@ -25,14 +25,14 @@ from model.errors import Refused, Unreachable
 from model.session import Session
 from model.session.through_time import Activity, Tail, TailBatch
 
-OFTEN = 100  # milliseconds between an answer and the next question: rows are inserted ten times a second at most
-TRIES = (1, 2, 5, 10, 30)  # seconds between tries to reach a server
-PACE = 4.0  # seconds over which versions a second are counted
-LAGS = 2.0  # seconds behind the writers that are worth a word
+OFTEN = 100  # milliseconds between an answer and the next request: rows are inserted at most ten times a second
+TRIES = (1, 2, 5, 10, 30)  # seconds between attempts to reach a server
+PACE = 4.0  # seconds over which the rate of versions is measured
+LAGS = 2.0  # seconds behind the writers that are mentioned
 
 
 class LivePanel(QWidget):
-    """The new versions of a collection, of a database, or of all of a connection."""
+    """The new versions of a collection, of a database, or of a whole connection."""
 
     open_asked = Signal(object)  # Activity: the version in its timeline
     document_asked = Signal(object)  # Activity: its document
@@ -40,15 +40,15 @@ class LivePanel(QWidget):
     past_asked = Signal()
 
     def __init__(self, session: Session, place: str, place_said: str, parent: QWidget | None = None) -> None:
-        """``place`` is a collection, a database or "" for all of them."""
+        """``place`` is a collection, a database, or "" for all of them."""
         super().__init__(parent)
         self._session, self.place, self.place_said = session, place, place_said
         self._tail: Tail | None = None
         self._reading = False
         self._shown = False
-        self._stale = False  # what is being read is of collections as they were taken before
-        self._ended = False  # there is nothing to be followed here
-        self._resting = threading.Event()  # looked at by the work, which lets go of the stream then
+        self._stale = False  # the present reading uses an earlier layout of the collections
+        self._ended = False  # nothing here can be followed
+        self._resting = threading.Event()  # seen by the work, which then releases the stream
         self._resting.set()
         self._tried = 0
         self._answers = True
@@ -100,7 +100,7 @@ class LivePanel(QWidget):
         row.addWidget(name, 1)
         segments, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
         self.modes.button(1).setChecked(True)
-        self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # after an arrow key
+        self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # so that arrow keys work too
         row.addLayout(segments)
         return made
 
@@ -115,7 +115,7 @@ class LivePanel(QWidget):
         row.addWidget(self.pause_button)
         self.new_button = button("", self.show_newest, "small", icon="arrow-up")
         kept = self.new_button.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # nothing moves when it comes
+        kept.setRetainSizeWhenHidden(True)  # nothing moves when it appears
         self.new_button.setSizePolicy(kept)
         self.summary = OneLine("second")
         row.addWidget(self.summary, 1)
@@ -124,24 +124,24 @@ class LivePanel(QWidget):
 
     def _mode(self, which: int) -> None:
         if which == 0:
-            self.modes.button(1).setChecked(True)  # as it is found when it is shown again
+            self.modes.button(1).setChecked(True)  # the right mode when it is shown again
             self.past_asked.emit()
 
-    # --- whether it reads
+    # --- when it reads
 
     @property
     def is_paused(self) -> bool:
-        """Whether a person has stopped it."""
+        """Whether a person paused it."""
         return self.paused_at is not None
 
     @property
     def is_reading(self) -> bool:
-        """Whether something is being read, or let go of."""
+        """Whether something is being read, or released."""
         return self._reading
 
     @property
     def is_due(self) -> bool:
-        """Whether it is going to read without anybody asking for it."""
+        """Whether it will read without being asked."""
         return self._timer.isActive()
 
     @property
@@ -155,11 +155,11 @@ class LivePanel(QWidget):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._shown = False  # also of a window that is minimised, which Qt still calls visible
+        self._shown = False  # a minimised window, too, which Qt still calls visible
         self.rest()
 
     def toggle(self) -> None:
-        """Pause, or go on."""
+        """Pause, or resume."""
         if self.is_paused:
             self.paused_at = None
             self._wake()
@@ -169,7 +169,7 @@ class LivePanel(QWidget):
         self._say()
 
     def restart(self) -> None:
-        """Follow the collections as they are taken from now on."""
+        """Follow the collections in their present layouts."""
         self.rest()
         self._tail, self._stale, self._ended = None, self._reading, False
         self._wake()
@@ -181,7 +181,7 @@ class LivePanel(QWidget):
             self._ask()
 
     def rest(self) -> None:
-        """Read nothing, and let go of the stream, until it is shown again or goes on."""
+        """Stop reading, and release the stream, until it is shown again or resumes."""
         self._timer.stop()
         if self._resting.is_set():
             return
@@ -247,7 +247,7 @@ class LivePanel(QWidget):
             self._let_go()
 
     def take(self, rows: Sequence[Activity], left_out: int = 0) -> None:
-        """Show versions that came, the oldest first and after as many older ones, or let them wait."""
+        """Show new versions, oldest first, which follow ``left_out`` older ones; or let them wait."""
         came = len(rows) + left_out
         self.came += came
         self._recent.append((time.monotonic(), came))
@@ -286,7 +286,7 @@ class LivePanel(QWidget):
         self._say_cut()
 
     def _say_cut(self) -> None:
-        """Leave out how versions are found while none can be, and say in an empty list that they cannot."""
+        """While no versions can be found, hide how they are found, and say so in an empty list."""
         self.notices.hide_one("notes", self._is_cut)
         if self.since is not None and self.stack.kind == "empty" and not self._ended:
             self._show_none()
@@ -299,7 +299,7 @@ class LivePanel(QWidget):
         self._say()
 
     def show_newest(self) -> None:
-        """Show what waits, wherever the pointer is."""
+        """Show the waiting rows, wherever the pointer is."""
         self.view.to_newest()
         self._take_in()
 
@@ -322,7 +322,7 @@ class LivePanel(QWidget):
             self._ended = True
             self.stack.show_failed(error, self.restart, tr("New versions could not be read"))
 
-    # --- what it says
+    # --- texts
 
     def _preferred(self, name: str) -> None:
         if name == "zone":
@@ -371,10 +371,10 @@ class LivePanel(QWidget):
             said = tr("{said}; {seconds} s behind the writers", said=said, seconds=round(self._behind))
         return said
 
-    # --- what is chosen
+    # --- the chosen row
 
     def open(self) -> None:
-        """Ask for the chosen version in its timeline."""
+        """Ask to show the chosen version in its timeline."""
         row = self.view.current
         if row is not None:
             self.open_asked.emit(row)

@@ -1,4 +1,4 @@
-"""The list of new versions, in which nothing moves under the pointer, below a chosen row, or while it is scrolled."""
+"""The list of new versions; nothing moves under the pointer, below a chosen row, or while it is scrolled."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class LiveView(CellTree):
     """The view of a :class:`LiveModel`."""
 
     opened = Signal()
-    freed = Signal()  # nothing holds it still any more
+    freed = Signal()  # it is not held any more
 
     def __init__(self, model: LiveModel) -> None:
         super().__init__(row_height=28)
         self._versions = model
         self._pointed_at = False
-        self._there: set[int] = set()  # the columns that there are words for
-        self._words: dict[int, int] = {}  # the widths that the words of all rows so far need
+        self._there: set[int] = set()  # the columns with texts
+        self._words: dict[int, int] = {}  # the widths that the texts of all rows so far need
         self._shares: ChangeColumns | None = None  # a person's widths stay until these change
         self.setModel(model)
         self.setRootIsDecorated(False)
@@ -47,7 +47,7 @@ class LiveView(CellTree):
 
     @property
     def is_held(self) -> bool:
-        """Whether rows that come have to wait."""
+        """Whether new rows have to wait."""
         away = self.verticalScrollBar().value() > 0
         return bool(self._versions.rows) and (self._pointed_at or away or self.currentIndex().isValid())
 
@@ -57,7 +57,7 @@ class LiveView(CellTree):
         return self._versions.at(self.currentIndex())
 
     def take_in(self) -> None:
-        """Show what waits, and the columns that it needs."""
+        """Show the waiting rows, and the columns that they need."""
         came = list(self._versions.waiting)[-MEASURED:]
         for column, there in (
             (BY, any(row.author for row in self._versions.waiting)),
@@ -72,19 +72,19 @@ class LiveView(CellTree):
         self._versions.take_in()
 
     def begin(self, several: bool) -> None:
-        """Show no rows yet, of one collection or of ``several``."""
+        """Start without rows, for one collection or for ``several``."""
         self._versions.clear()
         self._there = {WHEN, DOCUMENT, VERSION, WHAT, *([COLLECTION] if several else [])}
         self._words = {}
         self._fit()
 
     def to_newest(self) -> None:
-        """Leave the row that is chosen, and scroll to the newest."""
+        """Deselect the row, and scroll to the newest."""
         self.leave()
         self.scrollToTop()
 
     def leave(self) -> None:
-        """Choose no row."""
+        """Deselect the row."""
         self.selectionModel().clear()
         self._look_again()
 
@@ -92,7 +92,7 @@ class LiveView(CellTree):
         if not self.is_held:
             self.freed.emit()
 
-    # --- the mouse and keys
+    # --- mouse and keys
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.viewport():
@@ -106,7 +106,7 @@ class LiveView(CellTree):
     def focusInEvent(self, event: QFocusEvent) -> None:
         had = self.currentIndex().isValid()
         super().focusInEvent(event)
-        if not had:  # Qt chooses the first row, and a chosen row holds the list still
+        if not had:  # Qt chooses the first row, and a chosen row holds the list
             self.selectionModel().clear()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -148,7 +148,7 @@ class LiveView(CellTree):
         self._shares = shares
         for at in range(len(given)):
             self.setColumnHidden(at, at not in shares.shown)
-        self.header().setStretchLastSection(FIELDS not in shares.shown)  # which take the rest where they are there
+        self.header().setStretchLastSection(FIELDS not in shares.shown)  # fields take the rest if they are shown
         for at, width in shares.widths:
             if at != FIELDS:
                 self.header().resizeSection(at, width)

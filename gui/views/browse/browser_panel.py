@@ -1,4 +1,4 @@
-"""The document list of one collection: asked for by filter, order and page; histories follow as they become known."""
+"""The document list of one collection, by filter, order and page; the histories are added as they are read."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from model.foundation.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Value
 
-if TYPE_CHECKING:  # most lists are of documents as they are now
+if TYPE_CHECKING:  # most lists show the present
     from model.session.through_time import HistoryList
 
-LOW = 400  # u; a window that is lower has no room for rows beside many words
+LOW = 400  # u; a lower window has no room for rows beside many words
 
 
 class BrowserPanel(QWidget):
@@ -47,11 +47,11 @@ class BrowserPanel(QWidget):
     layout_asked = Signal()
     loaded = Signal(object)  # Page
     picked_changed = Signal()
-    menu_asked = Signal(object, object)  # QMenu, Row: others add what can be done with a document
-    many_asked = Signal(object, object)  # QMenu, Rows: and with several
-    times_asked = Signal()  # two times are to be compared
+    menu_asked = Signal(object, object)  # QMenu, Row: others add actions for a document
+    many_asked = Signal(object, object)  # QMenu, Rows: and for several
+    times_asked = Signal()  # compare two times
     journal_asked = Signal()
-    restore_asked = Signal(object)  # Row: a document as it is listed
+    restore_asked = Signal(object)  # Row: restore the document as it is listed
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,16 +59,16 @@ class BrowserPanel(QWidget):
         self._info: CollectionInfo | None = None
         self._skip = 0
         self._ran = EVERYTHING
-        self._due: set[Value] = set()  # documents whose histories in miniature are still to be read
+        self._due: set[Value] = set()  # documents whose miniature histories are still to be read
         self._all_due = True
-        self._reading = (self._ran, 0)  # the query under way and its first row
+        self._reading = (self._ran, 0)  # the running query and its first row
         self._wanted: Value | None = None
         self._left: Value | None = None
         """The document that was chosen before the list could not be read."""
         self._reading_fields = False
         self._page: Page | None = None
-        self._is_behind = False  # the rows shown are to be read again, and have not been yet
-        self.listed: HistoryList | None = None  # out of histories, where the documents of now are not asked for
+        self._is_behind = False  # the shown rows are outdated and not read again yet
+        self.listed: HistoryList | None = None  # the source of a list that does not show the present
         self._listed_by = EVERYTHING
         self.bar = QueryBar(session.source, ns)
         self.bar.asked.connect(self._run_new)
@@ -89,7 +89,7 @@ class BrowserPanel(QWidget):
         self.list.header().sectionClicked.connect(self._sort_by_column)
         self.list.column_sized.connect(self._column_sized)
         self.model.modelReset.connect(self._fit_columns)
-        self._json_is_new = False  # since it was asked for, nothing has been shown in it
+        self._json_is_new = False  # nothing has been shown in it since it was opened
         self.json = QPlainTextEdit()
         self.json.setReadOnly(True)
         self.json.setObjectName("plainjson")
@@ -136,7 +136,7 @@ class BrowserPanel(QWidget):
         preferences.signals.changed.connect(self._preference_changed)
         self._begin()
 
-    # --- what others ask
+    # --- for other parts
 
     @property
     def info(self) -> CollectionInfo | None:
@@ -160,7 +160,7 @@ class BrowserPanel(QWidget):
 
     @property
     def page(self) -> Page | None:
-        """The page that is shown."""
+        """The page shown."""
         return self._page
 
     @property
@@ -169,20 +169,20 @@ class BrowserPanel(QWidget):
         return self._as_json.isChecked()
 
     def refresh(self) -> None:
-        """Read the page again, or the one that is being read; selection and place stay."""
+        """Read the page again, or the one being read; selection and scroll position stay."""
         self.listed = None
         self._is_behind = True
         self._run(*(self._reading if self._running() else (self._ran, self._skip)))
 
     def follow(self, written: Collection[Value]) -> None:
-        """Read the page again, but of the histories only those of some documents, which were written."""
+        """Read the page again, but only the histories of some documents, which were written."""
         all_due = self._all_due
         self.refresh()
         self._all_due = all_due
         self._due.update(written)
 
     def reread_info(self) -> None:
-        """Read the facts about the collection again, whose layout is another one now."""
+        """Read the facts about the collection again, because its layout changed."""
         self._begin()
 
     def set_filter(self, filter: str) -> None:
@@ -196,7 +196,7 @@ class BrowserPanel(QWidget):
         self.list.setFocus()
 
     def select(self, id: Value) -> None:
-        """Choose a document; where it is not on this page, the filter is set to it."""
+        """Choose a document; if it is not on this page, filter for it."""
         at = self.model.row_of(id)
         if at >= 0:
             self.list.setCurrentIndex(self.model.index(at, 0))
@@ -207,7 +207,7 @@ class BrowserPanel(QWidget):
             self._go_to_wanted()
 
     def show_page(self, page: int) -> None:
-        """Read another page, from 0."""
+        """Read another page, numbered from 0."""
         self._run(self._ran, page * self.pager.size)
 
     def show_json(self, on: bool) -> None:
@@ -219,7 +219,7 @@ class BrowserPanel(QWidget):
             self._fill_json()
 
     def explain(self) -> ExplainSheet:
-        """Say how the server answers the query in the bar, and which indexes there are."""
+        """Show how the server answers the query in the bar, and which indexes there are."""
         sheet = ExplainSheet(self, self._session, self.ns, self.bar.query)
         sheet.open()
         return sheet
@@ -271,7 +271,7 @@ class BrowserPanel(QWidget):
         page, self.listed = read
         self._listed_by = replace(query, fields="")
         if (query, skip) != (self._ran, self._skip) and all(row.id != self._chosen_id for row in page.rows):
-            self.list.setCurrentIndex(QModelIndex())  # another list begins at its first row
+            self.list.setCurrentIndex(QModelIndex())  # another list starts at its first row
         self._ran, self._skip, self._page, self._is_behind = query, skip, page, False
         if query == self.bar.query or not self.bar.is_bad:
             self.bar.clear_error()
@@ -298,7 +298,7 @@ class BrowserPanel(QWidget):
         self.loaded.emit(page)
 
     def _read_fields(self) -> None:
-        """Learn the fields of the collection, once somebody types."""
+        """Read the fields of the collection, once a person types."""
         session, ns = self._session, self.ns
         if self._reading_fields:
             return
@@ -313,11 +313,11 @@ class BrowserPanel(QWidget):
         )
 
     def _no_fields(self, error: BaseException) -> None:
-        self._reading_fields = False  # the next word typed asks again
+        self._reading_fields = False  # the next typed word asks again
         self.bar.say_fields_unknown(tr("The fields are not known. {describe}", describe=tasks.describe(error)[0]))
 
     def _count_longer(self, query: Query) -> None:
-        """Count again with more time than the page had; the rows are there meanwhile."""
+        """Count again with more time than the page had; the rows are already shown."""
         session, ns, found = self._session, self.ns, self.listed
 
         def count(progress: tasks.Progress) -> tuple[int | None, str]:
@@ -343,10 +343,10 @@ class BrowserPanel(QWidget):
             self._say_times()
 
     def _counting_stopped(self) -> None:
-        pass  # the foot says N/A already, with the reason
+        pass  # the foot already says N/A, with the reason
 
     def _say_times(self) -> None:
-        """Say which time the list is of, and what of it cannot be proven."""
+        """Say which time the list shows, and what in it cannot be proven."""
         query, found = self._ran, self.listed
         if query.is_of_now or found is None:
             self.notices.clear("times")
@@ -380,7 +380,7 @@ class BrowserPanel(QWidget):
 
     @property
     def _is_low(self) -> bool:
-        """Whether the window has no room for rows beside all words of a notice."""
+        """Whether the window has no room for rows beside all the words of a notice."""
         return self.window().height() < theme.px(LOW)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -392,7 +392,7 @@ class BrowserPanel(QWidget):
             self.restore_asked.emit(self.row)
 
     def _not_counted(self, error: BaseException) -> None:
-        pass  # the foot says N/A already, with the reason
+        pass  # the foot already says N/A, with the reason
 
     def _choose_after(self, before: Row | None) -> None:
         if self._wanted is not None:
@@ -403,7 +403,7 @@ class BrowserPanel(QWidget):
             at = -1 if self._left is None else self.model.row_of(self._left)
             self.list.setCurrentIndex(self.model.index(max(0, at), 0))
         elif before is not None:
-            self.chosen.emit(self.row)  # its document may have a newer version now
+            self.chosen.emit(self.row)  # its document may have a newer version
 
     def _go_to_wanted(self) -> None:
         wanted, self._wanted = self._wanted, None
@@ -468,16 +468,16 @@ class BrowserPanel(QWidget):
     def _not_read(self, error: BaseException) -> None:
         asked = self._reading[0]
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotFound) and asked != EVERYTHING:
-            # The query is at fault: the bar says so below it, and the rows shown before stay.
+            # The query is wrong: the bar says so below it, and the former rows stay.
             self.bar.show_error(translated(str(error)))
             if self._page is None and asked.is_of_now:
-                self._run(EVERYTHING, 0)  # opened with words that never ran: listed is what was, when they were typed
+                self._run(EVERYTHING, 0)  # opened with words that never ran: list what was listed while they were typed
                 return
             self._say_not_run()
             if self._is_behind and self._reading != (self._ran, self._skip):
                 self._run(self._ran, self._skip)
             return
-        self.listed = None  # whoever tries again reads it from the beginning
+        self.listed = None  # trying again reads it from the start
         self.reading.show_failed(error)
         if self.states.kind != "content":
             self._left, self._page = self._chosen_id or self._left, None
@@ -490,7 +490,7 @@ class BrowserPanel(QWidget):
             self._say_not_run()
 
     def _say_not_run(self) -> None:
-        """Leave the rows shown before; where there are none, nothing said of an earlier query holds for this one."""
+        """Keep the former rows; without any, drop the earlier query's message."""
         if self._page is not None and self._page.rows:
             self.states.show_content()
         else:
@@ -512,7 +512,7 @@ class BrowserPanel(QWidget):
             self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self._again)])
 
     def _note_due(self, rows: Sequence[Row]) -> None:
-        """Note the documents whose histories are to be read: all, or those that are others than before."""
+        """Note the documents whose histories must be read: all, or those that changed."""
         before = {row.id: row.raw for row in self.model.rows}
         changed = {row.id for row in rows if before.get(row.id) != row.raw or row.id not in self.model.outlines}
         there = {row.id for row in rows}
@@ -539,7 +539,7 @@ class BrowserPanel(QWidget):
         )
 
     def _read_matches(self, query: Query, ids: list[Value]) -> None:
-        """Find out which versions of the documents listed the filter means, where it looked at all of them."""
+        """Find out which versions of the listed documents match the filter, if it searched all versions."""
         session, ns = self._session, self.ns
         tasks.drop(self, "matches")
         if not ids or not query.any_version or not query.filter:
@@ -586,23 +586,23 @@ class BrowserPanel(QWidget):
             mode = QHeaderView.ResizeMode.Stretch if takes_rest else QHeaderView.ResizeMode.Interactive
             header.setSectionResizeMode(at, mode)
             self.list.setColumnHidden(at, False)
-        # The timeline has the history of the one chosen; of what is sound the health says nothing where there is none.
+        # The timeline has the chosen document's history; without problems the health column says nothing.
         goes = ["size", "history"] if "history" in columns else ["size", "at", "health"]
         if "matches" in columns:
             goes += ["at"]  # people ask which versions were found
         elif "since" in columns or "gone" in columns:
-            goes += ["preview"]  # and here for the time; the document stands below
+            goes += ["preview"]  # and here for the time; the document is shown below
         dispensable = [columns.index(name) for name in goes if name in columns]
         self.list.resize_columns((self._width(name) for name in columns), dispensable)
         kept = preferences.remembered_dict(self._widths_kept)
         for at, name in enumerate(columns):
-            wide = kept.get(name)  # earlier programs kept one of a column that stretches as well
+            wide = kept.get(name)  # earlier programs stored a width for a stretching column, too
             if isinstance(wide, int) and wide and header.sectionResizeMode(at) in BY_HAND:
                 header.resizeSection(at, wide)
                 self.list.keep_columns()
 
     def _mark_order(self, query: Query) -> None:
-        """Show above which column the order comes from, where it is one."""
+        """Show the sort arrow above the column that the order uses, if there is one."""
         pairs = sort_pairs(query.sort) or [(self.model.id_field, False)]
         columns = [self.model.sort_field(name) for name in self.model.columns]
         header = self.list.header()
@@ -628,7 +628,7 @@ class BrowserPanel(QWidget):
 
     @property
     def _widths_kept(self) -> str:
-        """The name by which the widths of such columns are remembered."""
+        """The key under which the widths of these columns are remembered."""
         return f"widths/{','.join(name.partition(':')[0] for name in self.model.columns)}"
 
     def _current_changed(self, now: QModelIndex, before: QModelIndex) -> None:
@@ -637,7 +637,7 @@ class BrowserPanel(QWidget):
             self.chosen.emit(row)
 
     def _pick_again(self, ids: set[Value]) -> None:
-        """Select the documents that were picked before a refresh and are listed still."""
+        """Select the documents that were selected before a refresh and are still listed."""
         selection, flags = self.list.selectionModel(), QItemSelectionModel.SelectionFlag
         for at, row in enumerate(self.model.rows if len(ids) > 1 else []):
             if row.id in ids:
@@ -702,7 +702,7 @@ class BrowserPanel(QWidget):
         end = max(anchor, position)
         before = self.json.toPlainText()[:end] if end else ""
         self.json.setPlainText(said)
-        if end and said.startswith(before):  # what is selected is there still
+        if end and said.startswith(before):  # the selected text is still there
             cursor.setPosition(anchor)
             cursor.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
             self.json.setTextCursor(cursor)
@@ -741,7 +741,7 @@ def _page(
     known: HistoryList | None,
     progress: tasks.Progress,
 ) -> tuple[Page, HistoryList | None]:
-    """A page of what a query lists; where it is not of now, with the list out of histories, which may be ``known``."""
+    """A page of a query's list. A list of the past comes from histories, maybe ``known``, and is returned too."""
     most = min(limit, query.limit - skip) if query.limit else limit
     if not query.is_of_now:
         found = known or listed(session, ns, query)
@@ -760,7 +760,7 @@ def _page(
 
 
 def bounded(query: Query, found: int | None) -> int | None:
-    """How many documents a query lists, of those that its filter finds."""
+    """How many of the documents found by its filter a query lists."""
     if found is None:
         return None
     left = max(0, found - query.skip)
@@ -768,7 +768,7 @@ def bounded(query: Query, found: int | None) -> int | None:
 
 
 def within(query: Query, page: Page) -> Page:
-    """A page as its query bounds it: places are counted from the first that is listed."""
+    """A page within the query's bounds: positions count from the first listed document."""
     skip = page.skip - query.skip
     ends = bool(query.limit) and skip + len(page.rows) >= query.limit
     return replace(page, skip=skip, total=bounded(query, page.total), more=page.more and not ends)

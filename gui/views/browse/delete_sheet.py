@@ -1,4 +1,4 @@
-"""The question before several documents are deleted: each of them with its version, and what stays."""
+"""The question before several documents are deleted: each with its version, and what stays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gui.style.states import button
 from gui.views.browse.plan_sheet import PlanSheet
 from model.session.batch_writing import Deleted, DeletionPlan
 
-MANY = 25  # documents for which the name of the collection is typed
+MANY = 25  # from this number on, the collection's name has to be typed
 
 
 class DeletedModel(RowsModel[Deleted]):
@@ -50,7 +50,7 @@ class DeleteSheet(PlanSheet):
         self._build(self.list, 9, delete, typed=production or count > MANY)
 
     def show_plan(self, plan: DeletionPlan) -> None:
-        """Show what would become of each document."""
+        """Show what would happen to each document."""
         self.model.fill(plan.items)
         going, staying = len(plan.going), len(plan.items) - len(plan.going)
         stays = f", {wording.many(staying, 'document stays', 'documents stay')}" if staying else ""

@@ -1,4 +1,4 @@
-"""The rows of a document list: columns on a document, its history and its health."""
+"""The rows of a document list: columns about a document, its history and its health."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ HEADS = {
     "proof": tr("Proof"),
 }
 PREVIEWED = 18  # fields
-LARGE = 256 * 1024  # bytes; above it a document among others is named only
+LARGE = 256 * 1024  # bytes; in a list, a larger document is only named
 WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "history": 160, "preview": 220, "at": 168,
           "size": 104, "health": 260, "field": 140, "since": 168, "gone": 168, "author": 130, "reason": 160,
           "proof": 190}  # fmt: skip
 
 
 def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple[str, ...]:
-    """The columns that a layout fills."""
+    """The columns for a layout."""
     if info is not None and not query.is_of_now:
         numbered = ("version",) if "version" in info.fields else ()
         if query.moment:
@@ -64,11 +64,11 @@ def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple
 
 
 SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
-"""Roles that name no field beside the content, or that are the content: what a counter counts."""
+"""Roles whose fields are not beside the content, or are the content, such as a counter's value."""
 
 
 class DocumentsModel(RowsModel[Row]):
-    """Documents of one page, with the outlines of their histories as these arrive."""
+    """The documents of one page, with the outlines of their histories as they arrive."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,19 +113,19 @@ class DocumentsModel(RowsModel[Row]):
         self.endResetModel()
 
     def _heads(self) -> tuple[str, ...]:
-        """The words above the columns."""
+        """The column headers."""
         names = {f"field:{name}": name for name, _ in self.paths}
         return tuple(self.id_field if c == "id" else HEADS.get(c) or names[c] for c in self.columns)
 
     def sort_field(self, column: str) -> str:
-        """The field that a column is ordered by; "" for one that is worked out from several."""
+        """The field that a column is ordered by; "" if the column combines several."""
         if column.startswith("field:"):
             return column.removeprefix("field:")
         return self.id_field if column == "id" else self._roles.get(column, "") if column in ("version", "at") else ""
 
     @property
     def right_headers(self) -> frozenset[int]:  # type: ignore[override]
-        """The columns whose words stand at the right, above numbers."""
+        """The columns with right-aligned headers, above numbers."""
         return frozenset(at for at, name in enumerate(self.columns) if name in ("version", "size"))
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
@@ -142,7 +142,7 @@ class DocumentsModel(RowsModel[Row]):
         super().fill(rows, more)
 
     def put_matches(self, found: Matches) -> None:
-        """Name the versions that the filter finds, which became known."""
+        """Show which versions match the filter."""
         self.matches[found.id] = found
         at = self.row_of(found.id)
         if at >= 0:
@@ -150,7 +150,7 @@ class DocumentsModel(RowsModel[Row]):
             self.touch(at)
 
     def put_outline(self, outline: Outline) -> None:
-        """Show the outline of a history, which became known."""
+        """Show the outline of a history."""
         self.outlines[outline.id] = outline
         at = self.row_of(outline.id)
         if at >= 0:
@@ -158,7 +158,7 @@ class DocumentsModel(RowsModel[Row]):
             self.touch(at)
 
     def forget_cells(self, at: int = -1) -> None:
-        """Work out the cells of a row, or of all, again when they are next drawn."""
+        """Make the cells of a row, or of all, again when they are next drawn."""
         for spot in [spot for spot in self._cells if at in (-1, spot[0])]:
             del self._cells[spot]
 
@@ -191,13 +191,13 @@ class DocumentsModel(RowsModel[Row]):
         return draw(row) if draw is not None else self._field(row, column)
 
     def _at(self, row: Row) -> Cell:
-        """When a document was changed last: by itself, or by the rows of its history."""
+        """When a document was changed last, from its own field or from its history."""
         outline = self.outlines.get(row.id)
         at = row.at or (outline.at if outline is not None else None)
         if at is not None:
             return plain(wording.moment(at), "text2")
         if outline is None and "history" in self.columns:
-            return Cell()  # its history is being read
+            return Cell()  # its history is still being read
         field = self._roles.get("at", "")
         why = (
             tr("This document has no date in {field}.", field=field)
@@ -270,7 +270,7 @@ class DocumentsModel(RowsModel[Row]):
         path = next(path for name, path in self.paths if column == f"field:{name}")
         found = None
         if row.readable:
-            inside = self._roles.get("current", "")  # where the content is a sub-document, a filter does not name it
+            inside = self._roles.get("current", "")  # a filter does not name the sub-document that is the content
             for place in (path, (inside, *path)) if inside else (path,):
                 with suppress(Refused):
                     found = found or canonical.get(row.raw, place)
@@ -280,7 +280,7 @@ class DocumentsModel(RowsModel[Row]):
 
 
 def preview(row: Row, locked: Collection[str] = ()) -> str:
-    """The first fields of a document, a line each, for whoever points at its row."""
+    """The first fields of a document, one per line, for its tooltip."""
     if not row.readable:
         return ""
     if row.bytes > LARGE:
@@ -298,15 +298,15 @@ def _unknown() -> Cell:
 
 
 def _run(oldest: Version, newest: Version) -> str:
-    """``v3``, ``v4–v7`` for versions that follow one another."""
+    """``v3``, or ``v4–v7`` for consecutive versions."""
     first, last = (wording.version(one.v) or "current" for one in (oldest, newest))
     return first if oldest is newest else f"{first}–{last}"
 
 
 def as_json(rows: Sequence[Row]) -> tuple[str, list[int]]:
-    """Documents as Extended JSON, one below the other, and the line in which each begins, from 0.
+    """Documents as Extended JSON, one below the other, and the line where each begins, from 0.
 
-    Of large ones only the size is said.
+    Large ones are only given by their size.
     """
     parts: list[str] = []
     for row in rows:
@@ -323,7 +323,7 @@ def as_json(rows: Sequence[Row]) -> tuple[str, list[int]]:
 
 
 def health_said(health: str) -> str:
-    """A document's health in the window's language; it may name several things, each with words of its own."""
+    """A document's health in the window's language; each thing that it names is translated."""
     return ", ".join(map(translated, health.split(", ")))
 
 
@@ -342,5 +342,5 @@ def _version(row: Row) -> Cell:
 
 def _size(row: Row) -> Cell:
     if not row.bytes:
-        return Cell()  # the document is not there, or its content is not known
+        return Cell()  # the document is missing, or its content is unknown
     return value(wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes)))

@@ -1,4 +1,4 @@
-"""The sheet that says how the server answers a query, and lists the indexes of the collection with their use."""
+"""The sheet that shows how the server answers a query, and the collection's indexes with their use."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class IndexList(RowsModel[IndexUse]):
 
 
 class ExplainSheet(Sheet):
-    """Asks the server as it opens; both answers can be waited for apart, and closing stops the asking."""
+    """Asks the server when it opens; the two answers come separately, and closing cancels both."""
 
     def __init__(self, parent: QWidget, session: Session, ns: str, query: Query) -> None:
         super().__init__(parent, 820)
@@ -137,7 +137,7 @@ class ExplainSheet(Sheet):
         self._give_up_room()
 
     def _reserve(self, policy: QSizePolicy.Policy) -> None:
-        """Say whether the sentences are as high as the state that may stand for them."""
+        """Set whether the sentences are as high as the state that may replace them."""
         self.states.state.setSizePolicy(QSizePolicy.Policy.Preferred, policy)
 
     def _line(self, each: Explained, several: bool) -> QHBoxLayout:
@@ -146,7 +146,7 @@ class ExplainSheet(Sheet):
         row.addWidget(Glyph("warning", "warn") if each.missing else Glyph("check-circle", "acc"))
         where = tr("In {ns}: ", ns=each.ns) if several else ""
         sentence = translated(each.sentence)
-        if each.missing:  # a line ends between the fields of an index, not within one
+        if each.missing:  # lines break between the fields of an index, not within one
             sentence = sentence.replace(each.missing, re.sub(r"(?<=[{:]) | (?=})", NO_BREAK, each.missing))
         said = words(f"{where}{sentence}", wrap=True)
         row.addWidget(said, 1)
@@ -184,7 +184,7 @@ class ExplainSheet(Sheet):
         self._give_up_room()
 
     def _give_up_room(self) -> None:
-        """Keep no empty room in a window that is too low for the dialog: its buttons would be out of sight."""
+        """Leave no empty room in a window too low for the dialog: else its buttons would be out of sight."""
         if self.is_scrolled:
             if self.model.rows:
                 needed = theme.px(HEAD + ROW * len(self.model.rows) + AIR)

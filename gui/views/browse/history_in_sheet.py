@@ -1,4 +1,4 @@
-"""The question before a history is imported: where it goes, and what would become of each document."""
+"""The question before a history is imported: where it goes, and what would happen to each document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.session.data_exchange import ArrivingDocument, ImportPlan
 
 
 class HistoryPlaceSheet(Sheet):
-    """Asks for the collection that takes a history; ``chosen`` carries it, and whether a folder is to be picked."""
+    """Asks for the collection that receives a history; ``chosen`` carries it, and whether a folder is to be picked."""
 
     chosen = Signal(str, bool)
 
@@ -83,7 +83,7 @@ class ArrivingModel(RowsModel[ArrivingDocument]):
 
 
 class HistoryInSheet(PlanSheet):
-    """Shows what importing a history would do, once all of it was read."""
+    """Shows what importing a history would do, once it was read entirely."""
 
     def __init__(self, parent: QWidget, ns: str, source: str, production: bool) -> None:
         super().__init__(parent, 720, ns, tr("Import a history into {ns}", ns=ns))
@@ -93,7 +93,7 @@ class HistoryInSheet(PlanSheet):
         self._build(self.list, 11, button(tr("Import"), None, "main"), typed=production, source=source)
 
     def show_plan(self, plan: ImportPlan) -> None:
-        """Show what would become of the documents."""
+        """Show what would happen to the documents."""
         self.model.fill(plan.first)
         said = [
             tr(

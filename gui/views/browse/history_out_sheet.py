@@ -1,4 +1,4 @@
-"""The sheet that asks in which form a history leaves the house."""
+"""The sheet that asks for the format of an exported history."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMS = (
 
 
 class HistoryOutSheet(Sheet):
-    """Asks for a form; ``chosen`` carries its name. The report of a collection has a span of time."""
+    """Asks for a format; ``chosen`` carries its name. The report of a collection has a span of time."""
 
     chosen = Signal(str)
 

@@ -1,4 +1,4 @@
-"""The question before several documents are inserted: their fields and types as they were read, and what stays out."""
+"""The question before several documents are inserted: the fields and types that were read, and what is left out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gui.views.browse.plan_sheet import HEAD, ROW, PlanSheet
 from model.session.batch_writing import InsertionPlan
 from model.session.query_help import FieldUse
 
-FIELDS, REASONS, GAP = 11, 3, 8  # rows of each list at most, and what is free between them
+FIELDS, REASONS, GAP = 11, 3, 8  # rows of each list at most, and the gap between them
 
 
 class ReadFields(RowsModel[FieldUse]):
-    """The fields of the documents that were read."""
+    """The fields of the documents read."""
 
     headers = (tr("Field"), tr("Types"), tr("In"))
 
@@ -54,7 +54,7 @@ class StayOut(RowsModel[tuple[str, str]]):
 
 
 class InsertSheet(PlanSheet):
-    """Shows what inserting some documents would do, once all of them were read."""
+    """Shows what inserting documents would do, once all were read."""
 
     def __init__(self, parent: QWidget, ns: str, source: str, production: bool) -> None:
         super().__init__(parent, 720, ns, tr("Import into {ns}", ns=ns))
@@ -75,7 +75,7 @@ class InsertSheet(PlanSheet):
         super()._place()
 
     def _share_room(self) -> None:
-        """Give each list whole rows: few of a reason, and of fields as many as there is room for."""
+        """Give each list whole rows: a few to the reasons, and to the fields as many as fit."""
         if self._plan is None:
             return
         row = theme.px(ROW)
@@ -90,11 +90,11 @@ class InsertSheet(PlanSheet):
         self.states.setFixedHeight(self.list.height() + (below or theme.px(GAP)))
 
     def _beside(self) -> int:
-        """The height of all but the lists, in pixels."""
+        """The height of everything but the lists, in pixels."""
         return self._least(self.room).height() - self.states.minimumHeight()
 
     def show_plan(self, plan: InsertionPlan) -> None:
-        """Show what would become of the documents."""
+        """Show what would happen to the documents."""
         self.fields.own = frozenset(plan.own)
         self.fields.fill(plan.fields.fields)
         self.staying.fill(plan.reasons)

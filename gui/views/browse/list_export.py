@@ -1,4 +1,4 @@
-"""Writing the listed documents to a file: every page of them, with progress in the status line and a way to stop."""
+"""Exports the listed documents to a file: all pages, with progress and Stop in the status line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.foundation.records import Row
 from model.session import Session
 from model.text.row_file import ENDINGS, Written
 
-if TYPE_CHECKING:  # most lists are of documents as they are now
+if TYPE_CHECKING:  # most lists show the present
     from model.session.through_time import HistoryList
 
 KINDS = (
@@ -28,7 +28,7 @@ KINDS = (
 
 
 class ListExport(QObject):
-    """Exports for one page."""
+    """The exports of one page."""
 
     def __init__(self, session: Session, ns: str, page: QWidget) -> None:
         super().__init__(page)
@@ -36,12 +36,12 @@ class ListExport(QObject):
         self.task: tasks.Task | None = None
 
     def ask(self, query: Query) -> None:
-        """Ask for a file, then write the documents that a query lists to it."""
+        """Ask for a file, then write the documents of a query to it."""
         if path := self._path(tr("Export the listed documents")):
             self.write(query, path)
 
     def ask_rows(self, rows: Sequence[Row], of: HistoryList | None = None) -> None:
-        """Ask for a file, then write some documents of the list to it, in one ``of`` histories as they are there."""
+        """Ask for a file, then write some listed documents to it; ``of`` is the list if it is one of the past."""
         if path := self._path(tr("Export {documents}", documents=wording.many(len(rows), "document"))):
             self.write_rows(rows, path, of)
 
@@ -51,7 +51,7 @@ class ListExport(QObject):
         return _ending(path, kind) if path else ""
 
     def write(self, query: Query, path: str) -> None:
-        """Write the documents that a query lists to a file."""
+        """Write the documents of a query to a file."""
         session, ns, q = self._session, self._ns, query
 
         def export(progress: tasks.Progress) -> Written:
@@ -62,7 +62,7 @@ class ListExport(QObject):
         self._start(export, path)
 
     def write_rows(self, rows: Sequence[Row], path: str, of: HistoryList | None = None) -> None:
-        """Write some documents of the list to a file, whole."""
+        """Write some whole documents to a file."""
         session, ns = self._session, self._ns
 
         def export(progress: tasks.Progress) -> Written:
@@ -111,7 +111,7 @@ class ListExport(QObject):
 
 
 def _ending(path: str, kind: str) -> str:
-    """The path with the ending of the kind that was chosen, where it has none."""
+    """The path with the ending of the chosen format, if it has none."""
     if path.lower().endswith((*ENDINGS, ".json", ".ndjson")):
         return path
     return path + {KINDS[1]: ".csv", KINDS[2]: ".bson"}.get(kind, ".jsonl")

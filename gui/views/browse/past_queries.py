@@ -1,4 +1,4 @@
-"""The queries that ran in one collection, newest first, and those that a person saved under a name."""
+"""The queries that ran in one collection, newest first, and those that a person saved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ REMEMBERED = 20
 
 
 class PastQueries:
-    """The window's memory of the queries of one collection."""
+    """Remembers the queries of one collection."""
 
     def __init__(self, source: str, ns: str) -> None:
         self._ran, self._saved = f"queries/{source}/{ns}", f"saved queries/{source}/{ns}"
@@ -21,27 +21,27 @@ class PastQueries:
         return [each for each in found if each is not None]
 
     def saved(self) -> dict[str, Query]:
-        """The queries that were saved, by their names."""
+        """The saved queries, by name."""
         kept = preferences.remembered_dict(self._saved)
         found = {name: Query.remembered(each) for name, each in kept.items()}
         return {name: each for name, each in sorted(found.items()) if each is not None}
 
     def note(self, query: Query) -> None:
-        """Remember that a query ran; one that asks for nothing is not worth it."""
+        """Remember a query that ran, unless it lists everything."""
         if query != Query():
             others = [each for each in self.ran() if each != query]
             preferences.remember(self._ran, [each.kept() for each in [query, *others][:REMEMBERED]])
 
     def save(self, name: str, query: Query) -> None:
-        """Keep a query under a name, in place of an earlier one."""
+        """Save a query under a name, replacing an earlier one."""
         self._put(self.saved() | {name: query})
 
     def forget(self, name: str) -> None:
-        """Forget the query of a name."""
+        """Forget a saved query."""
         self._put({each: query for each, query in self.saved().items() if each != name})
 
     def forget_ran(self) -> None:
-        """Forget what ran here; what was saved stays."""
+        """Forget the queries that ran here; saved ones stay."""
         preferences.remember(self._ran, [])
 
     def _put(self, saved: dict[str, Query]) -> None:

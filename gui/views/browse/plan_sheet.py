@@ -14,10 +14,10 @@ HEAD, ROW, AIR = 28, 24, 8  # u
 
 
 class PlanSheet(Sheet):
-    """The base of the questions: a title, the rows of the plan, a report on it, and what carries it out.
+    """Base of these questions: a title, the rows of the plan, a report on it, and the button that carries it out.
 
     ``agreed`` carries the plan. The focus is on Cancel. A subclass calls :meth:`_build` with its rows, and
-    :meth:`_offer` with the plan, once it is read.
+    :meth:`_offer` with the plan, once it is made.
     """
 
     agreed = Signal(object)
@@ -39,7 +39,7 @@ class PlanSheet(Sheet):
         self.cancel = button(tr("Cancel"), self.reject)
 
     def _build(self, content: QWidget, rows: int, go: QPushButton, typed: bool, source: str = "") -> None:
-        """Lay out the sheet; ``typed`` asks for the name of the collection before ``go`` can be pressed."""
+        """Build the sheet; ``typed`` requires the collection's name before ``go`` can be pressed."""
         self._typed = typed
         self.go = go
         self.go.clicked.connect(self._agree)
@@ -72,12 +72,12 @@ class PlanSheet(Sheet):
         return self.cancel
 
     def _give_up_room(self, rows: int) -> None:
-        """Keep no empty room below a plan of few rows."""
+        """Leave no empty room below a short plan."""
         self.states.setFixedHeight(min(self.states.minimumHeight(), theme.px(HEAD + ROW * rows + AIR)))
         self._place()
 
     def _offer(self, plan: object, would: int, verb: str) -> None:
-        """Say by ``verb`` what the plan ``would`` do to how many documents; it can be agreed to from now on."""
+        """Show on the button what the plan ``would`` do; from now on it can be agreed to."""
         self._plan, self._would = plan, would
         self.go.setText(verb)
         self._fit()

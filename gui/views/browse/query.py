@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Query(Struct, frozen=True):
-    """A query as people typed it. ``skip`` documents are passed over; of the others ``limit`` are listed, 0 is all."""
+    """A query as it was typed. ``skip`` documents are skipped; of the others ``limit`` are listed, 0 means all."""
 
     filter: str = ""
     sort: str = ""
@@ -27,17 +27,17 @@ class Query(Struct, frozen=True):
     any_version: bool = False
     limit: int = 0
     skip: int = 0
-    moment: str = ""  # as of which time, as ISO 8601; "" is now
-    deleted: bool = False  # of documents that are gone
+    moment: str = ""  # the past time to show, as ISO 8601; "" is now
+    deleted: bool = False  # whether deleted documents are listed
 
     @property
     def at(self) -> dt.datetime | None:
-        """The time as of which documents are listed; None is now."""
+        """The time that is shown; None is now."""
         return dt.datetime.fromisoformat(self.moment) if self.moment else None
 
     @property
     def is_of_now(self) -> bool:
-        """Whether it asks for documents that are there now."""
+        """Whether it asks for present documents."""
         return not (self.moment or self.deleted)
 
     @property
@@ -60,18 +60,18 @@ class Query(Struct, frozen=True):
 
     @property
     def bounds(self) -> str:
-        """Limit and skip in words; "" where there are none."""
+        """Limit and skip in words; "" if there are none."""
         skipped = tr("skip {skip}", skip=wording.count(self.skip)) if self.skip else ""
         limited = tr("limit {limit}", limit=wording.count(self.limit)) if self.limit else ""
         return ", ".join(filter(None, (skipped, limited)))
 
     def kept(self) -> dict[str, object]:
-        """The query as the window's memory keeps it."""
+        """The query as it is stored."""
         return asdict(self)
 
     @classmethod
     def remembered(cls, kept: object) -> Query | None:
-        """The query that :meth:`kept` wrote; an older memory is the text of a filter."""
+        """The query that :meth:`kept` stored; older programs stored only the text of a filter."""
         if isinstance(kept, str):
             return cls(kept)
         if not isinstance(kept, dict):
@@ -88,18 +88,18 @@ class Query(Struct, frozen=True):
 
 
 EVERYTHING = Query()
-"""The query of a list that nobody has asked anything of."""
+"""The query of a list when nothing was asked."""
 
 
 def listed(session: Session, ns: str, query: Query) -> HistoryList:
-    """The list of a query that asks for what is not there now."""
+    """The list of a query for the past or for deleted documents."""
     if query.at is not None:
         return session.time.past(ns, query.at, query.filter, query.sort)
     return session.time.deleted(ns, query.filter, query.sort)
 
 
 def sort_words(sort: str) -> str:
-    """``_id ascending`` for a sort of one field, the text itself otherwise."""
+    """``_id ascending`` for a sort by one field, otherwise the text itself."""
     pairs = sort_pairs(sort)
     if not pairs:
         return sort.strip() or tr("_id ascending")
@@ -109,7 +109,7 @@ def sort_words(sort: str) -> str:
 
 
 def sort_pairs(sort: str) -> list[tuple[str, bool]]:
-    """The fields of an order as it was typed, each with whether it descends; [] where it cannot be read."""
+    """The fields of a typed order, each with whether it descends; [] if it cannot be read."""
     if sort.lstrip().startswith("{"):
         try:
             from model.values import canonical
@@ -122,7 +122,7 @@ def sort_pairs(sort: str) -> list[tuple[str, bool]]:
 
 
 def field_names(fields: str) -> list[str]:
-    """The fields of a projection as it was typed: ``a, b.c`` or ``{ a: 1, "b.c": 1 }``."""
+    """The fields of a typed projection: ``a, b.c`` or ``{ a: 1, "b.c": 1 }``."""
     if fields.lstrip().startswith("{"):
         try:
             from model.values import canonical

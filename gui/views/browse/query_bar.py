@@ -1,4 +1,4 @@
-"""The query to a collection: filter, order, fields, whether earlier versions count too, and as of which time."""
+"""The query to a collection: filter, order, fields, whether earlier versions count too, and the time."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from model.errors import Refused
 from model.foundation.records import CollectionInfo
 from model.session.query_help import FieldSurvey
 
-LONGEST = 90  # letters of a query in a menu
-ICONS_BELOW = 560  # u; in a narrower bar order and fields are their icons alone
+LONGEST = 90  # characters of a query in a menu
+ICONS_BELOW = 560  # u; a narrower bar shows order and fields as icons only
 TIMES = tr("As of a time, two times, deleted documents")
 
 
 class QueryBar(QWidget):
     """The bar above a document list; ``asked`` is emitted when the query should run.
 
-    ``fields_wanted`` is emitted once somebody begins to type: words are offered as soon as :meth:`show_survey` knows
-    the fields.
+    ``fields_wanted`` is emitted when a person begins to type: words are offered once :meth:`show_survey` has the
+    fields.
     """
 
     asked = Signal()
-    unreadable = Signal()  # it was to run, and cannot be read; the bar has said why
+    unreadable = Signal()  # it should run, but cannot be read; the bar says why
     fields_wanted = Signal()
     explain_asked = Signal()
-    times_asked = Signal()  # two times are to be compared
+    times_asked = Signal()  # compare two times
 
     def __init__(self, source: str, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._ns = ns
         boxes.ground(self, "surface")
         self.past = PastQueries(source, ns)
-        self._rest = Query()  # the query but for its filter and the versions that it looks at
+        self._rest = Query()  # the query without its filter and its choice of versions
         self._layered = False
         self._survey: FieldSurvey | None = None
         self._sheet: QueryOptions | None = None
@@ -103,7 +103,7 @@ class QueryBar(QWidget):
         whole.setContentsMargins(theme.px(8), theme.px(8), theme.px(16), theme.px(8))
         whole.setSpacing(theme.px(8))
         whole.addWidget(self._past, 0, Qt.AlignmentFlag.AlignTop)
-        whole.addLayout(row, 1)  # further lines of it begin below the filter, as its error does
+        whole.addLayout(row, 1)  # further lines begin below the filter, as its error does
         self._error = words("", "error", wrap=True)
         self._error.setContentsMargins(theme.px(48), 0, theme.px(16), theme.px(8))
         self._error.hide()
@@ -116,7 +116,7 @@ class QueryBar(QWidget):
 
     @property
     def query(self) -> Query:
-        """The query as it stands in the bar."""
+        """The query in the bar."""
         any_version = self._any.isChecked() and self._rest.is_of_now
         return replace(self._rest, filter=self.input.text().strip(), any_version=any_version)
 
@@ -134,18 +134,18 @@ class QueryBar(QWidget):
         self.clear_error()
 
     def show_error(self, sentence: str) -> None:
-        """Say the error of the query below the bar; its text stays."""
+        """Show the query's error below the bar; its text stays."""
         self._error.setText(sentence)
         self._error.show()
         self._mark(True)
 
     def clear_error(self) -> None:
-        """Take the error away."""
+        """Remove the error."""
         self._error.hide()
         self._mark(False)
 
     def show_note(self, sentence: str) -> None:
-        """Say below the bar that something failed although the query ran."""
+        """Show below the bar that something failed although the query ran."""
         self._error.setText(sentence)
         self._error.show()
 
@@ -156,7 +156,7 @@ class QueryBar(QWidget):
 
     @property
     def is_bad(self) -> bool:
-        """Whether the error is that of the text in the bar."""
+        """Whether the error is about the text in the bar."""
         return bool(self.input.property("bad"))
 
     def _mark(self, bad: bool) -> None:
@@ -183,7 +183,7 @@ class QueryBar(QWidget):
     def _which_clicked(self, _: int) -> None:
         self.asked.emit()
 
-    # --- now, then, and what is gone
+    # --- present, past and deleted documents
 
     def _show_times(self) -> None:
         menu = self.times_menu()
@@ -191,7 +191,7 @@ class QueryBar(QWidget):
         menu.popup(self.time_button.mapToGlobal(self.time_button.rect().bottomLeft()))
 
     def times_menu(self) -> QMenu:
-        """The menu of what else can be listed than the documents of now."""
+        """The menu of other lists than the present documents."""
         menu = QMenu(self)
         menu.addAction(tr("As of a time…"), self.choose_time)
         menu.addAction(tr("Compare two times…"), self.times_asked.emit)
@@ -203,23 +203,23 @@ class QueryBar(QWidget):
         return menu
 
     def choose_time(self) -> None:
-        """Ask for the time as of which documents are listed."""
+        """Ask for the time to show."""
         sheet = TimeSheet(self, self._ns, self._rest.at)
         sheet.agreed.connect(self.go_to)
         sheet.open()
 
     def go_to(self, at: dt.datetime | None) -> None:
-        """List the documents as of a time, or as they are now."""
+        """Show the documents at a time, or as they are now."""
         self._put(replace(self._rest, moment="" if at is None else at.isoformat(), deleted=False))
         self._run()
 
     def toggle_deleted(self) -> None:
-        """List the documents that are gone, or those of now again."""
+        """Show the deleted documents, or the present ones again."""
         self._put(replace(self._rest, moment="", deleted=not self._rest.deleted))
         self._run()
 
     def back_to_now(self) -> None:
-        """List the documents as they are now."""
+        """Show the documents as they are now."""
         self.go_to(None)
 
     def _fit_which(self) -> None:
@@ -227,7 +227,7 @@ class QueryBar(QWidget):
             made.setVisible(self._layered and self._rest.is_of_now)
         self.explain_button.setVisible(self._rest.is_of_now)
 
-    # --- words to choose from
+    # --- completions
 
     def show_survey(self, survey: FieldSurvey) -> None:
         """Offer the fields of the collection from now on."""
@@ -254,7 +254,7 @@ class QueryBar(QWidget):
         menu.popup(self.input.mapToGlobal(self.input.rect().bottomLeft()))
 
     def past_menu(self) -> QMenu:
-        """The menu of the queries that ran and of those that were saved."""
+        """The menu of saved and earlier queries."""
         menu = QMenu(self)
         saved, ran = self.past.saved(), self.past.ran()
         for name, query in saved.items():
@@ -321,7 +321,7 @@ class QueryBar(QWidget):
         menu.popup(self.sort_button.mapToGlobal(self.sort_button.rect().bottomLeft()))
 
     def set_sort(self, sort: str) -> None:
-        """Take another order and run."""
+        """Set another order and run."""
         if sort.lstrip().startswith("{"):
             try:
                 text.loose(sort)
@@ -332,7 +332,7 @@ class QueryBar(QWidget):
         self._run()
 
     def sort_by(self, field: str) -> None:
-        """Order by a field, ascending at first, then descending, then as at the beginning."""
+        """Sort by a field: first ascending, then descending, then in the original order."""
         now = sort_pairs(self._rest.sort)
         if now != [(field, False)] and now != [(field, True)]:
             self.set_sort(f'{{ "{field}": 1 }}')
@@ -340,12 +340,12 @@ class QueryBar(QWidget):
             self.set_sort("" if now[0][1] else f'{{ "{field}": -1 }}')
 
     def set_fields(self, fields: str) -> None:
-        """Show some fields as columns and run; "" shows none beside the usual columns."""
+        """Show fields as columns and run; "" shows only the usual columns."""
         self._put(replace(self._rest, fields=fields.strip()))
         self._run()
 
     def choose(self, part: Part) -> None:
-        """Open the sheet with order, columns and limits, with the focus on one of them."""
+        """Open the sheet with order, columns and limits, focused on one of them."""
         self._sheet = sheet = QueryOptions(self, self._rest, part)
         sheet.agreed.connect(self._chosen)
         sheet.finished.connect(self._sheet_closed)
@@ -363,10 +363,10 @@ class QueryBar(QWidget):
         self._run()
 
     def _put(self, rest: Query) -> None:
-        """Take all of a query but its filter, and say it on the buttons."""
+        """Set all of a query but its filter, and show it on the buttons."""
         self._rest = replace(rest, filter="", any_version=False)
         self._say_shown()
-        self.bounds_button.setText(f" {rest.bounds}" if rest.bounds else "")  # Qt sets words close to an icon
+        self.bounds_button.setText(f" {rest.bounds}" if rest.bounds else "")  # Qt draws the text close to the icon
         wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
         self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
         self.bounds_button.setAccessibleName(rest.bounds or tr("Skip and limit"))
@@ -378,7 +378,7 @@ class QueryBar(QWidget):
         self._fit_which()
 
     def _say_shown(self) -> None:
-        """Say order and fields on their buttons, or in their tooltips alone where the bar is narrow."""
+        """Show order and fields on their buttons, or only in their tooltips if the bar is narrow."""
         names = field_names(self._rest.fields)
         fields = (
             tr("All fields") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
@@ -394,12 +394,12 @@ class QueryBar(QWidget):
         self._say_shown()
 
     def minimumSizeHint(self) -> QSize:
-        """The height for the width of the last arrangement, with all lines of an error."""
+        """The height for the present width, with all lines of an error."""
         return super().minimumSizeHint().expandedTo(QSize(0, self.heightForWidth(self.width())))
 
 
 class _NameSheet(Sheet):
-    """Asks for the name of a query that is to be saved."""
+    """Asks for the name under which a query is saved."""
 
     named = Signal(str, object)  # Query
 

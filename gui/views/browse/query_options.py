@@ -1,4 +1,4 @@
-"""The sheet for all of a query but its filter: the order, the columns with the fields there are, skip and limit."""
+"""The sheet for all of a query but its filter: order, columns, skip and limit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Part = Literal["order", "columns", "limits"]
 
 
 class FieldChoices(RowsModel[FieldUse]):
-    """The fields of a collection, ticked where they are columns."""
+    """The fields of a collection, ticked if they are columns."""
 
     headers = (tr("Field"), tr("Types"), tr("Documents"))
     right_headers = frozenset((2,))
@@ -62,14 +62,14 @@ class FieldChoices(RowsModel[FieldUse]):
         )
 
     def tick(self, names: list[str]) -> None:
-        """Tick the fields of these names alone."""
+        """Tick only the fields with these names."""
         self.ticked = frozenset(names)
         if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, 0))
 
 
 class QueryOptions(Sheet):
-    """Asks for the rest of a query; ``agreed`` carries it whole."""
+    """Asks for the rest of a query; ``agreed`` carries the whole query."""
 
     agreed = Signal(object)  # Query
 
@@ -145,7 +145,7 @@ class QueryOptions(Sheet):
     def first(self) -> QWidget | None:
         return {"order": self.order, "columns": self.search, "limits": self.skip}[self._part]
 
-    # --- the fields there are
+    # --- the fields
 
     def show_fields(self, survey: FieldSurvey) -> None:
         """List the fields of the collection."""
@@ -156,7 +156,7 @@ class QueryOptions(Sheet):
         self._fill()
 
     def say_unknown(self, sentence: str) -> None:
-        """Say why the fields are not known; columns can be typed all the same."""
+        """Say why the fields are unknown; columns can still be typed."""
         self.about.setText(sentence)
 
     def _fill(self) -> None:

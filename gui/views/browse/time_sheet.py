@@ -1,4 +1,4 @@
-"""The sheet for the time as of which a list shows its documents."""
+"""The sheet for the time that a list shows."""
 
 from __future__ import annotations
 

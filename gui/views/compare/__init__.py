@@ -1,1 +1,1 @@
-"""Two versions beside each other."""
+"""Two versions side by side."""

@@ -1,4 +1,4 @@
-"""The source of the comparisons that a panel shows: two versions of one document, or of two documents anywhere."""
+"""Where a panel's comparisons come from: two versions of one document, or of two documents anywhere."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from model.values.canonical import Value
 
 
 class ComparisonSource(Protocol):
-    """Two versions and what differs between them; every method may wait for the server."""
+    """Two versions and their differences; every method may wait for the server."""
 
     @property
     def source(self) -> str:
-        """The name by which hidden fields are kept."""
+        """The name under which hidden fields are stored."""
 
     @property
     def read_only(self) -> bool:
@@ -53,7 +53,7 @@ class VersionSource:
 
 
 class PairSource:
-    """Compares versions of the document at the left with versions of the one at the right."""
+    """Compares versions of the left document with versions of the right one."""
 
     def __init__(self, left: DocumentSide, right: DocumentSide) -> None:
         self.left, self.right = left, right
@@ -61,7 +61,7 @@ class PairSource:
         self.read_only = False
 
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
-        """The version ``v`` of the left document and ``w`` of the right one, with their difference."""
+        """Version ``v`` of the left document and ``w`` of the right one, with their difference."""
         sides = ((self.left, v), (self.right, w))
         a, b = (side.session.history.version(side.ns, side.id, number) for side, number in sides)
         return Comparison(a, b, diff(_content(a, self.left), _content(b, self.right)))

@@ -1,4 +1,4 @@
-"""Two versions of a document side by side: a row for each change, each reachable by key; or one version by itself.
+"""Two versions of a document side by side, one row per change, all reachable by key; or a single version.
 
 The comparison is made and grouped in a task; the rows are fetched as they are looked at.
 """
@@ -51,8 +51,8 @@ from model.values.canonical import Path, Value
 
 NOTHING = tr("Nothing is compared yet")
 IN_LIST = tr("Two versions of the document that is chosen in the list are compared here.")
-IN_LINES = 60  # u; tools that are higher stand in several lines, of a page with so little room that it scrolls
-MOST_BESIDE = 500  # changes whose rows are looked up; as many rows never are in sight at once
+IN_LINES = 60  # u; higher tools are in several lines, on a page so narrow that it scrolls
+MOST_BESIDE = 500  # changes whose rows are looked up; more rows are never in sight together
 COARSE = tr("Correct, but not the smallest difference: finding that would take too long.")
 
 
@@ -69,26 +69,26 @@ class DiffPanel(QWidget):
     ab_chosen = Signal(object, object)
     open_asked = Signal(object)
     field_asked = Signal(object, object)  # path, and the number of the version that it is in
-    find_asked = Signal(str)  # a filter
+    find_asked = Signal(str)  # content, path that a draft takes from it, its name, a or b
     take_asked = Signal(object, object, str, str)  # a content, the path that a draft takes from it, its name, a or b
     swap_asked = Signal()  # of two documents
 
     def __init__(
         self, source: Session | PairSource, ns: str, parent: QWidget | None = None, pair: bool = False
     ) -> None:
-        """Show comparisons from a source, of a ``pair`` of documents or of versions of one."""
+        """Show comparisons from a source: of a ``pair`` of documents, or of versions of one."""
         super().__init__(parent)
         self._source, self._ns = _comparing(source), ns
         self._pair = pair
         self._answers = True
-        self.names = ("", "")  # of two documents, before the names of their versions
+        self.names = ("", "")  # of two documents, shown before the names of their versions
         self.id: Value | None = None
-        self.name = ""  # of the document, where it is known by another one than its id
+        self.name = ""  # of the document, if it is not shown by its id
         self._asked: tuple[Value, Version | None, Version] | None = None
-        self._answered: tuple[Value, Version | None, Version] | None = None  # the comparison on show
+        self._answered: tuple[Value, Version | None, Version] | None = None  # the comparison shown
         self.comparison: Comparison | None = None
         self._rows_of: Comparison | None = None
-        self._place: TablePlace | None = None  # in the comparison before, where this one is of a later version
+        self._place: TablePlace | None = None  # the place before, if this is a later version
         self._plan: Plan | None = None
         self.ignored = ignored_paths.kept(source.source, ns)
         self.copies = DiffCopies(self, self._copied)
@@ -166,7 +166,7 @@ class DiffPanel(QWidget):
         self._forms.addWidget(self.document)
         self._look = QTimer(self)
         self._look.setSingleShot(True)
-        self._look.setInterval(0)  # rows that are being laid out must not be asked for
+        self._look.setInterval(0)  # rows must not be asked for while they are laid out
         self._look.timeout.connect(self._say_seen)
         bar = self.table.verticalScrollBar()
         for told in (bar.valueChanged, bar.rangeChanged, self.table.expanded, self.table.collapsed):
@@ -183,7 +183,7 @@ class DiffPanel(QWidget):
         self.value.closed.connect(self.hide_value)
         self.setFocusProxy(self.table)
 
-    # --- what is compared
+    # --- the compared versions
 
     def set_ab_choices(self, versions: Sequence[Version]) -> None:
         """Offer these versions, newest first, in both boxes."""
@@ -204,11 +204,11 @@ class DiffPanel(QWidget):
         self.box_b.again()
 
     def _named(self, version: Version, side: str) -> str:
-        """A version's name, of two documents with the document's before it."""
+        """A version's name; for two documents, after the document's name."""
         return f"{self.names[side == 'b']} {name_of(version)}".strip()
 
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
-        """Read and compare two versions; without ``a`` the other one is shown by itself."""
+        """Read and compare two versions; without ``a``, show ``b`` by itself."""
         self._asked = (id, a, b)
         self.ignored = ignored_paths.kept(self._source.source, self._ns)  # another tab may have hidden more
         self.box_a.put(a)
@@ -239,7 +239,7 @@ class DiffPanel(QWidget):
         )
 
     def clear(self) -> None:
-        """Show no comparison any more."""
+        """Remove the comparison."""
         self.reading.drop()
         self.id = self._asked = self._answered = self.comparison = self._plan = None
         self._show_form()
@@ -254,7 +254,7 @@ class DiffPanel(QWidget):
         self.showing.emit()
 
     def _show_nothing(self) -> None:
-        """Say what belongs here; whether the list has a document to choose, it says itself."""
+        """Say what will be shown here; the list itself says whether it has documents to choose."""
         self._stack.show_empty(NOTHING, "" if self._pair else IN_LIST, icon="git-diff")
 
     def _stopped(self) -> None:
@@ -271,7 +271,7 @@ class DiffPanel(QWidget):
     def _not_compared(self, error: BaseException) -> None:
         self.reading.show_failed(error)
         if self._stack.kind == "content" and self._answered is not None:
-            self._stay()  # without a connection what was shown before stays
+            self._stay()  # without a connection the former content stays
             return
         self.id = self._answered = self.comparison = self._plan = None
         self._show_form()
@@ -280,7 +280,7 @@ class DiffPanel(QWidget):
         self.showing.emit()
 
     def _stay(self) -> None:
-        """Go back to what is on show, as that asked for last does not come: boxes, rows and actions agree again."""
+        """Return to what is shown, because the requested comparison failed: boxes, rows and actions agree again."""
         self._asked = self._answered
         if self._answered is not None:
             self.box_a.put(self._answered[1])
@@ -292,7 +292,7 @@ class DiffPanel(QWidget):
         return self._answered is not None and self._answered[1] is None
 
     def _compared(self, found: tuple[Comparison, Plan] | Opened) -> None:
-        # Only now: until here the rows on show, and what is restored from them, are of the document before.
+        # Only now: until here the shown rows, and what is restored from them, belong to the former document.
         before, self._answered = self._answered, self._asked
         self._place = TablePlace(self.table) if self._is_followed(before) else None
         self.id = self._asked[0] if self._asked is not None else self.id
@@ -311,14 +311,14 @@ class DiffPanel(QWidget):
         self.showing.emit()
 
     def _is_followed(self, before: tuple[Value, Version | None, Version] | None) -> bool:
-        """Whether the comparison asked for follows the one before to a newer version of its document."""
+        """Whether the requested comparison is the former one with a newer version of its document."""
         asked = self._asked
         if before is None or asked is None or self.model.plan is None:
             return False
         return before[0] == asked[0] and before[2].current and asked[2].current
 
     def _fit_height(self) -> None:
-        """Keep room for the tools and three rows, of a page that scrolls for six; beyond that the panel gives way."""
+        """Keep room for the tools and three rows, or six on a page that scrolls; otherwise the panel may shrink."""
         tools = self.tools.sizeHint().height()
         self.setMinimumHeight(tools + theme.px(80 if tools < theme.px(IN_LINES) else 145))
 
@@ -345,7 +345,7 @@ class DiffPanel(QWidget):
             self.ab_chosen.emit(self._answered[2].v, current.v)
 
     def _show_rows(self) -> None:
-        """Show the comparison with all fields, or only with those that changed."""
+        """Show the comparison with all fields, or only changed ones."""
         if self.comparison is None or self._plan is None:
             return
         a, b, ready = self.comparison.a, self.comparison.b, self._plan
@@ -383,10 +383,10 @@ class DiffPanel(QWidget):
             self._show_value()
 
     def _look_soon(self, *_: object) -> None:
-        self._look.start()  # without what was told: a timer would take a number for its interval
+        self._look.start()  # without arguments: the timer would take a number for its interval
 
     def _say_seen(self) -> None:
-        """Bracket the changes in sight in the overview."""
+        """Mark the changes in sight in the overview."""
         view = self.table.viewport().rect()
         ends = []
         for y, after in ((view.top() + 1, False), (view.bottom() - 1, True)):
@@ -399,7 +399,7 @@ class DiffPanel(QWidget):
         self.overview.see(ends[0], ends[1], self._middles())
 
     def _middles(self) -> list[int]:
-        """The middle of the row with each change, in the overview's pixels; none where not all rows are in sight."""
+        """The middle of each change's row, in the overview's pixels; none unless all rows are in sight."""
         bar, found = self.table.verticalScrollBar(), dict[int, int]()
         if bar.maximum() > bar.minimum() or self.model.count > MOST_BESIDE:
             return []
@@ -431,16 +431,16 @@ class DiffPanel(QWidget):
         self.restore.setToolTip(wording.tip(why or tr("Make A, or some of its fields, a new version")))
 
     def say_writable(self) -> None:
-        """Offer to restore, or not, as the connection allows now."""
+        """Update whether restoring is offered: the connection's permission changed."""
         self._say()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to restore, and to take over, only while the server answers."""
+        """Offer restoring and taking over only while the server answers."""
         self._answers = answers
         self._say()
 
     def why_not_restore(self) -> str:
-        """Why nothing can be restored from A, one sentence; "" where it can."""
+        """Why nothing can be restored from A, in one sentence; "" if it can."""
         if self.comparison is None or self.id is None:
             return tr("Nothing is compared yet.") if not self.is_alone else tr("One version is shown by itself.")
         if self._pair:
@@ -473,7 +473,7 @@ class DiffPanel(QWidget):
             self.ab_chosen.emit(b.v, a.v)
 
     def handlers(self) -> Handlers:
-        """What does each action here, by the action's id."""
+        """What each action does here, by the action's id."""
         return {
             "swap": self.swap.click,
             "restore": self.restore.click,
@@ -486,7 +486,7 @@ class DiffPanel(QWidget):
     # --- moving among changes
 
     def do_next_change(self) -> None:
-        """Go to the next change, from the row that the arrows are at."""
+        """Go to the next change, from the current row."""
         self._go(self.model.next_from(self.table.currentIndex()))
 
     def do_previous_change(self) -> None:
@@ -517,7 +517,7 @@ class DiffPanel(QWidget):
             self._say()
 
     def _moved(self, now: QModelIndex, before: QModelIndex) -> None:
-        self._make_current(now)  # the next change is the one after the row that the arrows are at
+        self._make_current(now)  # the next change is the one after the current row
         if not self.value.isHidden() and now.isValid():
             self._show_value()
 
@@ -541,7 +541,7 @@ class DiffPanel(QWidget):
             self.table.setFocus()
 
     def _drop_value(self) -> None:
-        """Close a value of which no row is left; the focus is taken only from within it, not from a list."""
+        """Close a value without a row; the focus moves only if it was inside it."""
         if self.value.isAncestorOf(QApplication.focusWidget() or self):
             self.hide_value()
         self.value.hide()
@@ -583,7 +583,7 @@ class DiffPanel(QWidget):
             action = menu.addAction(wording.item(words))
             action.triggered.connect(lambda: call())
             action.setEnabled(enabled)
-            action.setToolTip(wording.tip(why or words))  # without one Qt takes the line, as markup
+            action.setToolTip(wording.tip(why or words))  # without a tooltip Qt uses the line, as markup
 
         add(tr("Show the whole value"), self._open_value)
         menu.addSeparator()
@@ -613,10 +613,10 @@ class DiffPanel(QWidget):
             add(tr("Restore {name} from A…", name=name), lambda: self._restore(path), not why, why)
         return menu
 
-    # --- one difference into a draft
+    # --- taking a difference into a draft
 
     def why_not_take(self, side: str) -> str:
-        """Why the draft of the document takes nothing from A (``a``) or B, one sentence; "" where it can."""
+        """Why the document's draft can take nothing from A (``a``) or B, in one sentence; "" if it can."""
         if self.comparison is None or self.id is None:
             return tr("Nothing is compared yet.")
         source = self._source
@@ -635,7 +635,7 @@ class DiffPanel(QWidget):
         )
 
     def take(self, side: str) -> None:
-        """Ask for the current row's value of A (``a``) or B to be taken into the draft of the document."""
+        """Ask to take the current row's value of A (``a``) or B into the document's draft."""
         node, comparison = self._here(), self.comparison
         if node is None or comparison is None:
             return
@@ -674,17 +674,17 @@ class DiffPanel(QWidget):
         dialog.pane.show_value(tr("The comparison in words"), Value.of(words), changes)
         dialog.open()
 
-    # --- what is hidden, and how it is drawn
+    # --- hiding and drawing
 
     def set_inline(self, on: bool) -> None:
-        """Show both values in one column, or side by side; remembered."""
+        """Show both values in one column, or side by side, and remember it."""
         self.inline.setChecked(on)
         preferences.remember("diff-inline", on)
         self.table.set_inline(on)
         self.showing.emit()
 
     def hide_path(self, path: Path) -> None:
-        """Leave the changes at a path and below it out, in this collection, from now on."""
+        """Hide the changes at and below a path, in this collection, from now on."""
         self._ignore(ignored_paths.kept(self._source.source, self._ns).with_path(path))
 
     def do_hidden_fields(self) -> None:
@@ -698,8 +698,8 @@ class DiffPanel(QWidget):
         sheet.open()
 
     def show_again(self, pattern: Pattern | None) -> None:
-        """Hide a pattern no longer, or None: nothing."""
-        # The list is read again: another tab may have hidden more meanwhile.
+        """Stop hiding a pattern; None: hide nothing."""
+        # Read the list again: another tab may have hidden more.
         kept = ignored_paths.kept(self._source.source, self._ns)
         self._ignore(IgnoredPaths() if pattern is None else kept.without(pattern))
 
@@ -708,7 +708,7 @@ class DiffPanel(QWidget):
         self.ignored = ignored
         self._say()
         if self.reading.is_on:
-            self._again()  # a comparison under way was begun with the other list
+            self._again()  # a running comparison was started with the other list
         elif self.comparison is not None:
             self._plan_again(self.comparison)
 
@@ -727,7 +727,7 @@ class DiffPanel(QWidget):
 
 
 def _opened(source: ComparisonSource, ns: str, id: Value, version: Version, _: tasks.Progress) -> Opened:
-    """One version by itself."""
+    """One version, opened by itself."""
     alone = source.open(ns, id, version.v)
     if alone.base.content is None:
         raise Refused(
@@ -749,19 +749,19 @@ def _compared(
     ignored: IgnoredPaths,
     progress: tasks.Progress,
 ) -> tuple[Comparison, Plan]:
-    """Two versions compared, and the rows that show it."""
+    """Two versions compared, and the rows that show them."""
     found = source.compare(ns, id, a.v, b.v)
     return found, planned(found, progress, ignored)
 
 
 def planned(comparison: Comparison, progress: tasks.Progress, ignored: IgnoredPaths) -> Plan:
-    """A comparison made ready to be shown; for a task."""
+    """Prepare a comparison for display; run it in a task."""
     a, b = comparison.a.content or b"", comparison.b.content or b""
     return plan(a, b, comparison.diff, progress, ignored.hides if ignored else None)
 
 
 def restorable(node: DiffNode, onto_b: bool = True) -> Path:
-    """The path to restore for a row; () is everything. ``onto_b``: it is restored onto B, not onto a later version.
+    """The path to restore for a row; () is everything. ``onto_b``: onto B, not onto a later version.
 
     Positions mean nothing in a version whose elements have moved since, so such arrays are restored as a whole.
     """

@@ -1,4 +1,4 @@
-"""The row above a comparison: which versions, how many changes, the way from one to the next, restore."""
+"""The row above a comparison: the versions, the number of changes, previous and next, restore."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gui.language import tr
 from gui.style import boxes, icons, states, symbols, theme, wording
 from gui.views.compare.version_box import VersionBox, VersionChoices
 
-NARROW, BARE = 1060, 520  # below them words give way to the counts, and to a line less
+NARROW, BARE = 1060, 520  # in less width the texts give way, first to the counts, then to save a line
 COUNTED = (
     ("add", tr("added")), ("remove", tr("removed")), ("replace", tr("changed")), ("retype", tr("retyped")),
     ("move", tr("moved")), ("reorder", tr("reordered")), ("text", tr("text edited")),
@@ -20,7 +20,7 @@ COUNTED = (
 
 
 class Counts(QWidget):
-    """How many changes there are of each kind, as badges; those that do not fit are in the tooltip."""
+    """The number of changes of each kind, as badges; those that do not fit are in the tooltip."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +50,7 @@ class Counts(QWidget):
 
     @property
     def _short(self) -> list[tuple[str, str]]:
-        """The badges without their words: the symbols say it too."""
+        """The badges without words: the symbols say the same."""
         return [(op, label.split(" ")[0]) for op, label in self._badges]
 
     @staticmethod
@@ -71,7 +71,7 @@ class Counts(QWidget):
 
 
 class DiffTools(QWidget):
-    """The controls; the panel connects them. ``wrapped`` says that they are in more or fewer lines now."""
+    """The controls; the panel connects them. ``wrapped``: their number of lines changed."""
 
     wrapped = Signal()
 
@@ -124,13 +124,13 @@ class DiffTools(QWidget):
         states.say(self.restore, "" if is_bare else tr("Restore…") if is_narrow else tr("Restore from A…"))
 
     def say(self, number: int, total: int) -> None:
-        """Say the number of the current change, from 1, and how many there are."""
+        """Show the number of the current change, from 1, and the total."""
         self.position.setText(tr("Change {number:,} of {total:,}", number=number, total=total) if total else "")
         self.up.setEnabled(number > 1)
         self.down.setEnabled(number < total)
 
     def say_hidden(self, paths: int, changes: int) -> None:
-        """Say how many changes are hidden, by how many paths."""
+        """Show how many changes are hidden, by how many paths."""
         self.hidden.setVisible(paths > 0)
         self.hidden.setText(tr("{changes:,} hidden", changes=changes))
         said = tr(

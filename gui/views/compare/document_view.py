@@ -1,4 +1,4 @@
-"""One version by itself: its fields with their types, as the editor has them, to be read."""
+"""A single version: its fields with their types, like in the editor but read-only."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ class DocumentView(QWidget):
         preferences.signals.changed.connect(self._preference)
 
     def show_document(self, opened: Opened, alone: bool, name: str = "") -> None:
-        """Show a version; ``alone`` where the document has no other, ``name`` where it goes by another one."""
+        """Show a version; ``alone`` if the document has no other, ``name`` if it is not shown by its id."""
         same = self.opened is not None and (self.opened.ns, self.opened.id) == (opened.ns, opened.id)
         self.opened = opened
         if not same:
             self.hide_value()
             self.tree.scrollToTop()
             self.tree.setCurrentIndex(self.model.index(-1, -1))
-            self.model.set_content(canonical.EMPTY, None)  # no row stands open because one of another document did
-        there = self.tree.top  # each stands open or not, as it was left
+            self.model.set_content(canonical.EMPTY, None)  # else rows would be expanded as in the former document
+        there = self.tree.top  # rows stay expanded or collapsed as they were left
         self.model.show_document(opened)
         version = opened.base
         numbered = version.v is not None
@@ -149,7 +149,7 @@ class DocumentView(QWidget):
             self._toggle_value(node)
 
     def reveal(self, path: Path) -> None:
-        """Choose the row of a field and bring it into view."""
+        """Choose a field's row and scroll to it."""
         index = self.model.find(path, VALUE)
         above = index.parent()
         while above.isValid():
@@ -166,5 +166,5 @@ class DocumentView(QWidget):
 
     @property
     def parts(self) -> Sequence[QWidget]:
-        """The widgets that F6 goes through."""
+        """The widgets that F6 visits."""
         return [self.tree]

@@ -167,7 +167,7 @@ def test_a_value_typed_while_the_result_of_a_choice_is_still_worked_out_stays_wi
     made.undo()
     seen = drawn(made).merge
     made.choose(0, "mine")
-    with pytest.raises(Refused, match=r"tags\[1\] is not there any more"):
+    with pytest.raises(Refused, match=r"tags\[1\] is gone after later choices"):
         made.type_value(("tags", 1), Value.of("Y"), None, seen)
 
 
