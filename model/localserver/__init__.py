@@ -1,6 +1,6 @@
-"""The in-process server in which samples and dumps are opened: MongoDB's wire protocol over documents in memory.
+"""The in-process server that opens samples and dumps: MongoDB's wire protocol over documents in memory.
 
-Whoever looks through documents as the server does, without one, imports the parts for that alone.
+Code that only filters documents like a server imports the parts for that, and not the server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["LocalServer", "open_dump", "open_sample"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the server when somebody asks for it."""
+    """Import the server on first use."""
     if name == "LocalServer":
         from model.localserver.local_server import LocalServer
 
@@ -29,9 +29,9 @@ def __getattr__(name: str) -> object:
 
 
 def open_sample(kept: Path | None = None) -> LocalServer:
-    """Open the sample data in a server of its own, writable; they are gone when the server is closed.
+    """Open the sample data in a server of its own. It is writable, and its data end when it is closed.
 
-    ``kept`` is the folder in which they are kept as they were built.
+    ``kept`` is a folder for the built sample, so that the next start need not build it.
     """
     from model.localserver import kept_sample
     from model.localserver.local_server import LocalServer

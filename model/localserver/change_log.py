@@ -1,7 +1,7 @@
-"""The bounded log of changes that a replica set keeps, for change streams to read and to resume from.
+"""The limited log of changes that a replica set keeps, which change streams read and resume from.
 
-A change is noted under the lock of its collection, so the log's order is the order of the effects. Each log has a
-name of its own in its tokens: a token from another log is as lost as one of a change that was let go.
+A change is noted under its collection's lock, so the log has the order in which changes took effect. Each log has a
+name in its tokens: a token of another log is as lost as that of a change no longer kept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOST = 286
 
 
 class LoggedChange(Struct, frozen=True):
-    """One effect on one document, or the end of a collection or database (``collection`` "" for the latter)."""
+    """A change of one document, or the end of a collection or database (``collection`` is "" for the latter)."""
 
     number: int  # from 1 on, without gaps
     at: Timestamp
@@ -48,14 +48,14 @@ class LoggedChange(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """A place in the log: behind a change, and behind how many of its events; 0 where it concerns nobody here."""
+    """A place in the log: after a change and some of its events; 0 events if the stream shows none of it."""
 
     number: int
-    events: int = 1  # 2: behind the event that this was the end
+    events: int = 1  # 2: after the event on the collection's end, too
 
 
 class ChangeLog:
-    """The log of changes; the oldest are let go first; safe to use from many threads."""
+    """The log of changes, without the oldest ones; several threads can use it."""
 
     def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
         self._name = secrets.token_hex(4).upper()
@@ -74,12 +74,12 @@ class ChangeLog:
             return self._last
 
     def now(self) -> Timestamp:
-        """The time of the newest change, or of the clock: a stream that starts behind it misses no later change."""
+        """The time of the newest change, or the clock's if later: a stream that starts after it misses nothing new."""
         with self._news:
             return self._at if self._at.time >= int(time.time()) else Timestamp(int(time.time()), 0)
 
     def note(self, kind: Kind, ns: str, before: bytes | None = None, after: bytes | None = None) -> None:
-        """Add a change; ``ns`` is a database's name for ``dropDatabase``."""
+        """Add a change; for ``dropDatabase``, ``ns`` is the database's name."""
         database, _, collection = ns.partition(".")
         with self._news:
             seconds = max(int(time.time()), self._at.time)
@@ -94,7 +94,7 @@ class ChangeLog:
             self._news.notify_all()
 
     def behind(self, number: int, most: int) -> list[LoggedChange]:
-        """Some changes behind a number; raises ``CommandError`` 286 where the next one was let go."""
+        """Some changes after a number; raises ``CommandError`` 286 if the next one is no longer kept."""
         with self._news:
             first = self._last - len(self._changes) + 1
             if number < first - 1 or number > self._last:
@@ -102,13 +102,13 @@ class ChangeLog:
             return list(islice(self._changes, number + 1 - first, number + 1 - first + most))
 
     def change(self, number: int) -> LoggedChange | None:
-        """A change, or None if it was let go."""
+        """A change, or None if it is no longer kept."""
         with self._news:
             first = self._last - len(self._changes) + 1
             return self._changes[number - first] if first <= number <= self._last else None
 
     def wait(self, number: int, until: float) -> bool:
-        """Wait for a change behind a number, up to a moment on the monotonic clock; whether there is one."""
+        """Wait for a change after a number, until a time of the monotonic clock; returns whether there is one."""
         with self._news:
             while self._last <= number and not self._stopped:
                 left = until - time.monotonic()
@@ -123,7 +123,7 @@ class ChangeLog:
             self._stopped = True
             self._news.notify_all()
 
-    # Tokens.
+    # --- tokens
 
     def token(self, point: Point) -> bytes:
         """The resume token of a place in the log."""
@@ -131,7 +131,7 @@ class ChangeLog:
         return c.document([("_data", Value.of(text))])
 
     def point(self, token: bytes) -> Point:
-        """The place that a token stands for; raises ``CommandError`` if that was let go, or it is no token."""
+        """The place that a token stands for; raises ``CommandError`` if it is no longer kept, or no token."""
         found = c.get(token, ("_data",))
         text = found.python() if found is not None and found.type == c.STRING else ""
         if not isinstance(text, str) or len(text) != 28 or not text.startswith("82"):
@@ -146,7 +146,7 @@ class ChangeLog:
         return point
 
     def before(self, at: Timestamp) -> int:
-        """The number of the last change before a time; raises ``CommandError`` 286 where the log begins later."""
+        """The number of the last change before a time; raises ``CommandError`` 286 if the log starts later."""
         with self._news:
             first = self._last - len(self._changes) + 1
             earlier = [change.number for change in self._changes if change.at < at]

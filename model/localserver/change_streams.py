@@ -1,7 +1,7 @@
 """Change streams over the log of changes: ``aggregate`` with ``$changeStream``, and ``getMore`` that waits.
 
-On a collection, on a database, or (in ``admin``, with ``allChangesForCluster``) on everything. A stream reads the log
-from its own place on; only that place is kept for it. Source: "Change Events" in the MongoDB manual.
+They cover a collection, a database, or (in ``admin``, with ``allChangesForCluster``) everything. A stream is only a
+place in the log from which it reads on. Source: "Change Events" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPTIONS = {
     "resumeAfter", "startAfter", "startAtOperationTime", "fullDocument", "fullDocumentBeforeChange",
     "allChangesForCluster", "showExpandedEvents",
 }  # fmt: skip
-_LARGEST = BATCH_BYTES + 16 * 1024  # an event, which has no answer of its own to be split over
+_LARGEST = BATCH_BYTES + 16 * 1024  # bytes of the largest event, which cannot be split over several replies
 _NOTHING = Value(c.NULL, b"")
 
 
@@ -51,7 +51,7 @@ class _OpenStream(Struct):
 
 
 class ChangeStreams(ReadCommands):
-    """The reading commands of a replica set, where a cursor may be a change stream."""
+    """The reading commands of a replica set, whose cursors may be change streams."""
 
     def __init__(self, store: Store, cursors: Cursors, log: ChangeLog) -> None:
         super().__init__(store, cursors)
@@ -60,7 +60,7 @@ class ChangeStreams(ReadCommands):
         self._guard = Lock()
 
     def aggregate(self, command: Command) -> bytes:
-        """``aggregate``; the first batch of a change stream does not wait."""
+        """``aggregate``; the first batch of a change stream never waits."""
         pipeline = command.get("pipeline")
         stages = pipelines.stages_of(pipeline) if pipeline is not None and pipeline[0] == c.ARRAY else []
         if not stages or stages[0][0] != STAGE:
@@ -76,7 +76,7 @@ class ChangeStreams(ReadCommands):
         return self._reply(stream, number, batch, "firstBatch")
 
     def get_more(self, command: Command) -> bytes:
-        """``getMore``; on a change stream it waits for news, ``maxTimeMS`` or a second."""
+        """``getMore``; on a change stream it waits for news, for ``maxTimeMS`` or a second."""
         number = command.integer("getMore")
         stream = self._open.get(number)
         if stream is None:
@@ -120,7 +120,7 @@ class ChangeStreams(ReadCommands):
         }
         return wire.pack(cursor=cursor, ok=1.0)
 
-    # The request.
+    # --- the request
 
     def _stream(self, command: Command, stages: list[tuple[str, Element]]) -> _OpenStream:
         for name, _ in stages[1:]:
@@ -151,7 +151,7 @@ class ChangeStreams(ReadCommands):
             raise CommandError(2, f"Enumeration value '{stream.after}' for field 'fullDocument' is not a valid value.")
         if stream.before not in ("off", "whenAvailable", "required"):
             raise CommandError(2, f"'{stream.before}' for field 'fullDocumentBeforeChange' is not a valid value.")
-        list(pipelines.run(self.store, command.database, (), stream.stages))  # a wrong stage is refused at once
+        list(pipelines.run(self.store, command.database, (), stream.stages))  # refuses a wrong stage at once
         stream.point = self._start(asked, stream)
         return stream
 
@@ -175,14 +175,14 @@ class ChangeStreams(ReadCommands):
             )
         return point
 
-    # The events.
+    # --- the events
 
     def _batch(self, stream: _OpenStream, count: int) -> tuple[list[bytes], bool]:
-        """The events behind the stream's place, which moves; and whether there may be more."""
+        """The events after the stream's place, which moves on; and whether there may be more."""
         batch: list[bytes] = []
         size = 0
         if stream.point.events == 1:
-            # Resumed behind the end of its collection: only the event that it is over is left.
+            # It resumes after the end of its collection: the only event left says so.
             last = self.log.change(stream.point.number)
             if last is not None and self._ends(stream, last):
                 return self._end(stream, last)
@@ -249,7 +249,7 @@ class ChangeStreams(ReadCommands):
         return c.document(out)
 
     def _now(self, change: LoggedChange) -> Value:
-        """The document as it is when the event is read, which may be later than the change."""
+        """The document at the time of reading, which may be later than the change."""
         collection, id = self.store.get(change.database, change.collection), change.id
         if collection is not None and id is not None:
             for raw in pipelines.matching(collection, compile_filter(c.document([("_id", id)]))):
@@ -277,7 +277,7 @@ def _image(raw: bytes | None, kept: bool, wanted: str) -> Value:
 
 
 def _description(change: LoggedChange) -> bytes:
-    """The changes of an update: fields by their paths, arrays as a whole."""
+    """The changes of an update: fields by path, arrays whole."""
     updated: list[tuple[str, Value]] = []
     removed: list[str] = []
     _differ(change.before or c.EMPTY, change.after or c.EMPTY, "", updated, removed)

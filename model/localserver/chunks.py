@@ -1,7 +1,7 @@
-"""The chunks of a sharded collection, each a range of its shard key that lies on one shard, as a router knows them.
+"""The chunks of a sharded collection: ranges of its shard key, each on one shard, as a router knows them.
 
-The in-process server holds all documents itself. It tells which shards a router would have asked for them.
-Source: "Ranged Sharding" and "Config Database" in the MongoDB manual.
+The in-process server holds all documents itself; it only records which shards a router would have asked. Source:
+"Ranged Sharding" and "Config Database" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REMEMBERED = 10_000
 
 
 class Chunk(Struct, frozen=True):
-    """A range of the shard key, from one on and before another, and the shard that it lies on."""
+    """A range of the shard key, with its lower bound but without the upper one, and its shard."""
 
     since: bytes
     before: bytes
@@ -32,12 +32,12 @@ class Chunk(Struct, frozen=True):
 
 
 class Chunks:
-    """The chunks of one collection, and the shards that each reading of it was sent to, the last ones."""
+    """The chunks of one collection, and the shards that its latest reads would have gone to."""
 
     def __init__(self, fields: Sequence[str], edges: Sequence[tuple[Sequence[object], str]]) -> None:
-        """``edges`` are the values of the key, or of its first fields, that begin a chunk, and the shard it lies on.
+        """``edges`` are the key values, of all or the first fields, at which a chunk begins, each with its shard.
 
-        The chunk before the first of them lies on ``FIRST``.
+        The chunk before them is on ``FIRST``.
         """
         ends = [_bound(fields, (), c.MIN_KEY), *(_bound(fields, values) for values, _ in edges)]
         shards = [FIRST, *(shard for _, shard in edges)]
@@ -45,10 +45,10 @@ class Chunks:
         self.chunks = [Chunk(since, before, shard) for (since, before), shard in zip(pairs, shards, strict=True)]
         self.asked: deque[frozenset[str]] = deque(maxlen=_REMEMBERED)
         self._field = fields[0]
-        self._within = len(fields) > 1  # one value of the first field may lie in several chunks
+        self._within = len(fields) > 1  # one value of the first field may be in several chunks
 
     def send(self, matcher: Matcher) -> None:
-        """Note the shards that have documents which a filter may match: all, where it does not look at the key."""
+        """Record the shards that may have documents for a filter: all of them if it does not use the key."""
         self.asked.append(frozenset(each.shard for each in self.chunks if self._has(each, matcher)))
 
     def _has(self, chunk: Chunk, matcher: Matcher) -> bool:

@@ -1,4 +1,4 @@
-"""The table of commands, and those about the server, its databases and its indexes."""
+"""The table of commands, and the commands on the server, its databases and its indexes."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _WRITES = {
 
 
 class CommandTable:
-    """Answers commands over one store; safe to call from many threads.
+    """Answers commands over one store; several threads can use it.
 
-    With the name of a replica set it is that set's only member, the primary: the store must have a log of changes.
+    With a replica set's name, it is that set's only member, the primary; the store must then have a log of changes.
     """
 
     def __init__(self, store: Store, read_only: bool, replica_set: str = "", sharded: bool = False) -> None:
         self.sharded = sharded
-        self.members: list[CommandTable] = [self]  # of the set, the primary first
-        self.last_write: dt.datetime | None = None  # of a secondary
+        self.members: list[CommandTable] = [self]  # of the set, primary first
+        self.last_write: dt.datetime | None = None  # on a secondary
         self.hides_metadata = False
         self.store = store
         self.read_only = read_only
         self.took_writes = False
         self.replica_set = replica_set
-        self.address = "localhost:27017"  # the name that the member of a set gives itself
+        self.address = "localhost:27017"  # the name of a replica set's member for itself
         self._began = time.monotonic()
         self._retries = Retries()
         reads = ChangeStreams(store, Cursors(), store.log) if store.log is not None else ReadCommands(store, Cursors())
@@ -104,11 +104,11 @@ class CommandTable:
         }
 
     def add(self, name: str, handler: Callable[[Command], bytes]) -> None:
-        """Know one more command."""
+        """Add a command."""
         self._table[name] = handler
 
     def answer(self, command: Command) -> bytes:
-        """The reply to a command; errors become replies as well."""
+        """The reply to a command; an error becomes a reply, too."""
         reply = self._reply(command)
         if self.store.log is None:
             return reply
@@ -155,22 +155,22 @@ class CommandTable:
         return handler(command)
 
     def _spare_system(self, command: Command) -> None:
-        """Raise ``CommandError`` 13 for a write to what a server of a dump kept for itself."""
+        """Raise ``CommandError`` 13 for a write to a collection that the dumped server kept for itself."""
         named = command.fields.get(command.name)
         name = str(named.python()) if named is not None and named.type == c.STRING else ""
         found = self.store.get(command.database, name)
         if found is not None and found.kind == SYSTEM:
             raise CommandError(13, f"not authorized: {found.ns} belongs to the server, and is only read")
 
-    # About the server.
+    # --- about the server
 
     @property
     def is_secondary(self) -> bool:
-        """Whether this member follows another one, and takes no writes."""
+        """Whether this member follows another one, and accepts no writes."""
         return self.members[0] is not self
 
     def join(self, primary: CommandTable) -> None:
-        """Be a secondary of the set of a primary."""
+        """Become a secondary in the set of a primary."""
         primary.members.append(self)
         self.members = primary.members
         self.last_write = dt.datetime.now(dt.UTC)
@@ -188,7 +188,7 @@ class CommandTable:
             "maxWireVersion": WIRE_VERSION,
             "readOnly": self.read_only,
         }
-        # Without logicalSessionTimeoutMinutes drivers use no sessions, and without topologyVersion they poll.
+        # Without logicalSessionTimeoutMinutes, drivers use no sessions; without topologyVersion, they poll.
         if self.replica_set:
             fields |= {
                 "setName": self.replica_set,
@@ -249,7 +249,7 @@ class CommandTable:
             ok=1.0,
         )
 
-    # About databases and collections.
+    # --- about databases and collections
 
     def _list_databases(self, command: Command) -> bytes:
         matches = compile_filter(command.document("filter")).matches
@@ -420,7 +420,7 @@ def _index_names(coll: Collection, wanted: order.Element) -> list[str]:
 
 
 def parse_index(raw: bytes) -> Index:
-    """An index out of its specification, as ``createIndexes`` and a dump's metadata give it."""
+    """An index from its specification in ``createIndexes`` or a dump's metadata."""
     given = dict(c.fields(raw))
     key = given.pop("key", None)
     if key is None or key.type != c.OBJECT or key.data == c.EMPTY:

@@ -1,7 +1,8 @@
-"""Orders of more documents than memory should hold: keys sorted by runs in temporary files, and kept sorted on disk.
+"""Orders of more documents than memory should hold: keys sorted by runs in temporary files, and stored sorted on
+disk.
 
-A key is a tuple of :mod:`model.mql.order`, kept as marshalled bytes. A decimal number cannot be marshalled: it becomes
-its text under a tag that no key has, and the entry a third part that says so.
+A key is a tuple of :mod:`model.mql.order`, stored as marshalled bytes. Decimal numbers cannot be marshalled; they
+become their text under a tag that no key has, and a third part of the entry says so.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ Entry: TypeAlias = tuple[tuple[Key, ...], int]
 """The keys of a document, one for each path of its index, and its position."""
 
 TOGETHER, TOGETHER_BYTES = 40_000, 8 << 20
-"""Entries that are sorted in memory, and about how many bytes of them; what one run on disk holds."""
+"""A run, which is sorted in memory: at most so many entries, and about so many bytes."""
 
 _DECIMAL = "decimal"
-_BLOCK = 512  # entries that are written or read at once
-_WEIGHED = 128  # of so many entries one is weighed
+_BLOCK = 512  # entries written or read at once
+_WEIGHED = 128  # one of so many entries is measured
 _place = struct.Struct("<Q")
 
 
 class ReadAt:
-    """A file that many threads read, each at a place of its own."""
+    """A file that several threads read at different offsets."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
         self._lock = threading.Lock()
 
     def read(self, at: int, size: int) -> bytes:
-        """So many bytes from a place on; fewer at the end."""
+        """Bytes from an offset; fewer at the end of the file."""
         if hasattr(os, "pread"):
             return os.pread(self._file.fileno(), size, at)
         with self._lock:
@@ -52,47 +53,47 @@ class ReadAt:
 
     @property
     def stat(self) -> os.stat_result:
-        """The size and the time of the open file, as they are now."""
+        """The current size and time of the open file."""
         return os.fstat(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 class Places:
-    """Places in a file as numbers of eight bytes each, on disk."""
+    """Offsets in another file, as numbers of eight bytes on disk."""
 
     def __init__(self, path: Path, count: int) -> None:
         self._file, self.count = ReadAt(path), count
 
     def pair(self, at: int, end: int) -> tuple[int, int]:
-        """A place and the next one; behind the last comes ``end``."""
+        """An offset and the next one; after the last one, ``end``."""
         found = self._file.read(8 * at, 16)
         return _place.unpack_from(found)[0], _place.unpack_from(found, 8)[0] if at + 1 < self.count else end
 
     def some(self, start: int, stop: int, end: int) -> list[int]:
-        """Several places one behind the other, and where the last of these ends."""
+        """Consecutive offsets, and the one after them."""
         found = array("Q", self._file.read(8 * start, 8 * (min(stop + 1, self.count) - start)))
         if sys.byteorder == "big":
             found.byteswap()
         return [*found, end] if stop >= self.count else list(found)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 class IndexEntries(Sequence[Entry], ABC):
-    """The entries of one index in order, read where they lie: a slice of them together."""
+    """The entries of one index in order, read from where they are stored; a slice is read at once."""
 
     @abstractmethod
     def _one(self, at: int) -> Entry:
-        """The entry at a place that there is."""
+        """The entry at an existing position."""
 
     @abstractmethod
     def _some(self, start: int, stop: int) -> list[Entry]:
-        """The entries from one place up to another one behind it."""
+        """The entries from ``start`` to before ``stop``."""
 
     @overload
     def __getitem__(self, at: int) -> Entry: ...
@@ -109,7 +110,7 @@ class IndexEntries(Sequence[Entry], ABC):
 
 
 class DiskEntries(IndexEntries):
-    """The entries of an index that were put in order on disk."""
+    """The entries of an index that is stored sorted on disk."""
 
     def __init__(self, path: Path, places: Path, count: int) -> None:
         self._file, self._places = ReadAt(path), Places(places, count)
@@ -133,13 +134,13 @@ class DiskEntries(IndexEntries):
             yield from self._some(start, min(self._count, start + _BLOCK))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._file.close()
         self._places.close()
 
 
 def write_entries(entries: Iterable[Entry], path: Path, places: Path) -> tuple[int, bool]:
-    """Write entries in their order; how many there were, and whether their keys are all different."""
+    """Write entries in their order; returns how many there were, and whether all keys differ."""
     count, unique, at = 0, True, 0
     before: tuple[Key, ...] | None = None
     with path.open("wb") as file, places.open("wb") as beside:
@@ -157,7 +158,7 @@ def write_entries(entries: Iterable[Entry], path: Path, places: Path) -> tuple[i
 def sorted_on_disk(
     rows: Iterable[Entry], descending: Sequence[bool] = (), folder: Path | None = None, together: int | None = None
 ) -> Iterator[Entry]:
-    """Entries by their keys, each of which may descend; equal ones by their position. Memory holds one run of them."""
+    """Entries sorted by their keys, each ascending or descending, then by position. Only one run is in memory."""
     most = together or TOGETHER
     by = _ordering(descending)
     runs: list[IO[bytes]] = []
@@ -188,7 +189,7 @@ def _ordering(descending: Sequence[bool]) -> Callable[[Entry], Any] | None:
 
 
 class _Down:
-    # Turns the order of a key around.
+    # Reverses the order of a key.
     def __init__(self, key: Key) -> None:
         self.key = key
 

@@ -1,4 +1,4 @@
-"""The documents of a ``.bson`` file by their position, read from it whenever one is asked for."""
+"""The documents of a ``.bson`` file by position, read from the file whenever one is needed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.order import NULL_KEY, Key
 
-CHUNK = 4 << 20  # bytes that are read at once
+CHUNK = 4 << 20  # bytes read at once
 _length = struct.Struct("<i").unpack_from
 
 
 class DocumentsOnDisk(Mapping[int, bytes]):
-    """The first ``count`` documents of a file, which begin where ``places`` says and end at byte ``size``."""
+    """The first ``count`` documents of a file; ``places`` has their offsets, and ``size`` is where they end."""
 
     def __init__(self, path: Path, places: Path, count: int, size: int) -> None:
         self._path, self.size = path, size
@@ -47,7 +47,7 @@ class DocumentsOnDisk(Mapping[int, bytes]):
         return CommandError(2, f"{self._path} has changed since it was opened; open it again")
 
     def check(self) -> None:
-        """Raise ``CommandError`` if the file was written to since it was opened."""
+        """Raise ``CommandError`` if the file has changed since it was opened."""
         now = self._file.stat
         if now.st_mtime_ns != self._written or now.st_size < self.size:
             raise self._changed()
@@ -76,18 +76,18 @@ class DocumentsOnDisk(Mapping[int, bytes]):
             rest, at = data[begin:], at + begin
 
     def backwards(self) -> Iterator[tuple[int, bytes]]:
-        """Each position with its document, the last one first."""
+        """Each position with its document, last one first."""
         for position in range(len(self) - 1, -1, -1):
             yield position, self[position]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
         self._places.close()
 
 
 class AscendingIds(IndexEntries):
-    """The entries of the index on ``_id`` of a file whose ids ascend: its documents as they come."""
+    """The entries of the ``_id`` index for a file with ascending ids: its documents in file order."""
 
     def __init__(self, documents: DocumentsOnDisk) -> None:
         self._documents = documents
@@ -103,7 +103,7 @@ class AscendingIds(IndexEntries):
 
 
 def id_key(raw: bytes) -> Key:
-    """The key of a document's ``_id``, null's where it cannot be read."""
+    """The key of a document's ``_id``; that of null if it cannot be read."""
     try:
         return order.key_of(order.field(raw, b"_id\x00"))
     except (Unreadable, RecursionError):

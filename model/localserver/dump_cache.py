@@ -1,7 +1,7 @@
-"""The folder in the cache for one large file of a dump, named after all that tells whether the file has changed.
+"""The cache folder for one large file of a dump; its name changes whenever the file does.
 
-A process works in a folder of its own, which takes the name once the file was read to its end, and a name beside it
-where reading was stopped: so nobody finds half a folder, and whoever goes on has it alone.
+A process works in a folder of its own. It gets its final name once the file was read completely; if reading stops, it
+gets a name for unfinished ones. So nobody finds half a folder, and only one process continues an unfinished one.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from model.errors import Refused
 
 KEPT_BYTES = 16 << 30
-"""Bytes above which the folders that were opened longest ago are removed."""
+"""Above so many bytes, the folders opened longest ago are removed."""
 
-_ENDS = 1 << 16  # bytes at either end of a file that count for its name
-_LEFT_BEHIND = 24 * 3600  # seconds after which a folder of a process that died is removed
+_ENDS = 1 << 16  # bytes at both ends of a file that are part of its name
+_LEFT_BEHIND = 24 * 3600  # seconds after which a dead process's folder is removed
 
 
 class DumpCache:
     """The folder of one file; ``path`` is where it is now."""
 
     def __init__(self, file: Path, cache: Path | None) -> None:
-        """``cache`` is the folder for all of them; without one, or where it cannot be used, all is temporary."""
+        """``cache`` is the parent folder; if it is None or cannot be used, everything is temporary."""
         self._final = self._parts = None
         self.path = Path()
         if cache is not None:
@@ -62,15 +62,15 @@ class DumpCache:
         self.path = own
 
     def finish(self) -> None:
-        """Give the folder its name: everything that is needed lies in it."""
+        """Give the folder its final name, because it is complete."""
         if self._final is None or self.path == self._final:
             return
-        with contextlib.suppress(OSError):  # where another process was faster, this one goes on with its own
+        with contextlib.suppress(OSError):  # another process was faster, so this one keeps its own
             self.path.rename(self._final)
             self.path = self._final
 
     def leave(self) -> None:
-        """Leave what was read so far to whoever goes on; a temporary folder goes."""
+        """Leave an unfinished folder for another process to continue; remove a temporary one."""
         if self.path == self._final:
             return
         if self._parts is not None and not self._parts.exists():
@@ -81,7 +81,7 @@ class DumpCache:
 
 
 def _name_of(file: Path) -> str:
-    """The name of a file's folder; another one as soon as the file is another."""
+    """The name of a file's folder, from its path, size, time and both ends."""
     found = file.stat()
     digest = hashlib.sha256(
         f"{file.resolve()}\0{found.st_size}\0{found.st_mtime_ns}\0".encode("utf-8", "surrogateescape")
@@ -94,7 +94,7 @@ def _name_of(file: Path) -> str:
 
 
 def _make_room(cache: Path, wanted: Path) -> None:
-    """Remove what processes left behind, and the oldest folders above what is kept."""
+    """Remove what dead processes left, and the oldest folders beyond the limit."""
     folders = []
     for folder in cache.iterdir():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The reading of a dump's large files, asked for by a command: it begins, tells how far it has come, and is stopped.
+"""The command that starts, watches and stops the reading of a dump's large files.
 
 The command is ``palimpsestDump``; its field ``do`` is "look", "begin", "stop", or "learn" with ``ns`` and ``paths``.
 """
@@ -30,10 +30,10 @@ class DumpReading:
         self._done = self._total = 0
         self._error = ""
         self.left_out: list[str] = []
-        """What of a dump could not be shown, or is shown otherwise than it was dumped, a sentence each."""
+        """A sentence for each part of a dump that could not be shown, or is shown otherwise than dumped."""
 
     def add(self, collection: Collection, file: LargeFile) -> None:
-        """Take the first documents of a large file; raises ``Unreadable`` if there is none."""
+        """Load the first documents of a large file; raises ``Unreadable`` if there is none."""
         collection.begin(file)
         self._collections.append(collection)
 
@@ -95,11 +95,11 @@ class DumpReading:
             pass
         except (Refused, CommandError) as refusal:
             self._error = str(refusal)
-        except Exception as error:  # a bug here must not look like a reading that goes on
+        except Exception as error:  # a bug here must not look like a reading that continues
             self._error = f"The dump cannot be read ({type(error).__name__}: {error}); report this."
 
     def close(self) -> None:
-        """Stop, and let go of the files."""
+        """Stop, and close the files."""
         self._stop.set()
         for file in self._files:
             file.stop()

@@ -1,4 +1,4 @@
-"""Collections of a dump in a server: their names, options, indexes, and measurements where they are time series."""
+"""Collections of a dump in a server: their names, options, indexes, and for time series their measurements."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _OPLOGS = ("oplog", "oplog.rs", "oplog.$main")
 
 
 class Metadata(Struct):
-    """What mongodump noted of a collection: its whole name, where a file's is cut, its options and its indexes."""
+    """What mongodump noted of a collection: its full name, which a file's may cut short, its options and indexes."""
 
     name: str = ""
     options: bytes = c.EMPTY
     indexes: list[Value] = field(default_factory=list)
 
     def named(self, collection: str) -> str:
-        """The whole name of a collection whose file is called so; the buckets of a time series share its metadata."""
+        """The full name of a collection, from its file's; a time series and its buckets share their metadata."""
         return self.name if self.name and not collection.startswith(_BUCKETS) else collection
 
     @classmethod
     def read(cls, written: str) -> Metadata:
-        """The metadata out of its text, in any notation; raises ``Unreadable``."""
+        """The metadata from its text, in any notation; raises ``Unreadable``."""
         found = dict(c.fields(text.any_document(written)))
         name, options, indexes = found.get("collectionName"), found.get("options"), found.get("indexes")
         return cls(
@@ -48,22 +48,22 @@ class Metadata(Struct):
 
 
 def plain_name(name: str) -> str:
-    """A file's name as text, whatever bytes it has; mongodump writes ``/`` and ``%`` with ``%``."""
+    """The text of a file name with any bytes; mongodump encodes ``/`` and ``%`` with ``%``."""
     return unquote(name).encode("utf-8", "replace").decode("utf-8").replace("\0", "_")
 
 
 def database_name(folder: str) -> str:
-    """A database's name out of a folder's: servers take no dots and spaces in one."""
+    """A database's name from a folder's: servers do not allow dots and spaces in it."""
     return re.sub(r'[/\\. "$]', "_", plain_name(folder))[:60] or "dump"
 
 
 def collection_name(name: str) -> str:
-    """A collection's name that drivers take: they refuse dots at its ends or next to each other, and dollars."""
+    """A collection name that drivers accept: no dots at the ends or next to each other, and no dollars."""
     return re.sub(r"^\.|\.$|\.(?=\.)|[$\0]", "_", name)
 
 
 def free_namespace(server: LocalServer, database: str, collection: str) -> str:
-    """The namespace, with a number where two names have become one: two collections must not be mixed."""
+    """The namespace, numbered if two names have become equal: two collections must not be mixed."""
     name, number = collection, 1
     while server.store.get(database, name) is not None:
         number += 1
@@ -77,14 +77,14 @@ def is_buckets(ns: str) -> bool:
 
 
 def adopt(server: LocalServer, ns: str, metadata: Metadata) -> None:
-    """Make a collection of a dump; one that its server kept for itself is marked, and only read."""
+    """Create a collection of a dump; one that its server kept for itself is marked, and can only be read."""
     database, _, name = ns.partition(".")
     is_own = database in _OWN_DATABASES or name.startswith("system.") or name in _OPLOGS
     server.adopt(ns, metadata.options, SYSTEM if is_own else "collection")
 
 
 def load_documents(server: LocalServer, ns: str, documents: Iterable[bytes]) -> None:
-    """Take the documents of a collection, and tell of an ``_id`` that several of them have."""
+    """Load the documents of a collection, and tell of each ``_id`` that occurs several times."""
     seen: set[tuple[int, bytes]] = set()
     twice: list[Value] = []
 
@@ -108,7 +108,7 @@ def load_documents(server: LocalServer, ns: str, documents: Iterable[bytes]) -> 
 
 
 def add_indexes(server: LocalServer, ns: str, metadata: Metadata) -> None:
-    """Add the indexes of a collection; one that makes no sense is told and left out."""
+    """Add the indexes of a collection; leave out an invalid one, and tell of it."""
     for number, spec in enumerate(metadata.indexes, 1):
         try:
             if spec.type != c.OBJECT:
@@ -131,7 +131,7 @@ def _named(spec: Value, number: int) -> str:
 
 
 def show_measurements(server: LocalServer, ns: str, metadata: Metadata) -> None:
-    """Show the buckets of a time series as its measurements too, in a collection of the series' name."""
+    """Show the buckets of a time series also as its measurements, in a collection with the series' name."""
     if not is_buckets(ns):
         return
     database, _, name = ns.partition(".")

@@ -1,10 +1,10 @@
 """Dumps by mongodump and mongoexport, read into an in-process server.
 
-A folder (a dump's root with a folder for each database, or one database's folder), one ``.bson`` file, or one file
-of Extended JSON with a document on each line; each of them gzipped or not. Files are read, never written.
+A dump is a folder (with a folder for each database, or one database's folder), one ``.bson`` file, or one file of
+Extended JSON with a document on each line; all may be gzipped. Files are read, never written.
 
-The folder's name is the database's, the file's name the collection's. A JSON file whose name has a dot,
-("shop.contracts.json"), names both.
+The folder's name is the database's, the file's name the collection's. The name of a JSON file may have a dot
+("shop.contracts.json"), and then names both.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from model.text.file_documents import (
 )
 
 IN_MEMORY = 64 << 20
-"""Bytes of a dump's documents that are read into memory; a file above that is read where it lies."""
+"""The most bytes of a dump's documents that are read into memory; beyond it, files are read from disk."""
 
 ALL = 1 << 62
-PACKED = 10  # times as large as packed a file is taken to be
+PACKED = 10  # the size of a gzipped file is assumed to grow by this factor
 _MOST_METADATA = 64 << 20  # bytes
-_HEAD = 512  # bytes that tell a file of another kind
+_HEAD = 512  # bytes that show a file of another kind
 _OTHERS = (
     (0, b"PK\x03\x04", "a zip archive"),
     (257, b"ustar", "a tar archive"),
@@ -58,15 +58,15 @@ _OTHERS = (
     (0, b"\x28\xb5\x2f\xfd", "packed by zstd"),
     (0, b"BZh", "packed by bzip2"),
 )
-"""What other kinds of files begin with, and where."""
+"""The first bytes of other kinds of files, and their offset."""
 
 
 def open_dump(path: str | Path, writable: bool = False, cache: Path | None = None) -> LocalServer:
-    """Open a dump in a server of its own, which is read-only unless ``writable``; the files stay as they are.
+    """Open a dump in a server of its own, which is read-only unless ``writable``; the files never change.
 
-    What fits into :data:`IN_MEMORY` is read at once, and all of it where it is writable. Of larger ``.bson`` files the
-    first documents are there, until a client has had them read; the notes on them lie in ``cache``. Raises
-    ``NotFound``, ``Unreadable`` (with the place and the way out) or ``Refused``.
+    Documents up to :data:`IN_MEMORY` are read at once; if writable, all of them. Of larger ``.bson`` files, only the
+    first documents are there until a client asks to read on; notes on them go to ``cache``. Raises ``NotFound``,
+    ``Unreadable`` (with the place and what to do) or ``Refused``.
     """
     source = Path(path).expanduser()
     server = LocalServer()
@@ -96,7 +96,7 @@ class _Opening(Struct):
     left: int  # bytes that may still be read into memory
 
     def takes(self, path: Path) -> bool:
-        """Whether a file is small enough for memory; a packed one is taken for ten times as large."""
+        """Whether a file fits into memory; a gzipped one counts ten times."""
         size = path.stat().st_size * (PACKED if path.name.endswith(".gz") else 1)
         if size > self.left:
             return False
@@ -171,7 +171,7 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
 
 
 def _refuse_others(path: Path, named: str, head: bytes) -> None:
-    """Raise ``Refused`` for files of other kinds, which are known by their beginnings."""
+    """Raise ``Refused`` for files of other kinds, recognised by their first bytes."""
     if named.endswith(".metadata.json"):
         raise Refused(f"{path} describes a collection and holds no documents; give its .bson file or its folder.")
     kind = next((kind for at, mark, kind in _OTHERS if head[at : at + len(mark)] == mark), None)
@@ -180,7 +180,7 @@ def _refuse_others(path: Path, named: str, head: bytes) -> None:
 
 
 def _load(server: LocalServer, ns: str, documents: Iterable[bytes], path: Path) -> int:
-    """Take the documents of a file as far as it can be read, and tell where it ends early; returns their number."""
+    """Load a file's documents as far as it can be read, and tell if it ends early; returns their number."""
     shown = 0
 
     def readable() -> Iterator[bytes]:
@@ -203,7 +203,7 @@ def _load(server: LocalServer, ns: str, documents: Iterable[bytes], path: Path) 
 
 
 def _metadata(server: LocalServer, path: Path, collection: str) -> Metadata:
-    """The metadata that mongodump noted beside a ``.bson`` file: options and indexes; none without that file."""
+    """The options and indexes that mongodump noted next to a ``.bson`` file; empty without that file."""
     stem = re.sub(r"^system\.buckets\.", "", _stem(path))
     for suffix in (".metadata.json", ".metadata.json.gz"):
         beside = path.with_name(stem + suffix)

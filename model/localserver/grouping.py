@@ -1,4 +1,4 @@
-"""``$group``: documents gathered by a typed key, with the accumulators that are in common use."""
+"""``$group``: documents grouped by a typed key, with the common accumulators."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def group(spec: bytes) -> Callable[[Iterable[bytes]], Iterable[bytes]]:
 
 
 def sort_by_count(operand: Element) -> Callable[[Iterable[bytes]], Iterable[bytes]]:
-    """``$sortByCount``: how often each value occurs, the most frequent first."""
+    """``$sortByCount``: how often each value occurs, most frequent first."""
     one = functions.object_of([("$sum", arithmetic.integer(1))])
     gather = group(functions.object_of([("_id", operand), ("count", one)])[1])
     return lambda documents: sorted(

@@ -1,4 +1,4 @@
-"""The documents of a collection out of a file in which they lie packed, unpacked as far as they are asked for."""
+"""The documents of a collection in a compressed file, unpacked only as far as needed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from model.mql.order import Key
 from model.values import canonical as c
 
 Order: TypeAlias = tuple[Sequence[int], Sequence[int]]
-"""The positions of documents as an index has them, and of those of which the keys are dated, to be put among them."""
+"""The positions of documents in an index's order, and those with dated keys, which are yet to be sorted in."""
 
 _length = struct.Struct("<i").unpack_from
 
 
 class Dated(NamedTuple):
-    """A place in a document that holds a time: seconds at the head of an ObjectId, or milliseconds of a date."""
+    """A time inside a document: seconds at the start of an ObjectId, or milliseconds of a date."""
 
     position: int
     offset: int
@@ -28,10 +28,10 @@ class Dated(NamedTuple):
 
 
 class KeptDocuments(Mapping[int, bytes]):
-    """Documents by their position; those of one block are unpacked together, once the first of them is asked for."""
+    """Documents by position; a block is unpacked when its first document is needed."""
 
     def __init__(self, blocks: Sequence[tuple[int, bytes]], count: int, dated: Iterable[Dated], now: int) -> None:
-        """Each block begins with the document at a position; ``dated`` are the places with a time before ``now``."""
+        """``blocks`` have the position of their first document and their bytes; ``dated`` are times before ``now``."""
         self._firsts = [first for first, _ in blocks]
         self._packed: list[bytes | None] = [packed for _, packed in blocks]
         self._unpacked: list[Sequence[bytes]] = [()] * len(blocks)
@@ -51,7 +51,7 @@ class KeptDocuments(Mapping[int, bytes]):
 
     def _block(self, number: int) -> Sequence[bytes]:
         packed = self._packed[number]
-        if packed is not None:  # of two threads that come at once, each unpacks the same
+        if packed is not None:  # if two threads come at once, both unpack the same
             self._unpacked[number] = self._documents(packed, self._firsts[number])
             self._packed[number] = None
         return self._unpacked[number]
@@ -73,13 +73,13 @@ class KeptDocuments(Mapping[int, bytes]):
 
 
 class KeptOrder(IndexEntries):
-    """The entries of an index of which the order is known; a key is made when somebody looks at it.
+    """The entries of an index whose order is known; each key is made when it is needed.
 
-    It holds as long as nothing is written of which the index has a key.
+    It is valid until a document in the index is written.
     """
 
     def __init__(self, order: Order, key: Callable[[int], tuple[Key, ...]]) -> None:
-        """``key`` tells the only one of a document by its position."""
+        """``key`` makes the only key of a document from its position."""
         self._order, self._key = list(order[0]), key
         self._known: dict[int, tuple[Key, ...]] = {}
         for position in order[1]:

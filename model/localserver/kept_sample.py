@@ -1,9 +1,9 @@
-"""The sample, built once and kept in a file: building it takes two seconds, and reading what a command asks for little.
+"""The sample, built once and kept in a file: building takes two seconds, reading what a command needs takes little.
 
-The file holds the documents of each collection in compressed blocks, each unpacked when its first document is asked
-for, and the order of them in each index, so that nothing has to be sorted. Its name is made of the code that builds the
-sample, and its last bytes of all the others: one of another program, and one that is damaged, is never read. What is
-dated from the moment of opening is noted by its place and dated anew.
+The file holds each collection's documents in compressed blocks, which are unpacked when needed, and their order in
+each index, so that nothing must be sorted. Its name is a digest of the code that builds the sample, and it ends with
+a digest of its other bytes; so a file of another program version, or a damaged one, is never used. Times relative to
+the opening are noted by their place, and set anew.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from model.localserver.store import Collection
 
 _FORM = b"palimpsest sample 2\n"
-_BUILT_FOR = 1_700_000_000, 1_711_111_111  # two moments: what differs between them is dated from the opening
+_BUILT_FOR = 1_700_000_000, 1_711_111_111  # two opening times: the values that differ between them are relative to it
 _BLOCK = 128 << 10  # bytes of documents that are unpacked together
-_FAST = 3  # half the time of zlib's own choice, and a quarter more bytes
-_KEPT = 30 * 24 * 3600  # seconds after which the file of another program goes
+_FAST = 3  # half the time of zlib's default, and a quarter more bytes
+_KEPT = 30 * 24 * 3600  # seconds after which another version's file is removed
 _DIGEST = hashlib.sha256().digest_size
 _head = struct.Struct("<I")
 
 
 def fill(server: LocalServer, folder: Path | None) -> None:
-    """Load the sample into an empty server, from the file in a folder, which is written there where it is missing."""
+    """Load the sample into an empty server from its file in a folder; writes that file if it is missing."""
     path = None if folder is None else folder / f"sample-{_digest_of_code()}"
     data = None if path is None else _read(path)
     if data is None:
         data = _packed()
         if path is not None:
-            with suppress(OSError):  # it is built again the next time
+            with suppress(OSError):  # it is built again next time
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with whole_file(path) as file:
                     file.write(data)
@@ -61,21 +61,21 @@ def fill(server: LocalServer, folder: Path | None) -> None:
 
 
 def _digest_of_code() -> str:
-    """The name of all code that decides on a byte of the sample, and on the order of its documents."""
+    """A digest of all code on which the sample's bytes and the order of its documents depend."""
     found = hashlib.sha256(_FORM + model.__version__.encode())
     rooms = (Path(__file__).parent / "sample", *map(Path, values.__path__))
     orders = filter(Path.exists, (Path(store.__file__), Path(order.__file__)))
     sources = [*(file for room in rooms for file in sorted(room.glob("*.py"))), *orders]
     for source in sources:
         found.update(source.name.encode() + b"\0" + source.read_bytes())
-    if not sources:  # a program that was compiled as a whole has no sources beside it
+    if not sources:  # a compiled program has no source files
         program = Path(sys.executable).stat()
         found.update(f"{program.st_size} {program.st_mtime_ns}".encode())
     return found.hexdigest()[:32]
 
 
 def _read(path: Path) -> bytes | None:
-    """The file's bytes; None where there is none, or a damaged one."""
+    """The file's bytes; None if it is missing or damaged."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -90,7 +90,7 @@ def _packed() -> bytes:
     packed = bytearray()
 
     def kept(data: bytes) -> tuple[int, int]:
-        """Where a piece is put, and its length there."""
+        """The offset and length of a stored piece."""
         at, piece = len(packed), zlib.compress(data, _FAST)
         packed.extend(piece)
         return at, len(piece)
@@ -116,7 +116,7 @@ def _packed() -> bytes:
 
 
 def _built(now: int) -> Iterator[tuple[Collection, Sequence[IndexSpec]]]:
-    """Each collection as it is loaded, its indexes tried."""
+    """Each collection as loaded, with its indexes verified."""
     from model.localserver.sample import build  # most starts find the file
 
     server = LocalServer()
@@ -129,7 +129,7 @@ def _built(now: int) -> Iterator[tuple[Collection, Sequence[IndexSpec]]]:
 
 
 def _blocks(documents: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """Stretches of documents that are unpacked together, each with the position of its first."""
+    """Groups of documents that are unpacked together, each with the position of its first one."""
     first = size = 0
     for position, raw in enumerate(documents):
         if size and size + len(raw) > _BLOCK:
@@ -161,7 +161,7 @@ def _dated(position: int, raw: bytes, other: bytes) -> Iterator[Dated]:
 
 
 def _places(raw: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """Where each value of the document at ``at`` begins, however deep, and its type."""
+    """The offset and type of each value in the document at ``at``, at any depth."""
     for _, kind, start, _ in c.elements(raw, at):
         if kind in (c.OBJECT, c.ARRAY):
             yield from _places(raw, start)

@@ -1,7 +1,7 @@
-"""A ``.bson`` file too large for memory: it is read through once, and its documents are found again on disk.
+"""A ``.bson`` file too large for memory: it is read through once, and its documents are then found on disk.
 
-The first reading notes where each document begins and whether the ids ascend, and unpacks a gzipped file on its way. It
-can be stopped anywhere, and goes on where it stopped, even in another process.
+The first reading notes where each document begins and whether ids ascend, and unpacks a gzipped file. It can be
+stopped at any time, and continues from there, even in another process.
 """
 
 from __future__ import annotations
@@ -35,45 +35,45 @@ from model.mql.order import Key
 from model.values import canonical as c
 
 HEAD_BYTES, HEAD_MOST = 4 << 20, 2000
-"""The first documents, which are there at once: about so many bytes of them, and no more than so many."""
+"""The first documents, shown at once: at most so many, and about so many bytes."""
 
-SPARE = 512 << 20  # bytes of the disk that are left free
+SPARE = 512 << 20  # bytes of disk space to leave free
 BOMB_FROM, BOMB_TIMES = 2 << 30, 250
-"""Unpacked bytes from which on a file that grows to so many times its packed size is not unpacked any further."""
+"""Above so many unpacked bytes, a file that has grown by this factor is not unpacked further."""
 
-EACH = 5e-6  # seconds that a document takes of an index, at the least
-_NOTED_EVERY = 64 << 20  # bytes between two notes of how far it has come
+EACH = 5e-6  # seconds per document that building an index takes at least
+_NOTED_EVERY = 64 << 20  # bytes between two notes of the progress
 _AGAIN = "dump it again"
 _OBJECT_ID = b"\x07_id\x00"
 _length = struct.Struct("<i").unpack_from
 
 Step: TypeAlias = Callable[[int, int], None]
-"""Called with the bytes done and of how many; raises to stop."""
+"""Called with bytes done and total bytes; raises an error to stop."""
 
 _Last: TypeAlias = bytes | Key | None
-"""The id of the document before: its bytes where it is an ObjectId, else its key."""
+"""The id of the document before: its bytes if it is an ObjectId, else its key."""
 
 
 class _Noted(Struct):
-    """How far a file has been read."""
+    """How far a file was read."""
 
-    end: int = 0  # bytes up to the end of the last whole document, unpacked
+    end: int = 0  # unpacked bytes up to the end of the last complete document
     documents: int = 0
-    ascending: bool = True  # the ids ascend as far as it was read
-    whole: bool = False  # there is nothing more to read
-    trouble: str = ""  # why nothing behind ``end`` can be read, one sentence
+    ascending: bool = True  # whether ids ascend so far
+    whole: bool = False  # whether the reading is finished
+    trouble: str = ""  # a sentence on why nothing after ``end`` can be read
 
 
 class KeptIndex(NamedTuple):
     """The entries of an index on disk."""
 
     entries: DiskEntries
-    unique: bool  # no two have the same keys
+    unique: bool  # no two have equal keys
     multikey: bool
 
 
 class IndexRows(Protocol):
-    """What an index is built of."""
+    """What a file needs of an index to build it."""
 
     multikey: bool
 
@@ -82,7 +82,7 @@ class IndexRows(Protocol):
 
 
 class _Building:
-    """An index that is being built, or was."""
+    """An index that is or was being built."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -94,7 +94,7 @@ class _Building:
 
 
 class LargeFile:
-    """One large file of a dump: its first documents at once, all of them once it was read."""
+    """One large file of a dump: its first documents at once, and all of them once it was read."""
 
     def __init__(self, path: Path, cache: Path | None) -> None:
         self.path = path
@@ -105,26 +105,26 @@ class LargeFile:
         self._noted = self._read_note()
         self._closed = threading.Event()
         self._buildings: dict[str, _Building] = {}
-        self._turn = threading.Lock()  # one index is built at a time: each takes memory and the whole file
+        self._turn = threading.Lock()  # build one index at a time: each takes memory and reads the whole file
         self.documents: DocumentsOnDisk | None = None
 
     @property
     def read(self) -> bool:
-        """Whether it was read to its end."""
+        """Whether it was read to the end."""
         return self._noted.whole
 
     @property
     def ascending(self) -> bool:
-        """Whether its documents stand in the order of their ids."""
+        """Whether its documents are in the order of their ids."""
         return self._noted.ascending
 
     @property
     def trouble(self) -> str:
-        """Why the rest of the file cannot be read, one sentence; "" if all of it can."""
+        """Why the rest of the file cannot be read, one sentence; "" if it can."""
         return self._noted.trouble
 
     def head(self) -> list[bytes]:
-        """The first documents; raises ``Unreadable`` if there is not even one."""
+        """The first documents; raises ``Unreadable`` if there is not a single one."""
         found: list[bytes] = []
         left = HEAD_BYTES
         with self._opened() as stream:
@@ -140,7 +140,7 @@ class LargeFile:
     # --- the first reading
 
     def go_on(self, step: Step) -> DocumentsOnDisk:
-        """Read on to the end; an error of ``step`` stops it, and a later call goes on where it stopped."""
+        """Read on to the end; an error of ``step`` stops it, and a later call continues from there."""
         if not self._noted.whole:
             try:
                 self._read_on(step)
@@ -170,7 +170,7 @@ class LargeFile:
                 stream = cast("IO[bytes]", gzip.GzipFile(fileobj=plain))
                 spool = files.enter_context((folder / "unpacked.bson").open("ab"))
                 spool.truncate(noted.end)
-            stream.seek(noted.end)  # of packed data it unpacks all before that once more, and keeps none of it
+            stream.seek(noted.end)  # packed data before that are unpacked once more and dropped
             places.truncate(8 * noted.documents)
             rest, next_note = b"", noted.end + _NOTED_EVERY
             while not noted.whole:
@@ -197,13 +197,13 @@ class LargeFile:
             raise Refused(f"{self.path} was written to while it was read; open it again when it is whole.")
 
     def _piece(self, stream: IO[bytes]) -> tuple[bytes, str]:
-        """The next bytes; and how the file ends behind them where it does not end well."""
+        """The next bytes, and if the file then ends badly, how."""
         if not self._packed:
             return stream.read(CHUNK), ""
         parts, left = [], CHUNK
         try:
             while left > 0 and (part := cast("gzip.GzipFile", stream).read1(left)):
-                parts.append(part)  # each by itself: an error keeps what was unpacked before it
+                parts.append(part)  # part by part, so that an error keeps what was unpacked before it
                 left -= len(part)
         except EOFError:
             return b"".join(parts), f"is cut off: its gzip data end too early; copy it or {_AGAIN}"
@@ -212,7 +212,7 @@ class LargeFile:
         return b"".join(parts), ""
 
     def _end_where(self, rest: bytes, ended: bool, how: str) -> None:
-        """End the reading at what is no document, and at the end of the file."""
+        """End the reading at bytes that are not a document, and at the end of the file."""
         number, at = f"{self._noted.documents + 1:,}", f"{self._noted.end:,}"
         size = _length(rest)[0] if len(rest) >= 4 else 0
         if len(rest) >= 4 and (not 5 <= size <= c.LONGEST_DOCUMENT or len(rest) >= size):
@@ -225,7 +225,7 @@ class LargeFile:
         self._noted.whole = ended or bool(how)
 
     def _documents_in(self, data: bytes, base: int, last: _Last) -> tuple[array[int], int, _Last]:
-        """Where the whole documents of a piece begin, how far they go, and the id of the last one."""
+        """The offsets of the complete documents in a piece, where they end, and the last one's id."""
         found = array("Q")
         add, length = found.append, _length
         at, end, ascending = 0, len(data), self._noted.ascending
@@ -235,7 +235,7 @@ class LargeFile:
             if stop > end or not 5 <= size <= c.LONGEST_DOCUMENT or data[stop - 1]:
                 break
             if ascending:
-                mark = data[at + 4 : at + 21]  # an ObjectId's bytes are in its order; any other id takes the long way
+                mark = data[at + 4 : at + 21]  # ObjectIds can be compared as bytes; other ids need a key
                 if mark.startswith(_OBJECT_ID) and isinstance(last, bytes):
                     ascending = last <= mark
                     last = mark
@@ -259,7 +259,7 @@ class LargeFile:
             documents.close()
 
     def _spool(self, spool: IO[bytes], data: bytes, at: int) -> None:
-        """Put down unpacked bytes; raises ``Refused`` if there is no room, or no sense in going on."""
+        """Store unpacked bytes; raises ``Refused`` if there is no room, or the file is a bomb."""
         unpacked = at + len(data)
         if unpacked > BOMB_FROM and unpacked > BOMB_TIMES * self.size:
             raise Refused(
@@ -292,10 +292,10 @@ class LargeFile:
     def index(
         self, definition: str, index: IndexRows, allowed: TimeLimit = UNLIMITED, step: Step | None = None
     ) -> KeptIndex:
-        """The entries of an index, built where they are not on disk already.
+        """The entries of an index, built unless they are on disk already.
 
-        Raises ``CommandError`` 50 where that takes longer than is allowed; building goes on all the same, so that they
-        are there another time. An error of ``step`` ends it.
+        Raises ``CommandError`` 50 if that takes longer than allowed; it is still built, for the next time. An error
+        of ``step`` stops the building.
         """
         digest = hashlib.sha256(definition.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         building = self._buildings.setdefault(digest, _Building())
@@ -373,11 +373,11 @@ class LargeFile:
             return None
 
     def stop(self) -> None:
-        """Give up what is being read and built."""
+        """Stop all reading and building."""
         self._closed.set()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         self.stop()
         for building in self._buildings.values():
             if (thread := building.thread) is not None:
@@ -390,7 +390,7 @@ class LargeFile:
 
 
 def _next(stream: IO[bytes]) -> bytes:
-    """The next document of a stream; nothing where there is none, or none that is whole."""
+    """The next document of a stream; empty if there is no complete one."""
     try:
         start = stream.read(4)
         size = _length(start)[0] if len(start) == 4 else 0

@@ -1,8 +1,8 @@
 """The in-process server: a private socket, a thread for each connection, and documents in memory.
 
 Samples and dumps are opened in it, so that all other code speaks to every source in one way, through PyMongo. The
-socket lies in a folder that only this user may enter; where there are no Unix sockets it is a port of the loopback
-interface, chosen by the system.
+socket is in a folder that only this user may enter; without Unix sockets it is a port of the loopback interface,
+chosen by the system.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ from model.localserver.store import Collection, Index, Store
 from model.mql.command_error import CommandError
 
 _UNIX: int | None = getattr(socket, "AF_UNIX", None)
-_SOCKET = "s.sock"  # drivers tell a socket by this ending
-_LONGEST_PATH = 100  # macOS takes 103 bytes, Linux 107
+_SOCKET = "s.sock"  # drivers recognise a socket by this ending
+_LONGEST_PATH = 100  # macOS allows 103 bytes, Linux 107
 
 
 class LocalServer:
-    """A server of this process; use it as a context manager, or call :meth:`close`.
+    """A server in this process; use it as a context manager, or call :meth:`close`.
 
-    It listens from the first time that :attr:`uri` is asked for. With the name of a ``replica_set`` it is the primary
-    of that set: it has sessions, retryable writes and change streams, which may go back by ``history`` changes. With
-    ``shard_keys``, by namespace or by a collection's name in any database, it speaks as the router of a sharded
-    cluster: it takes no write of one document whose filter lacks the shard key, and no change of a value in that key.
-    One that ``follows`` a primary is a secondary of its set, which lags behind until :meth:`catch_up` is called.
+    It listens from the first use of :attr:`uri`.
+
+    - ``replica_set``: it is the primary of a set of that name, with sessions, retryable writes and change streams,
+      which reach back by ``history`` changes.
+    - ``shard_keys``, by namespace or by collection name: it acts as the router of a sharded cluster. It refuses a
+      write of one document without the shard key in its filter, and any change of that key.
+    - ``follows``: it is a secondary in that primary's set, which lags behind until :meth:`catch_up` is called.
     """
 
     def __init__(
@@ -90,12 +92,12 @@ class LocalServer:
     def read_only(self, value: bool) -> None:
         self._commands.read_only = value
 
-    # The documents.
+    # --- the documents
 
     def load(self, ns: str, raws: Iterable[bytes]) -> None:
-        """Take documents as they are, byte for byte, damaged ones too; one without ``_id`` gets it in front.
+        """Load documents byte for byte, even damaged ones; one without ``_id`` gets it at the front.
 
-        Raises ``Unreadable`` for bytes whose outer length is wrong.
+        Raises ``Unreadable`` for bytes with a wrong outer length.
         """
         collection = self._collection(ns)
         collection.load(_identified(raw, ns, i) for i, raw in enumerate(raws, len(collection.docs)))
@@ -103,12 +105,12 @@ class LocalServer:
     def expect(
         self, ns: str, documents: Mapping[int, bytes], size: int, orders: Mapping[str, Callable[[], Order]]
     ) -> None:
-        """Take documents as :meth:`.Collection.expect` does; each has an ``_id``, none breaks an index that follows."""
+        """Load documents as :meth:`.Collection.expect` does; each must have an ``_id`` and fit all later indexes."""
         self._collection(ns).expect(documents, size, orders)
 
     @property
     def loaded(self) -> str:
-        """The name of all that was loaded, the same for the same documents; "" after the first command that writes."""
+        """A name for everything loaded, equal for equal documents; "" after the first command that writes."""
         return "" if self._commands.took_writes else self._loaded_as
 
     @loaded.setter
@@ -116,25 +118,25 @@ class LocalServer:
         self._loaded_as = name
 
     def forget(self, ns: str) -> None:
-        """Drop a collection whose file turned out to hold nothing."""
+        """Drop a collection whose file turned out to be empty."""
         database, _, name = ns.partition(".")
         self.store.drop(database, name)
 
     def stored(self, ns: str) -> Sequence[bytes]:
-        """The documents of a collection as they are stored, in the order in which they came."""
+        """The documents of a collection as stored, in the order of arrival."""
         return list(self._collection(ns).docs.values())
 
     def tell(self, sentence: str) -> None:
-        """Note what of a dump could not be shown, or is shown otherwise than it was dumped."""
+        """Note that a part of a dump could not be shown, or is shown otherwise than dumped."""
         if sentence not in self._dump.left_out:
             self._dump.left_out.append(sentence)
 
     def begin(self, ns: str, file: LargeFile) -> None:
-        """Take the first documents of a large file; the others come once a client asks for their reading."""
+        """Load the first documents of a large file; the others follow once a client asks for them."""
         self._dump.add(self._collection(ns), file)
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
-        """Add an index over a field, or over fields with directions; raises ``Refused`` if it is not unique."""
+        """Add an index over a field, or over fields with directions; raises ``Refused`` if ``unique`` is violated."""
         pairs = [(keys, 1)] if isinstance(keys, str) else list(keys)
         title = "_".join(f"{path}_{direction}" for path, direction in pairs)
         try:
@@ -143,13 +145,13 @@ class LocalServer:
             raise Refused(f"{ns} cannot have this unique index: {error.message}.") from None
 
     def adopt(self, ns: str, options: bytes, kind: str = "collection") -> None:
-        """Make a collection of a dump, under whatever name it had."""
+        """Create a collection of a dump, under any name."""
         collection = self._collection(ns)
         collection.options, collection.kind = options, kind
         self.store.is_dump = True
 
     def add_index(self, ns: str, index: Index) -> None:
-        """Add an index of a dump; where its documents do not agree with it, it is not unique here."""
+        """Add an index of a dump; it is not unique here if the documents violate that."""
         collection = self._collection(ns)
         try:
             collection.add_index(index)
@@ -158,9 +160,9 @@ class LocalServer:
             collection.add_index(index)
 
     def shard(self, ns: str, fields: Sequence[str], edges: Sequence[tuple[Sequence[object], str]] = ()) -> None:
-        """Shard a collection by some fields, as ``config`` tells from then on.
+        """Shard a collection by some fields, and show that in ``config``.
 
-        ``edges`` are the values of these fields that begin each chunk but the first, and the shard that it lies on.
+        ``edges`` are the values of these fields at which each chunk but the first begins, with its shard.
         """
         self.store.shard(self._collection(ns), fields, edges)
 
@@ -173,7 +175,7 @@ class LocalServer:
         return asked
 
     def catch_up(self) -> None:
-        """Have all that the primary has, as of now."""
+        """Copy everything that the primary has now."""
         assert self._follows is not None
         self.store.clear()
         for db in self._follows.store.databases():
@@ -188,7 +190,7 @@ class LocalServer:
         self.lag(0.0)
 
     def lag(self, seconds: float) -> None:
-        """Say that the last write that arrived here was made so long ago."""
+        """Pretend that the last write to arrive here was made so many seconds ago."""
         self._commands.last_write = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=seconds)
 
     @property
@@ -206,7 +208,7 @@ class LocalServer:
             raise Refused(f"{ns!r} is no namespace: give it as database.collection.")
         return self.store.make(db, name, strict=False)
 
-    # The socket.
+    # --- the socket
 
     @property
     def uri(self) -> str:
@@ -250,7 +252,7 @@ class LocalServer:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                continue  # the client went away before it was let in
+                continue  # the client left before it was accepted
             thread = threading.Thread(target=self._serve, args=(connection,), name="palimpsest-connection", daemon=True)
             with self._lock:
                 self._connections[connection] = thread
@@ -272,7 +274,7 @@ class LocalServer:
             connection.sendall(wire.reply(command, answer))
 
     def close(self) -> None:
-        """Stop listening, end all connections and forget everything; may be called twice."""
+        """Stop listening, close all connections and forget everything; may be called twice."""
         with self._lock:
             self._closed = True
             waker, self._waker = self._waker, None
@@ -303,7 +305,7 @@ class LocalServer:
 
 
 def _private_folder() -> str:
-    """A folder that only this user may enter: mkdtemp makes it with mode 0700."""
+    """A folder that only this user may enter: mkdtemp creates it with mode 0700."""
     folder = tempfile.mkdtemp(prefix="palimpsest-")
     if len(os.fsencode(os.path.join(folder, _SOCKET))) <= _LONGEST_PATH:
         return folder

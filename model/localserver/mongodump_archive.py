@@ -1,4 +1,4 @@
-"""Archives that ``mongodump --archive`` wrote: one file with all collections, their blocks between one another.
+"""Archives from ``mongodump --archive``: one file with all collections, whose blocks are interleaved.
 
 A magic number, documents with the metadata of each collection up to a terminator, then blocks: a header that names a
 collection, its documents, a terminator. Source: https://github.com/mongodb/mongo-tools/tree/master/common/archive
@@ -26,23 +26,23 @@ from model.values.canonical import Value
 
 MAGIC = b"\x6d\xe2\x99\x81"
 MOST = 2 << 30
-"""Bytes of documents in the largest archive that is read: all of them are held in memory."""
+"""The most bytes of documents in an archive: all are held in memory."""
 
 _END = b"\xff\xff\xff\xff"
 
 
 class _CutOff(Exception):
-    """The archive ends, or makes no sense any more; ``str()`` says which."""
+    """The archive ends early or is damaged; ``str()`` says which."""
 
 
 def load(server: LocalServer, stream: IO[bytes], path: Path) -> None:
-    """Take all collections of an archive, as far as it can be read; raises ``Unreadable`` and ``Refused``."""
+    """Load all collections of an archive as far as it can be read; raises ``Unreadable`` and ``Refused``."""
     stream.read(len(MAGIC))
     described: dict[tuple[str, str], Metadata] = {}
     documents: dict[tuple[str, str], list[bytes]] = {}
     trouble, size = "", 0
     try:
-        _next(stream)  # of the archive itself: versions of server and tools
+        _next(stream)  # about the archive itself: versions of server and tools
         while (raw := _next(stream)) is not None:
             head = dict(c.fields(raw))
             place = _text(head.get("db")), _text(head.get("collection"))
@@ -80,7 +80,7 @@ def _show(server: LocalServer, database: str, collection: str, raws: list[bytes]
     if c.get(metadata.options, ("viewOn",)) is not None:
         return  # a view has no documents of its own
     if not raws and c.get(metadata.options, ("timeseries",)) is not None:
-        return  # its documents lie in its buckets, which have its metadata too
+        return  # its documents are in its buckets, which have its metadata too
     ns = free_namespace(server, database_name(database), collection_name(collection or "documents"))
     adopt(server, ns, metadata)
     load_documents(server, ns, raws)
@@ -93,7 +93,7 @@ def _text(value: Value | None) -> str:
 
 
 def _next(stream: IO[bytes], may_end: bool = False) -> bytes | None:
-    """The next document; None at a terminator, and where it ``may_end`` at the end of the file."""
+    """The next document; None at a terminator, or with ``may_end`` at the end of the file."""
     head = stream.read(4)
     if head == _END or (not head and may_end):
         return None

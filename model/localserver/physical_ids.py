@@ -1,4 +1,4 @@
-"""The ``_id`` of a stored document: kept in front, and made where a document has none."""
+"""The ``_id`` of a stored document: always at the front, and created if missing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from model.values import canonical as c
 
 
 def identified(raw: bytes, position: int) -> bytes:
-    """A document with an ``_id``; one without it gets it by its position, so that it keeps it whenever it is read."""
+    """A document with an ``_id``; a missing one is made from the position, so that each reading gives an equal one."""
     if order.field(raw, b"_id\x00") is not None:
         return raw
     return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
 
 
 def with_id(new: bytes, kept: Element | None) -> bytes:
-    """The document with ``_id`` first: the one to keep, else its own; a different one of its own is refused."""
+    """The document with ``_id`` first: ``kept`` if given, else its own; raises an error if the two differ."""
     own = order.field(new, b"_id\x00")
     if kept is None:
         kept = own

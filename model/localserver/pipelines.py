@@ -1,6 +1,6 @@
-"""Aggregation over stored bytes: the stages that recognition, scans and guards use, exactly.
+"""Aggregation over stored bytes: exactly the stages that recognition, scans and guards use.
 
-A stage, accumulator or expression that is not here is refused as a server refuses one that it does not know.
+An unsupported stage, accumulator or expression is refused, as a server refuses an unknown one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Documents = Iterable[bytes]
 
 
 def parse_sort(raw: bytes) -> list[tuple[str, bool]]:
-    """A sort as paths, each with whether it descends."""
+    """A sort as paths, each with whether it is descending."""
     out = []
     for name, value in c.fields(raw):
         if value.type not in order.NUMBERS:
@@ -36,7 +36,7 @@ def parse_sort(raw: bytes) -> list[tuple[str, bool]]:
 
 
 def sorted_documents(documents: Documents, sort: Sort) -> list[bytes]:
-    """Documents in order; equal ones stay as they came."""
+    """The documents in order; equal ones keep their order."""
     out = list(documents)
     for name, descending in reversed(sort):
         path = order.path_of(name)
@@ -79,7 +79,7 @@ def stages_of(pipeline: Element | None) -> list[tuple[str, Element]]:
 def aggregate(
     store: Store, db: str, collection: Collection | None, pipeline: Element | None, limit: TimeLimit = UNLIMITED
 ) -> Iterator[bytes]:
-    """The documents that a pipeline makes of a collection (None: there is none)."""
+    """The results of a pipeline over a collection; None if there is no collection."""
     stages = stages_of(pipeline)
     documents: Iterator[bytes]
     first = stages[0][0] if stages else ""
@@ -96,13 +96,13 @@ def aggregate(
 
 
 def beginning(pipeline: Element | None) -> tuple[bytes, list[tuple[str, bool]]]:
-    """The filter and the order with which a pipeline begins; an index may serve both."""
+    """The filter and the sort at the start of a pipeline, both of which an index may serve."""
     named = {name: _object((name, operand)) for name, operand in _selecting(stages_of(pipeline))}
     return named.get("$match", c.EMPTY), parse_sort(named.get("$sort", c.EMPTY))
 
 
 def _selecting(stages: list[tuple[str, Element]]) -> Iterator[tuple[str, Element]]:
-    """The first stages as far as they are one filter and one order behind it."""
+    """The first stages, as far as they are a filter and then a sort."""
     wanted = ["$match", "$sort"]
     for stage in stages[:2]:
         if stage[0] not in wanted:
@@ -323,7 +323,7 @@ def _lookup_pipeline(store: Store, db: str, documents: Documents, stage: tuple[s
 
 
 def _bound(element: Element, values: Mapping[str, Element | None]) -> Element:
-    """A pipeline with the values of variables in their places."""
+    """A pipeline with the values of variables inserted."""
     kind, data = element
     if kind == c.STRING and data[4:6] == b"$$":
         name, _, rest = data[4:-1].decode("utf-8", "surrogateescape").partition(".")
@@ -399,7 +399,7 @@ _IN_UPDATES = {"$addFields", "$set", "$project", "$unset", "$replaceRoot", "$rep
 
 
 def update_pipeline(data: bytes) -> Callable[[bytes], bytes]:
-    """The new document out of the old one, by an update that is a pipeline; its ``_id`` may be another."""
+    """The new document from the old one, by an update pipeline; its ``_id`` may differ."""
     stages = stages_of((c.ARRAY, data))
     for name, _ in stages:
         if name not in _IN_UPDATES:

@@ -1,6 +1,6 @@
 """Projections over stored bytes: of ``find``, and of the stages ``$project``, ``$addFields`` and ``$unset``.
 
-A field that is kept keeps its bytes and its place.
+A kept field keeps its bytes and its place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Tree(Struct):
     children: dict[bytes, Tree] = field(default_factory=dict)
 
     def child(self, path: str) -> Tree:
-        """The node at a dotted path, made where it is not there."""
+        """The node at a dotted path, created if missing."""
         here = self
         for step in path.split("."):
             if here.keep is not None or here.compute is not None:
@@ -38,7 +38,7 @@ class Tree(Struct):
 
 
 def compile_projection(raw: bytes) -> Projection | None:
-    """Compile the projection of a ``find`` or ``$project``; None if everything is asked for."""
+    """Compile the projection of a ``find`` or ``$project``; None if it selects everything."""
     tree = Tree()
     marks: set[bool] = set()
     keep_id = True
@@ -63,7 +63,7 @@ def compile_projection(raw: bytes) -> Projection | None:
         try:
             return _exclude(document, tree, Scope(document))
         except Unreadable:
-            return document  # damaged: nothing can be cut out of it safely
+            return document  # nothing can safely be cut out of a damaged document
 
     return exclude
 
@@ -196,7 +196,7 @@ def _exclude(raw: bytes, tree: Tree, scope: Scope) -> bytes:
 def _inside(
     value: Element, tree: Tree, scope: Scope, work: Callable[[bytes, Tree, Scope], bytes], drop: bool
 ) -> Element | None:
-    """A projection inside a value: a document, or the documents of an array; else nothing or all of it."""
+    """A projection inside a value, which is a document or an array of documents; other values stay or go whole."""
     kind, data = value
     if kind == c.OBJECT:
         return kind, work(data, tree, scope)
@@ -207,7 +207,7 @@ def _inside(
 
 
 def compile_assignments(raw: bytes) -> Projection:
-    """Compile ``$addFields`` or ``$set``: values computed from the document as it was, in place or at the end."""
+    """Compile ``$addFields`` or ``$set``: values computed from the old document, set in place or at the end."""
     tree = Tree()
 
     def take(path: str, value: Element) -> None:

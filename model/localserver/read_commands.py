@@ -23,7 +23,7 @@ from model.mql.order import Element
 from model.values import canonical as c
 
 BATCH_BYTES = 16 * 1024 * 1024
-REPLY_BYTES = 4 * 1024 * 1024  # of several documents: a reply is copied a few times on its way
+REPLY_BYTES = 4 * 1024 * 1024  # for several documents: a reply is copied a few times on its way
 FIRST_BATCH = 101
 _LARGEST = wire.MESSAGE_LIMIT - 1_000_000
 _KEPT_CURSORS = 500
@@ -36,14 +36,14 @@ class _Cursor(Struct):
 
 
 class Cursors:
-    """The cursors that clients hold; the oldest go once there are very many."""
+    """The open cursors of clients; if there are very many, the oldest are dropped."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[int, _Cursor] = {}
 
     def first(self, ns: str, documents: Iterator[bytes], count: int | None, single: bool) -> bytes:
-        """The reply with the first batch; a cursor stays open where there is more."""
+        """The reply with the first batch; a cursor stays open if there is more."""
         cursor = _Cursor(ns, documents)
         batch, more = self._batch(cursor, FIRST_BATCH if count is None else count)
         number = 0
@@ -73,12 +73,12 @@ class Cursors:
         return wire.cursor_reply(cursor.ns, number if more else 0, batch, first=False)
 
     def kill(self, numbers: list[int]) -> list[int]:
-        """Forget cursors; returns those that were there."""
+        """Drop cursors; returns those that existed."""
         with self._lock:
             return [number for number in numbers if self._open.pop(number, None) is not None]
 
     def _batch(self, cursor: _Cursor, count: int | None) -> tuple[list[bytes], bool]:
-        """The documents asked for, as many as fit into one reply; and whether there are more."""
+        """The requested documents, as many as fit into one reply; and whether there are more."""
         batch: list[bytes] = []
         size = 0
         while count is None or len(batch) < count:
@@ -107,11 +107,11 @@ class ReadCommands:
         self.cursors = cursors
 
     def collection(self, command: Command) -> Collection | None:
-        """The collection that a command names under its own name."""
+        """The collection that a command names."""
         return self.store.get(command.database, command.text(command.name))
 
     def _routed(self, command: Command, matcher: Matcher) -> Collection | None:
-        """The collection that a command reads, whose shards are noted that have what it may match."""
+        """The collection that a command reads; if it is sharded, the shards that the filter concerns are recorded."""
         collection = self.collection(command)
         if collection is not None and collection.chunks is not None:
             collection.chunks.send(matcher)
@@ -202,7 +202,7 @@ class ReadCommands:
         return wire.pack(values=array, ok=1.0)
 
     def explain(self, command: Command) -> bytes:
-        """``explain``: which index a find or a pipeline would use, and how many documents it would look at."""
+        """``explain``: which index a find or pipeline would use, and how many documents it would look at."""
         inner = dict(c.fields(command.document("explain")))
         name = next(iter(inner), "")
         asked = Command(0, False, False, name, command.database, inner)

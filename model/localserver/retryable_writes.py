@@ -1,7 +1,7 @@
-"""Retryable writes: the answers of each session's last numbered write, statement by statement.
+"""Retryable writes: for each session, the answers to the statements of its last numbered write.
 
-A statement that comes a second time under its number is not done again; its first answer is given once more. One that
-failed left nothing and is tried again. Source: "Retryable Writes" in the MongoDB manual.
+A statement that arrives again under its number is not repeated; its first answer is sent again. A failed statement
+left nothing, and is tried again. Source: "Retryable Writes" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TOO_OLD = 225
 
 
 class Statements(Struct):
-    """The answers of the statements of one numbered write."""
+    """The answers to the statements of one numbered write."""
 
     number: int = -1
     answers: dict[int, Any] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def once(self, statement: int, work: Callable[[], T]) -> T:
-        """The statement's earlier answer, else the answer of the work, done now."""
+        """The statement's earlier answer, else that of ``work``, done now."""
         if statement not in self.answers:
             self.answers[statement] = work()
         answer: T = self.answers[statement]
@@ -40,7 +40,7 @@ class Statements(Struct):
 
 
 class Retries:
-    """The sessions of a replica set; safe to use from many threads."""
+    """The sessions of a replica set; several threads can use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class Retries:
 
     @contextmanager
     def of(self, command: Command) -> Iterator[Statements | None]:
-        """The kept answers for a command's number, held while it runs; None for a command without a number."""
+        """The kept answers for a command's number, locked while it runs; None for a command without a number."""
         given = command.get("txnNumber")
         if given is None:
             yield None
@@ -64,7 +64,7 @@ class Retries:
             self._sessions.move_to_end(session)
             while len(self._sessions) > MOST_SESSIONS:
                 self._sessions.popitem(last=False)
-        with kept.lock:  # the first attempt may be at work still
+        with kept.lock:  # the first attempt may still be running
             if number < kept.number:
                 raise CommandError(
                     TOO_OLD, f"Retryable write with txnNumber {number} is prohibited: {kept.number} has started"

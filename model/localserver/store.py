@@ -1,10 +1,10 @@
-"""Databases, collections and their indexes: every document as the bytes that came.
+"""Databases, collections and their indexes: every document as the bytes that arrived.
 
-A collection has one lock. Documents are immutable bytes, so a reader takes a snapshot under the lock and matches
-outside it; a write finds, checks and replaces under the lock, which makes it atomic. Indexes are built when they
-are first needed: 20,000 documents load in the time that it takes to count them.
+A collection has one lock. Documents are immutable bytes, so a reader takes a snapshot under the lock and filters
+outside it; a write finds, checks and replaces under the lock, which makes it atomic. Indexes are built when first
+needed: loading 20,000 documents takes no longer than counting them.
 
-A collection is in memory, or it is one large file of a dump: its documents and indexes stay on disk then, nothing
+A collection is in memory, or it is one large file of a dump. Then its documents and indexes stay on disk, nothing
 writes to it, and it is read without the lock.
 """
 
@@ -43,18 +43,18 @@ from model.values import canonical as c
 
 _WORTH_AN_INDEX = 1000  # documents
 _MOST_OWN_INDEXES = 6
-_STRETCH = 256  # entries of an index that are taken at once
+_STRETCH = 256  # entries of an index taken at once
 
 SYSTEM = "system"
-"""The kind of collections that a server kept for itself; only those of a dump have it, and nobody writes to them."""
+"""The kind of collections that a dumped server kept for itself; only dumps have it, and nobody writes to them."""
 
 Sort = Sequence[tuple[str, bool]]
-"""Field paths, each with whether it descends."""
+"""Field paths, each with whether it is descending."""
 
 
 @dataclass
 class Index:
-    """One index: its keys as ``[(path, direction)]`` and, once it was needed, its entries in order."""
+    """One index: its keys as ``[(path, direction)]`` and, once needed, its entries in order."""
 
     keys: list[tuple[str, Any]]
     name: str
@@ -65,7 +65,7 @@ class Index:
     entries: Sequence[Entry] | None = None
     multikey: bool = False
     uses: int = 0  # queries that it served
-    since: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))  # from when on they are counted
+    since: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))  # start of that count
 
     def __post_init__(self) -> None:
         self.paths = [order.path_of(path) for path, _ in self.keys]
@@ -73,11 +73,11 @@ class Index:
 
     @property
     def usable(self) -> bool:
-        """Whether it holds every document, in the order of plain values."""
+        """Whether it contains every document, in the order of plain values."""
         return not self.sparse and self.covers is None and all(direction in (1, -1) for _, direction in self.keys)
 
     def keys_of(self, raw: bytes) -> list[tuple[Key, ...]]:
-        """A document's entries: one, or several where a field is an array."""
+        """A document's entries: one, or several if a field is an array."""
         if self.covers is not None and not self.covers(raw):
             return []
         columns: list[list[Key]] = []
@@ -100,11 +100,11 @@ class Index:
 
     @property
     def definition(self) -> str:
-        """All that decides on its entries."""
+        """All that its entries depend on."""
         return json.dumps([self.keys, self.sparse, (self.partial or b"").hex()], default=str)
 
     def span(self, prefix: tuple[Key, ...], low: Key | None = None, high: Key | None = None) -> tuple[int, int]:
-        """The stretch of entries that begin with ``prefix``, the next key between low and high, both included."""
+        """The range of entries that begin with ``prefix`` and whose next key is between low and high, inclusive."""
         entries = self.entries or []
         start = bisect_left(entries, ((*prefix, low) if low is not None else prefix,))
         end = (*prefix, *((high,) if high is not None else ()), ABOVE_ALL)
@@ -123,23 +123,25 @@ class Index:
 
 
 class Collection:
-    """The documents of one namespace in the order in which they came, each under a number that it keeps."""
+    """The documents of one namespace in the order of arrival, each under a number that it keeps."""
 
     def __init__(self, ns: str, options: bytes = c.EMPTY, log: ChangeLog | None = None, generation: int = 0) -> None:
-        """``generation`` counts those of this name before it: the id is another one then, and alike in every run."""
+        """``generation`` counts earlier collections of this name; the id differs from theirs, but not from run to
+        run.
+        """
         self.ns = ns
         self.uuid = uuid.uuid5(uuid.NAMESPACE_URL, f"{ns} {generation}")
         self.options = options
         self.kind = "collection"
         self.log = log
-        self.chunks: Chunks | None = None  # of a sharded one
+        self.chunks: Chunks | None = None  # if it is sharded
         self.shard_key: tuple[str, ...] = ()
         self.lock = threading.RLock()
         self._docs: dict[int, bytes] = {}
-        self._coming: Mapping[int, bytes] | None = None  # what is here, as long as nothing was written
+        self._coming: Mapping[int, bytes] | None = None  # the documents expected, until something is written
         self._orders: Mapping[str, Callable[[], Order]] = {}
-        self.file: LargeFile | None = None  # where its documents are once that was read to its end
-        self.large: DocumentsOnDisk | None = None  # its documents, from then on
+        self.file: LargeFile | None = None  # the large file with its documents
+        self.large: DocumentsOnDisk | None = None  # its documents, once the file was read to the end
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
         self._next = 0
         self._size = 0
@@ -148,7 +150,7 @@ class Collection:
 
     @property
     def docs(self) -> Mapping[int, bytes]:
-        """The documents under their numbers."""
+        """The documents by number."""
         if self.large is not None:
             return self.large
         coming = self._coming
@@ -156,12 +158,12 @@ class Collection:
 
     @property
     def unread(self) -> bool:
-        """Whether there are more documents in its large file than are here."""
+        """Whether its large file has more documents than are here."""
         return self.file is not None and self.large is None
 
     @property
     def _held(self) -> dict[int, bytes]:
-        """The documents in memory, all of them."""
+        """The documents in memory, all of them; from here on they can be written."""
         if self._coming is not None:
             with self.lock:
                 if self._coming is not None:
@@ -171,7 +173,7 @@ class Collection:
 
     @property
     def count(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return len(self.docs)
 
     @property
@@ -180,16 +182,15 @@ class Collection:
         return self._size
 
     def expect(self, documents: Mapping[int, bytes], size: int, orders: Mapping[str, Callable[[], Order]]) -> None:
-        """Take documents by their positions, with so many bytes, that agree with all indexes; each is got when needed.
+        """Take documents by position, of ``size`` bytes in all, which fit all indexes; each is fetched when needed.
 
-        ``orders`` are the positions as some indexes have them, by the names of the indexes. Each of these has one key
-        of each document.
+        ``orders`` maps names of indexes with exactly one key per document to the positions in their order.
         """
         with self.lock:
             self._coming, self._next, self._size, self._orders = documents, len(documents), size, orders
 
     def load(self, raws: Iterable[bytes]) -> None:
-        """Take documents exactly as they are, without a look at them."""
+        """Load documents exactly as they are, without examining them."""
         with self.lock:
             for raw in raws:
                 self._held[self._next] = raw
@@ -199,21 +200,21 @@ class Collection:
                 index.entries = None
 
     def begin(self, file: LargeFile) -> None:
-        """Take the first documents of a large file, for as long as it was not read to its end."""
+        """Load the first documents of a large file, until that is read to the end."""
         self.load(file.head())
         self.file = file
 
     def learn(self, paths: Sequence[str]) -> None:
-        """Have an index over these paths, where there is none that begins with them."""
+        """Add an index over these paths, unless one begins with them."""
         with self.lock:
             key = tuple(paths)
             if not any(_leads(key, index) for index in self._all()):
                 self._own[key] = Index([(path, 1) for path in key], "(made on demand)")
 
     def read_on(self, step: Step) -> None:
-        """Read its large file to its end, and be that file from then on; ``step`` may stop it, to go on later.
+        """Read its large file to the end, and use it from then on; ``step`` may stop this, to be continued later.
 
-        Its unique indexes come with it, and those that were learned.
+        It includes its unique indexes and learned ones.
         """
         file = self.file
         if file is None or not self.unread:
@@ -241,7 +242,7 @@ class Collection:
         return kept.entries
 
     def insert(self, raw: bytes) -> None:
-        """Add a document; raises ``CommandError`` 11000 where a unique index has its key."""
+        """Add a document; raises ``CommandError`` 11000 if a unique index has its key."""
         with self.lock:
             entries = self._checked(raw, None)
             position = self._next
@@ -255,7 +256,7 @@ class Collection:
                 self.log.note("insert", self.ns, None, raw)
 
     def replace(self, position: int, raw: bytes, whole: bool = False) -> None:
-        """Put a document in the place of another; ``whole``: the log calls it a replacement, not an update."""
+        """Replace a document; with ``whole``, the log calls it a replacement, not an update."""
         with self.lock:
             old = self.docs[position]
             for index, keys in self._checked(raw, position):
@@ -275,7 +276,7 @@ class Collection:
         with self.lock:
             for index in self._all():
                 if len(wanted) > 1000:
-                    index.entries = None  # built anew when it is needed: dearer than a few cuts, cheaper than many
+                    index.entries = None  # rebuilt when needed: slower than a few deletions, faster than many
                 elif index.entries is not None:
                     for position in wanted:
                         self._forget(index, index.keys_of(self.docs[position]), position)
@@ -293,7 +294,7 @@ class Collection:
                 del entries[at]
 
     def _checked(self, raw: bytes, position: int | None) -> list[tuple[Index, list[tuple[Key, ...]]]]:
-        """The entries that a document is going to have; raises where a unique index forbids one."""
+        """The entries that a document will have; raises an error if a unique index forbids one."""
         out = []
         for index in self._all():
             if not index.unique and index.entries is None:
@@ -330,7 +331,7 @@ class Collection:
         return index.entries
 
     def keys(self, index: Index) -> dict[int, tuple[Key, ...]] | None:
-        """The key of each document by its position, in the order of an index; None if any has several or none."""
+        """The key of each document by position, in the order of an index; None if a document has several or none."""
         entries = self._built(index)
         return None if index.multikey or len(entries) != self.count else {at: key for key, at in entries}
 
@@ -338,16 +339,16 @@ class Collection:
         return index.keys_of(self.docs[position])[0]
 
     def _changeable(self, index: Index) -> list[Entry]:
-        """The entries in memory, where they can be written: of a large file none ever is."""
+        """The entries in memory, where they can be written; large files are never written."""
         entries = self._built(index)
         if not isinstance(entries, list):
             index.entries = entries = list(entries)
         return entries
 
     def add_index(self, index: Index) -> None:
-        """Add an index; a unique one is refused with 11000 where documents share a key."""
+        """Add an index; raises ``CommandError`` 11000 for a unique one if documents share a key."""
         with self.lock:
-            if self._coming is not None:  # none of them breaks it
+            if self._coming is not None:  # the expected documents fit it
                 self.indexes[index.name] = index
                 return
             entries = self._built(index)
@@ -357,15 +358,15 @@ class Collection:
                         raise self._duplicate(index, self.docs[another])
             self.indexes[index.name] = index
 
-    # Choosing the documents to look at.
+    # --- choosing the documents to look at
 
     def find(
         self, matcher: Matcher, sort: Sort = (), own: bool = True, allowed: TimeLimit = UNLIMITED
     ) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
-        """The documents that may match, whether they come in the order asked for, and the index used or ''.
+        """The documents that may match, whether they are in the requested order, and the index used or ''.
 
-        They are a superset: the caller still asks the matcher. Without ``own`` only the indexes that somebody created
-        are thought of, as elsewhere there would be no others.
+        They may be too many: the caller must still filter. Without ``own``, only indexes that somebody created are
+        considered, because another server would have no others.
         """
         with self._reading:
             if self.large is not None:
@@ -393,18 +394,18 @@ class Collection:
 
     @property
     def _reading(self) -> AbstractContextManager[object]:
-        """The lock, where there is something that another thread might write."""
+        """The lock, unless no other thread can write."""
         return nullcontext() if self.large is not None else self.lock
 
     def _natural(self) -> Iterator[tuple[int, bytes]]:
         return iter(list(self._held.items())) if self.large is None else self.large.stream()
 
     def backwards(self) -> Iterator[tuple[int, bytes]]:
-        """All documents, the one that came last first."""
+        """All documents, last one first."""
         return iter(list(self._held.items())[::-1]) if self.large is None else self.large.backwards()
 
     def sample(self, count: int) -> list[bytes]:
-        """Some documents, each as likely as any other."""
+        """A random sample of documents."""
         with self._reading:
             chosen = range(len(self.docs)) if self.large is not None else list(self.docs)
             return [self.docs[position] for position in random.sample(chosen, min(count, len(chosen)))]
@@ -417,7 +418,7 @@ class Collection:
             yield self.docs[position]
 
     def _walk(self, index: Index, fixed: int, matcher: Matcher, backwards: bool) -> Iterator[tuple[int, bytes]]:
-        """The documents in the order of an index, a few at a time: who reads a page need not wait for all of them."""
+        """The documents in the order of an index, a few at a time, so that the first page does not wait for all."""
         prefix = tuple(matcher.equal[path][0] for path, _ in index.keys[:fixed])
         low, high = _bounds(index, fixed, matcher)
         if isinstance(index.entries, AscendingIds) and self.large is not None and not backwards:
@@ -447,7 +448,7 @@ class Collection:
 
     def _still_there(self, positions: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         for position in positions:
-            raw = self.docs.get(position)  # a reader holds no lock: documents deleted since are passed over
+            raw = self.docs.get(position)  # the reader holds no lock, so skip documents deleted since
             if raw is not None:
                 yield position, raw
 
@@ -473,10 +474,10 @@ class Collection:
         return chain(self.indexes.values(), self._own.values())
 
     def _learn(self, matcher: Matcher, sort: Sort, chosen: Index | None) -> bool:
-        """Make an index for a query that is asked again and again and that no index serves; whether one was made.
+        """Add an index for a query that is repeated and has none; returns whether one was added.
 
-        A dump may lack the index on the document's id; a page must not cost a scan all the same. Of a large file one
-        is made at once for an order that no index has.
+        A dump may lack the index on the document's id, but a page must not cost a scan. For a large file, an order
+        without index gets one at once.
         """
         wanted = list(matcher.equal)[:1]
         if len({descends for _, descends in sort}) == 1:
@@ -505,7 +506,7 @@ class Collection:
 
 
 def _bounds(index: Index, fixed: int, matcher: Matcher) -> tuple[Key | None, Key | None]:
-    """The lowest and the highest key of the field behind those that a filter fixes."""
+    """The lowest and highest key of the field after those that the filter fixes."""
     low: Key | None = None
     high: Key | None = None
     if fixed < len(index.keys) and not index.multikey:
@@ -522,7 +523,7 @@ def _leads(key: tuple[str, ...], index: Index) -> bool:
 
 
 def _serves(index: Index, fixed: int, sort: Sort) -> bool:
-    """Whether the index gives the order, walked forwards or backwards, once its first fields are fixed."""
+    """Whether the index gives the order, forwards or backwards, once its first fields are fixed."""
     free = [(path, descends) for path, descends in sort if path not in {p for p, _ in index.keys[:fixed]}]
     following = [path for path, _ in index.keys[fixed : fixed + len(free)]]
     return [path for path, _ in free] == following and len({d for _, d in free}) <= 1
@@ -540,9 +541,9 @@ def _readable(value: c.Value) -> str:
 
 
 def refuse_damaged(raw: bytes) -> None:
-    """Raise ``CommandError`` 22 for a document that would not come back as it is, were it decoded and encoded.
+    """Raise ``CommandError`` 22 for a document that decoding and encoding would change.
 
-    Such a document is shown but never rewritten: whoever wrote it lost something already.
+    Such a document is shown but never rewritten: whoever wrote it has already lost something.
     """
     problem = damage(raw)
     if problem:
@@ -550,10 +551,10 @@ def refuse_damaged(raw: bytes) -> None:
 
 
 def damage(raw: bytes) -> str:
-    """The damage of a document, in a few words, or ''."""
+    """The damage of a document in a few words, or ''."""
     try:
         same = len(bson.encode(c.decode(raw))) == len(raw)
-    except Exception:  # dates beyond datetime, legacy types: not damage; the walk below decides
+    except Exception:  # dates beyond datetime and legacy types are no damage; the walk below decides
         same = False
     if same:
         return ""
@@ -580,15 +581,15 @@ def _walk(raw: bytes) -> None:
 
 
 class Store:
-    """All databases of one server; with a log, each change is noted there."""
+    """All databases of one server; if it has a log, each change is noted there."""
 
     def __init__(self, log: ChangeLog | None = None) -> None:
         self.log = log
         self.lock = threading.RLock()
         self.shard_keys: Mapping[str, Sequence[str]] = {}
-        self.is_dump = False  # then all databases are shown, those of a server too
+        self.is_dump = False  # if so, all databases are shown, including a server's own
         self._collections: dict[str, dict[str, Collection]] = {}
-        self._dropped: Counter[str] = Counter()  # how often each namespace was
+        self._dropped: Counter[str] = Counter()  # how often each namespace was dropped
 
     def databases(self) -> list[str]:
         """The names of the databases that have collections."""
@@ -601,7 +602,7 @@ class Store:
             return [coll for _, coll in sorted(self._collections.get(db, {}).items())]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         with self.lock:
             self._collections.clear()
 
@@ -611,7 +612,7 @@ class Store:
             return self._collections.get(db, {}).get(name)
 
     def make(self, db: str, name: str, strict: bool = True) -> Collection:
-        """A collection, created where it is not there; if strict, raises for names that no server takes."""
+        """A collection, created if missing; with ``strict``, raises an error for names that servers refuse."""
         with self.lock:
             found = self.get(db, name)
             if found is None:
@@ -626,7 +627,7 @@ class Store:
     def shard(
         self, collection: Collection, fields: Sequence[str], edges: Sequence[tuple[Sequence[object], str]] = ()
     ) -> None:
-        """Shard a collection by some fields, with chunks as in :class:`.Chunks`, and tell of it in ``config``."""
+        """Shard a collection by some fields, with chunks as in :class:`.Chunks`, and show that in ``config``."""
         collection.shard_key, collection.chunks = tuple(fields), Chunks(fields, edges)
         key = c.document([(field, c.Value.of(1)) for field in fields])
         row = [("_id", c.Value.of(collection.ns)), ("uuid", c.Value.of(Binary.from_uuid(collection.uuid)))]
@@ -635,7 +636,7 @@ class Store:
         self.make("config", "chunks", strict=False).load(collection.chunks.rows(collection.uuid))
 
     def drop(self, db: str, name: str | None = None) -> bool:
-        """Remove a collection or a whole database; whether it was there."""
+        """Remove a collection or a whole database; returns whether it existed."""
         with self.lock:
             gone = self._collections.get(db, {})
             dropped = [each for each in gone.values() if name is None or each.ns == f"{db}.{name}"]

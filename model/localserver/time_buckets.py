@@ -1,4 +1,4 @@
-"""The buckets in which a server keeps a time series, as the measurements that were put in."""
+"""The buckets in which a server stores a time series, turned back into its measurements."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ class Compressed(Exception):
 
 
 def measurements(bucket: bytes, time_field: str, meta_field: str) -> list[bytes]:
-    """The measurements of a bucket, in order: the time first, what they have in common, then their other fields.
+    """The measurements of a bucket, in order: first the time, then the common metadata, then the other fields.
 
-    A measurement that lacks a field has no position of its in that column. Raises ``Compressed``, and ``Unreadable``
-    where it is no bucket.
+    A measurement without a field has no entry in that field's column. Raises ``Compressed``, and ``Unreadable`` if it
+    is not a bucket.
     """
     fields = dict(c.fields(bucket))
     data, meta = fields.get("data"), fields.get("meta")
@@ -24,7 +24,7 @@ def measurements(bucket: bytes, time_field: str, meta_field: str) -> list[bytes]
     columns = dict(c.fields(data.data))
     if any(column.type != c.OBJECT for column in columns.values()):
         raise Compressed
-    names = sorted(columns, key=lambda name: name != time_field)  # all others stay in their order
+    names = sorted(columns, key=lambda name: name != time_field)  # all others keep their order
     shared = [(meta_field, meta)] if meta is not None and meta_field else []
     rows: dict[int, list[tuple[str, Value]]] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""The time that a sender allows a command, ``maxTimeMS``."""
+"""The time that a sender allows for a command, ``maxTimeMS``."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from model.mql.command_error import CommandError
 
 T = TypeVar("T")
 clock = time.monotonic
-"""Seconds that go by for a command."""
+"""The clock of commands, in seconds."""
 
 
 class TimeLimit:
-    """A moment on the clock after which work is given up with code 50; 0 milliseconds mean never."""
+    """A time on the clock after which work ends with code 50; 0 milliseconds mean no limit."""
 
     def __init__(self, milliseconds: int) -> None:
         self._until = clock() + milliseconds / 1000 if milliseconds > 0 else None
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left; None for any time."""
+        """The seconds left; None without a limit."""
         return None if self._until is None else max(0.0, self._until - clock())
 
     def lift(self) -> None:
-        """Allow any time from here on: a cursor that waits for its reader does not work meanwhile."""
+        """Remove the limit: a cursor that waits for its reader does not work meanwhile."""
         self._until = None
 
     def watch(self, rows: Iterator[T]) -> Iterator[T]:
-        """Hand the rows on for as long as there is time."""
+        """Pass on rows until the time is up."""
         for i, row in enumerate(rows):
             if i % 128 == 0 and self._until is not None and clock() > self._until:
                 raise CommandError(50, "operation exceeded time limit")

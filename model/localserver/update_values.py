@@ -1,4 +1,4 @@
-"""The effect of each update operator on one value: None stands for a missing one, before and after."""
+"""The effect of each update operator on one value; None is a missing value, before or after."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from model.mql.order import Element
 from model.values import canonical as c
 
 Change = Callable[[Element | None], "Element | None"]
-"""The new value out of the old one."""
+"""Makes the new value from the old one."""
 
 
 def UNSET(old: Element | None) -> Element | None:
-    """``$unset``: the value goes."""
+    """``$unset``: removes the value."""
     return None
 
 
@@ -112,7 +112,7 @@ def _push(path: str, operand: Element) -> Change:
 
 
 def _appended(array: bytes, added: list[Element]) -> Element:
-    """An array with more elements behind its own, which are not taken apart: histories grow to megabytes."""
+    """An array with elements appended; the old ones are not parsed, because histories grow to megabytes."""
     count = sum(1 for _ in c.elements(array))
     names = (str(i).encode() for i in range(count, count + len(added)))
     tail = b"".join(bytes((k,)) + name + b"\x00" + data for name, (k, data) in zip(names, added, strict=True))

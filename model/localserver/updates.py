@@ -1,8 +1,8 @@
 """Update operators and replacements, applied to the stored bytes.
 
-Fields that an update does not name keep their bytes: Int64 stays Int64, NaN keeps its payload, fields keep their order.
-As in MongoDB 5 and later, all operators of one update act on the document as it was, and fields that are new are
-added in the order of their names.
+Fields that an update does not name keep their bytes: Int64 stays Int64, NaN keeps its payload, fields keep their
+order. As in MongoDB 5 and later, all operators of an update see the old document, and new fields are added in the
+order of their names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from model.values import canonical as c
 
 LIMIT = 16 * 1024 * 1024
 Update = Callable[[bytes, bool, Matcher | None], bytes]
-"""The new document out of the old one; whether it is being inserted by an upsert; and the filter, for ``$``."""
+"""Makes the new document from the old one, whether an upsert inserts it, and the filter, for ``$``."""
 
 
 class Node(Struct):
@@ -48,7 +48,7 @@ def compile_update(kind: int, data: bytes, array_filters: list[bytes] | None = N
 
 
 def replacement(old: bytes, new: bytes) -> bytes:
-    """The new document with the ``_id`` of the old one in front; ``old`` may be empty."""
+    """The new document with the old one's ``_id`` in front; ``old`` may be empty."""
     for name, _, _, _ in c.elements(new):
         if name.startswith(b"$"):
             text = c.name_of(name)
@@ -66,14 +66,14 @@ def new_id() -> Element:
 
 
 def checked(document: bytes) -> bytes:
-    """The document, unless it is larger than a server keeps."""
+    """The document; raises an error if it is too large for a server."""
     if len(document) > LIMIT:
         raise CommandError(10334, f"BSONObj size: {len(document)} is invalid. Size must be between 0 and {LIMIT}(16MB)")
     return document
 
 
 def seeded(matcher: Matcher) -> bytes:
-    """The document that an upsert starts from: the equalities of its filter."""
+    """The document from which an upsert starts: the equalities of its filter."""
     document = c.EMPTY
     for path, (kind, data) in matcher.seeds:
         try:
@@ -174,7 +174,7 @@ def _positional(path: str, old: bytes, matcher: Matcher) -> str:
     parent = tuple(steps[:at])
     array = c.get(old, parent)
     if array is not None and array.type == c.ARRAY:
-        # The first element with which, alone in its array, the document still matches.
+        # Find the first element with which the document still matches if it is alone in its array.
         for position, item in enumerate(c.items(array)):
             if matcher.matches(c.put(old, parent, c.array([item]))):
                 return ".".join([*parent, str(position), *steps[at + 1 :]])
@@ -189,7 +189,7 @@ Filters = dict[bytes, Callable[[Element], bool]]
 
 
 def _apply(raw: bytes, node: Node, filters: Filters) -> bytes:
-    """The document with the changes of a node's children made."""
+    """The document with the changes below a node applied."""
     waiting = dict(node.children)
     parts: list[bytes] = []
     kept_from = 4
@@ -261,5 +261,5 @@ def _elements(array: Element, node: Node, filters: Filters) -> Element:
             if new is not None:
                 values.extend([None] * (position - len(values)))
                 values.append(new)
-    # A removed element leaves null behind, so that those after it keep their positions.
+    # A removed element leaves null, so that later elements keep their positions.
     return c.ARRAY, c.array(c.Value(*(v or (c.NULL, b""))) for v in values).data

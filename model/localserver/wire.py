@@ -1,7 +1,7 @@
-"""MongoDB's wire protocol: bytes off a socket into commands, and replies back.
+"""MongoDB's wire protocol: turns bytes from a socket into commands, and replies into bytes.
 
-OP_MSG with document sequences, and the legacy OP_QUERY with which drivers say hello. A message with wrong
-lengths ends its connection: ``Garbled``. Source: "MongoDB Wire Protocol" in the MongoDB manual.
+OP_MSG with document sequences, and the legacy OP_QUERY with which drivers say hello. A message with wrong lengths
+ends its connection: ``Garbled``. Source: "MongoDB Wire Protocol" in the MongoDB manual.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _numbers = itertools.count(1)
 
 
 class Garbled(Exception):
-    """The bytes are no message: nothing after them can be trusted."""
+    """The bytes are not a message: nothing after them can be trusted."""
 
 
 class Command(Struct):
-    """One request: its name, its fields, and the documents that came beside it."""
+    """One request: its name, its fields, and the documents in its sequences."""
 
     request: int
     legacy: bool
@@ -84,7 +84,7 @@ class Command(Struct):
         return found[1] != b"\x00" if found[0] == c.BOOLEAN else self.integer(name) != 0
 
     def documents(self, name: str) -> list[bytes]:
-        """Documents out of a sequence beside the command, or out of an array in it."""
+        """Documents from a sequence of the command, or from an array in it."""
         if name in self.sequences:
             return self.sequences[name]
         found = self.get(name)
@@ -97,7 +97,7 @@ class Command(Struct):
 
 
 def receive(connection: socket.socket) -> Command | None:
-    """The next command off a connection, or None if the other side has closed it."""
+    """The next command from a connection, or None if the other side has closed it."""
     head = _read(connection, 16)
     if head is None:
         return None
@@ -118,7 +118,7 @@ def receive(connection: socket.socket) -> Command | None:
 
 
 def _read(connection: socket.socket, length: int) -> bytes | None:
-    """Exactly that many bytes; None at the end. No memory is set aside for an announced length."""
+    """Exactly ``length`` bytes; None at the end. It does not reserve memory for an announced length."""
     parts: list[bytes] = []
     missing = length
     while missing:
@@ -158,7 +158,7 @@ def _message(request: int, body: bytes) -> Command:
 
 
 def split(body: bytes, start: int, end: int) -> list[bytes]:
-    """Documents that stand one behind the other."""
+    """Consecutive documents."""
     out = []
     while start < end:
         size = struct.unpack_from("<i", body, start)[0]
@@ -207,7 +207,7 @@ def reply(command: Command, document: bytes) -> bytes:
 
 
 def pack(**fields: Any) -> bytes:
-    """A document out of Python values, with ``Value`` among them where exact bytes matter."""
+    """A document from Python values; pass a ``Value`` if exact bytes matter."""
     return _value(fields).data
 
 
@@ -222,7 +222,7 @@ def _value(python: Any) -> Value:
 
 
 def _sound(text: str) -> str:
-    """Text that a client can decode: messages quote its request, which may have been no UTF-8."""
+    """Text that a client can decode: error messages quote its request, which may not be UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,7 +1,7 @@
 """The commands that write documents: insert, update, delete, findAndModify.
 
-Each write finds, checks and replaces under its collection's lock. A write with an error does not stop those
-behind it, unless the command is ordered.
+Each write finds, checks and replaces under its collection's lock. A failed write does not stop later ones, unless the
+command is ordered.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _modified(shown: bytes | None, found: bool, upserted: Element | None, remove
 
 
 def prepared(raw: bytes) -> bytes:
-    """A document as a server stores it on insert: whole, with its ``_id`` in front; raises for one that it refuses."""
+    """A document as a server stores it on insert: with its ``_id`` in front; raises an error if it is refused."""
     try:
         _sound(raw)
     except Unreadable as error:
@@ -197,7 +197,7 @@ def prepared(raw: bytes) -> bytes:
 
 
 def _sound(raw: bytes) -> None:
-    """Raise where lengths inside a document do not fit; its texts are not looked at."""
+    """Raise an error if lengths inside a document are wrong; its texts are not checked."""
     for _, kind, a, b in c.elements(raw):
         if kind in (c.OBJECT, c.ARRAY):
             _sound(raw[a:b])
@@ -216,7 +216,7 @@ def _matches(collection: Collection, matcher: Matcher, sort: Sort) -> Iterator[t
 
 
 def _targeted(collection: Collection, matcher: Matcher) -> None:
-    """Raise where the filter of a write of one document names no shard."""
+    """Raise an error if the filter for a write of one document lacks the shard key."""
     named = {path for path, _ in matcher.seeds}
     if lacking := [field for field in collection.shard_key if field not in named]:
         raise CommandError(61, f"Query for sharded {collection.ns} must contain the shard key; it lacks {lacking[0]}")
@@ -232,7 +232,7 @@ def _not_repeatable() -> CommandError:
 
 
 def _rewrite(collection: Collection, position: int, old: bytes, update: Update, matcher: Matcher, whole: bool) -> int:
-    """Put the updated document in place; 1 where that changed anything."""
+    """Replace a document by its updated state; returns 1 if that changed anything."""
     refuse_damaged(old)
     new = checked(update(old, False, matcher))
     if new == old:
@@ -255,7 +255,7 @@ def _upsert(collection: Collection, matcher: Matcher, update: Update) -> bytes:
 def _each(
     command: Command, statements: list[bytes], work: Callable[[bytes], T], kept: Statements | None
 ) -> tuple[dict[int, T], list[dict[str, Any]]]:
-    """The answer of each statement, by its position, and the errors of those that failed."""
+    """The answers by statement number, and the errors of failed statements."""
     ordered = command.flag("ordered", default=True)
     errors: list[dict[str, Any]] = []
     done: dict[int, T] = {}

@@ -32,14 +32,14 @@ from model.things_to_try import THINGS, Thing
 __all__ = ["COLLEAGUE", "THINGS", "Thing", "build", "colleague_change"]
 
 IndexSpec: TypeAlias = tuple[tuple[tuple[str, int], ...], bool]
-"""((field, direction), …) and whether it is unique."""
+"""((field, direction), …), and whether the index is unique."""
 Collection: TypeAlias = tuple[str, list[IndexSpec], Iterable[bytes]]
 
 
 def build(now: int | None = None) -> Iterator[Collection]:
-    """Each collection: ns, indexes beside that on ``_id``, documents as stored.
+    """Each collection: ns, indexes besides that on ``_id``, documents as stored.
 
-    The bytes are the same in every run, except those of young documents, which are dated from ``now``, in seconds.
+    The bytes are equal in every run, except for young documents, whose dates depend on ``now``, in seconds.
     """
     seconds = int(time.time()) if now is None else now
     current, history = stored_contracts(seconds)

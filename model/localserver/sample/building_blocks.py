@@ -1,8 +1,7 @@
-"""The ground of every part of the sample: a fixed clock, a fixed dice, and the bytes of ids, money and archive rows.
+"""The basis of all parts of the sample: a fixed clock, fixed dice, and the bytes of ids, money and archive rows.
 
-The story ends on 20 November 2026 in Hamburg; local times are written as people there would say them and stored in
-UTC. Nothing here asks the machine for the time, a random number or a hash seed, so the same build gives the same
-bytes on every platform.
+The story ends on 20 November 2026 in Hamburg; times are written in local time and stored in UTC. Nothing here uses
+the machine's time, random numbers or hash seed, so the build gives equal bytes on every platform.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _seconds = struct.Struct(">I")
 
 
 def local(text: str) -> int:
-    """Seconds since 1970 of a time in Hamburg, ``2026-11-20 14:26`` or ``2026-11-20``."""
+    """Seconds since 1970 for a time in Hamburg, ``2026-11-20 14:26`` or ``2026-11-20``."""
     return int(dt.datetime.fromisoformat(text).replace(tzinfo=ZONE).timestamp())
 
 
@@ -48,7 +47,7 @@ def midnight(text: str) -> dt.datetime:
 
 
 def oid(seconds: int, line: int, number: int) -> ObjectId:
-    """An ObjectId made at a second; ``line`` tells apart kinds of things made in it, ``number`` counts each kind."""
+    """An ObjectId of a given second; ``line`` is the kind of thing it is for, ``number`` counts within the kind."""
     return ObjectId(_seconds.pack(seconds) + struct.pack(">IBBH", 0x9B1E8A00 ^ line, line & 255, 0xC4, number & 0xFFFF))
 
 
@@ -58,7 +57,7 @@ def money(cents: int) -> Decimal128:
 
 
 class Dice:
-    """Numbers that are the same on every Python, which promises that of a seeded ``random()`` only."""
+    """Random numbers that are equal in every Python: only for a seeded ``random()`` is that promised."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed).random
@@ -82,11 +81,11 @@ def content_of(raw: bytes) -> bytes:
 
 
 def archived(raw: bytes, row: ObjectId, sealed: str | None = "") -> bytes:
-    """The row of an archive for a stored document: an ``_id`` of its own, ``docId``, and the hash of the content.
+    """The archive row for a stored document: an ``_id`` of its own, ``docId``, and the hash of the content.
 
-    ``sealed`` is the hash to store instead of the right one; None stores none.
+    ``sealed`` is a hash to store instead of the right one; None stores none.
     """
-    end_of_id: int = 13 + _length.unpack_from(raw, 9)[0]  # behind length, type, "_id" and a string's own length
+    end_of_id: int = 13 + _length.unpack_from(raw, 9)[0]  # after length, type, "_id" and a string's own length
     identity = raw[9:end_of_id]
     parts = [b"\x07_id\x00", row.binary, b"\x02docId\x00", identity, raw[end_of_id:-1]]
     if sealed is not None:
@@ -97,7 +96,7 @@ def archived(raw: bytes, row: ObjectId, sealed: str | None = "") -> bytes:
 
 
 def own_document(id: Any, v: Any, seconds: int, line: int, row: int, *parts: Mapping[str, Any]) -> bytes:
-    """A version that is a document of its own, made and stamped at a second."""
+    """A version that is a document of its own, created and stamped at one second."""
     made = {"_id": oid(seconds, line, row), ID: id, VERSION: v, TOKEN: oid(seconds, line + 1, row)}
     for part in parts:
         made |= part
@@ -105,5 +104,5 @@ def own_document(id: Any, v: Any, seconds: int, line: int, row: int, *parts: Map
 
 
 def stamp(seconds: int, author: str) -> dict[str, Any]:
-    """The fields with time and author that every edit of this insurer notes."""
+    """The fields with time and author that every edit of this insurer sets."""
     return {AT: date(seconds), AUTHOR: author}

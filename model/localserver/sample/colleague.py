@@ -1,8 +1,8 @@
-"""Edits that someone else makes: a few plausible changes of a document as it is now, always at least one.
+"""Edits by somebody else: a few plausible changes of a document's current state, always at least one.
 
-The changes depend on the content alone, so that a document is changed in one way everywhere. A contract is first
-changed as the story has it (billing interval, deductible, phone, one more rider); a rider that was added here is known
-by its ``_id``, and whoever finds one changes other things.
+The changes depend only on the content, so that a document changes in one way everywhere. A contract's first change is
+the one of the story (billing interval, deductible, phone, one more rider). The ``_id`` of the added rider shows that
+this has happened; then other things change.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from model.values.canonical import Path, Value
 from model.values.decimals import decimal_of, decimal_value
 
 COLLEAGUE = "rk-204"
-FIELDS = 3  # changed in a document of an unknown kind
+FIELDS = 3  # fields to change in a document of unknown kind
 
 _INTERVALS = {"yearly": "monthly", "monthly": "quarterly", "quarterly": "half-yearly", "half-yearly": "yearly"}
 _RIDERS = ("FLOOD", "STORM", "TRAVEL", "BIKE", "GLASS", "CELLAR", "GARDEN")
-_LINE = 99  # of the ObjectIds made here
+_LINE = 99  # for the ObjectIds made here
 _CALLED = " Called back on Friday."
 _CHECKED = " (checked)"
-_LEFT_ALONE = {"number", "seq", "count", "contract", "day", "_w", "v", AUTHOR}  # ids and the fields that counters use
-_LONGEST = 400  # bytes of a text that is worth changing
+_LEFT_ALONE = {"number", "seq", "count", "contract", "day", "_w", "v", AUTHOR}  # ids and fields of counters
+_LONGEST = 400  # bytes; longer texts are not changed
 _DEEPEST = 3
 _DATES = (-62_135_596_800_000, 253_370_764_800_000)  # years that every clock can show
 
 
 def colleague_change(ns: str, id: Value, content: bytes) -> bytes:
-    """The content after the colleague's edit: two to four fields differ, in a bare document one is added."""
+    """The content after the colleague's edit: two to four fields differ; an empty document gets one."""
     changed = content
     if ns.endswith(".contracts"):
         changed = _later(content) if _was_here(content) else _story(content)
@@ -83,7 +83,7 @@ def _story(content: bytes) -> bytes:
 
 
 def _as_money(value: Value) -> Value:
-    """An amount as a decimal; an amount that is one already grows by 50."""
+    """An amount as a decimal; one that is a decimal already grows by 50."""
     if value.type == c.DECIMAL128:
         return _more(value, 50) or Value.of(money(20000))
     number = value.python() if value.type in (c.DOUBLE, c.INT32, c.INT64) else 150
@@ -112,7 +112,7 @@ def _later(content: bytes) -> bytes:
 
 
 def _more(value: Value, amount: int) -> Value | None:
-    """A decimal raised by whole units, with its decimals kept; None if it has no room for that."""
+    """A decimal raised by whole units, with its number of decimals kept; None if it does not fit."""
     number = decimal_of(value.data)
     if not number.is_finite() or abs(number) > 10**12 or int(number.as_tuple().exponent) < -12:
         return None
@@ -132,7 +132,7 @@ def _anything(content: bytes) -> bytes:
 
 
 def _leaves(raw: bytes, above: Path) -> Iterator[tuple[Path, Value]]:
-    """Each field that can be changed, with another value for it."""
+    """Each field that can be changed, with a different value for it."""
     names: set[str] = set()
     for name, value in c.fields(raw):
         if name in _LEFT_ALONE or name.startswith("$") or name in names:

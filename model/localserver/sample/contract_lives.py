@@ -1,4 +1,4 @@
-"""Plausible lives of insurance contracts: a first state, and steps that change fields as real edits do."""
+"""Plausible lives of insurance contracts: a first state, and steps that change fields like real edits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Step = Callable[[Dice, Document, int], None]
 
 
 def rider(dice: Dice, code: str, seconds: int, number: int) -> Document:
-    """A rider with its own identity; the long ones carry their terms."""
+    """A rider with an identity of its own; the long ones include their terms."""
     made: Document = {"_id": oid(seconds, 5, number), "code": code, "premium": money(dice.below(3200) + 790)}
     if len(TERMS[code]) > 200:
         made["terms"] = TERMS[code][: 60 + dice.below(300)]
@@ -60,37 +60,37 @@ def first(dice: Dice, id: str, person: Person, seconds: int, survey: int) -> Doc
 
 
 def premium(net: int) -> Document:
-    """A premium with net, tax of 19 % and gross, given in cents."""
+    """A premium with net, 19 % tax and gross, from cents."""
     tax = (net * 19 + 50) // 100
     return {"net": money(net), "tax": money(tax), "gross": money(net + tax), "currency": "EUR"}
 
 
 def renew(dice: Dice, document: Document, seconds: int) -> None:
-    """The contract is renewed for another term at another premium."""
+    """The contract is renewed for another term, with another premium."""
     document["premium"] = {**document["premium"], **premium(35000 + dice.below(56000))}
     document["period"]["to"] = date(seconds - seconds % DAY + 365 * DAY)
 
 
 def new_phone(dice: Dice, document: Document, seconds: int) -> None:
-    """The holder has another number."""
+    """The holder has a new phone number."""
     document["holder"]["phone"] = phone(dice)
 
 
 def move(dice: Dice, document: Document, seconds: int) -> None:
-    """The holder lives elsewhere."""
+    """The holder moves."""
     address = document["holder"]["address"]
     address["street"], address["zip"] = street(dice)
 
 
 def new_interval(dice: Dice, document: Document, seconds: int) -> None:
-    """The premium is paid in another rhythm, from another account."""
+    """The premium is paid at another interval, from another account."""
     others = [i for i in INTERVALS if i != document["billing"]["interval"]]
     document["billing"]["interval"] = dice.pick(others)
     document["billing"]["iban"] = iban(dice)
 
 
 def new_note(dice: Dice, document: Document, seconds: int) -> None:
-    """Somebody wrote something down."""
+    """Somebody writes a note."""
     others = [n for n in NOTES if n != document["notes"]]
     document["notes"] = dice.pick(others)
 
@@ -107,14 +107,14 @@ def riders(dice: Dice, document: Document, seconds: int) -> None:
 
 
 def new_deductible(dice: Dice, document: Document, seconds: int) -> None:
-    """The deductible changes; by turns the import writes it as money, people as a number."""
+    """The deductible changes; the import and people take turns at writing it, as money and as a number."""
     amount = 50 * (1 + dice.below(12))
     was = document["deductible"]
     document["deductible"] = money(amount * 100) if isinstance(was, float) else float(amount)
 
 
 def rebate(dice: Dice, document: Document, seconds: int) -> None:
-    """A rebate is given or taken back."""
+    """A rebate is granted or revoked."""
     if document["premium"].pop("discount", None) is None:
         document["premium"]["discount"] = (1 + dice.below(4)) / 20
 
@@ -125,7 +125,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def office(seconds: int) -> int:
-    """A time of that day at which people are at work, 8 to 18 o'clock in winter."""
+    """A time on that day during office hours, 8 to 18 o'clock in winter."""
     return seconds - seconds % DAY + 7 * 3600 + seconds % 36_000
 
 

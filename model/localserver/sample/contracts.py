@@ -1,7 +1,7 @@
-"""``insurance.contracts`` and its archive: 2,318 active contracts from 400 euros on.
+"""``insurance.contracts`` and its archive: 2,318 active contracts with premiums of 400 euros or more.
 
-Everything is sound except the damage listed here: versions are dense from 1, tokens and dates in step, and every hash
-in an archive row is right.
+Everything is sound except the damage listed here: versions have no gaps, tokens and dates agree, and every hash in an
+archive row is right.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from model.localserver.sample.building_blocks import (
 from model.localserver.sample.people import people
 from model.values.canonical import Value, encode, get, put
 
-SOUND_COUNT = 2318  # contracts that the filter of the pictures finds: active, gross premium from 400 on
+SOUND_COUNT = 2318  # contracts that the filter in the pictures finds: active, gross premium of 400 or more
 OTHERS_COUNT = 164  # lapsed, cancelled, or cheaper
 
 
 class Told(Struct, frozen=True):
-    """A contract with facts that stand in the pictures."""
+    """A contract with facts that the pictures show."""
 
     versions: int
-    last: str  # when the current version was written
+    last: str  # time of the current version
     size: int  # bytes of the current version as stored
     missing: tuple[int, ...] = ()
 
@@ -53,7 +53,7 @@ TOLD = {
     "K-204133": Told(3, "2026-11-18 17:31", 1925),
     "K-204140": Told(11, "2026-11-18 02:09", 5096),
     "K-204151": Told(6, "2026-11-18 02:09", 2228),
-    "K-204160": Told(1204, "2026-11-20 13:45", 2128),  # a fleet of hire bicycles, settled twice a week
+    "K-204160": Told(1204, "2026-11-20 13:45", 2128),  # a fleet of hire bicycles, billed twice a week
     "K-204177": Told(1, "2026-11-17 22:47", 1620),
     "K-204198": Told(18, "2026-11-17 22:47", 3848),
     "K-204203": Told(4, "2026-11-18 15:12", 2030),
@@ -70,7 +70,7 @@ TOLD = {
     "K-204467": Told(8, "2026-11-12 02:09", 2530),
 }
 
-# A3: an import wrote the next version to the archive first and died. Id -> when, by the ObjectId of the row.
+# A3: an import wrote the next version to the archive first and died. Id -> time, in the row's ObjectId.
 PHANTOMS = {
     "K-204120": "2026-11-18 17:32",
     "K-204133": "2026-11-18 17:32",
@@ -78,7 +78,7 @@ PHANTOMS = {
     "K-204151": "2026-11-18 02:10",
     "K-204177": "2026-11-17 22:48",
     "K-204198": "2026-11-17 22:48",
-    "K-204203": "",  # young by the clock of whoever opens the sample
+    "K-204203": "",  # young, by the clock of whoever opens the sample
     "K-204219": "2026-11-12 02:10",
     "K-204228": "2026-11-12 02:10",
     "K-204247": "2026-11-12 02:10",
@@ -95,9 +95,9 @@ YOUNG = 11 * 60  # seconds
 
 
 def stored_contracts(now: int) -> tuple[list[bytes], list[bytes]]:
-    """The documents of both collections; one phantom is dated from ``now``, in seconds.
+    """The documents of both collections; one phantom's date depends on ``now``, in seconds.
 
-    All others are made once in a process: that takes most of a second.
+    All others are made once per process, because that takes most of a second.
     """
     made = _made()
     history = list(made.history)
@@ -112,12 +112,12 @@ def _made() -> _Contracts:
 
 
 class _Contracts:
-    """The documents of both collections, as they are made."""
+    """The documents of both collections, while they are made."""
 
     def __init__(self) -> None:
         self.current: list[bytes] = []
         self.history: list[bytes] = []
-        self.young = (0, b"")  # the place of the young phantom, and the current document below it
+        self.young = (0, b"")  # the position of the young phantom, and the current document below it
         self._add(k118240.ID, k118240.versions(), k118240.MISSING)
         for number, id in enumerate(_ids()):
             if id == "K-204117":
@@ -200,7 +200,7 @@ def _row(seconds: int, number: int) -> ObjectId:
 
 
 def _phantom(current: bytes, seconds: int, row: int) -> tuple[bytes, ObjectId]:
-    """A version above the current one that nobody ever saw, and the id of its row."""
+    """A version above the current one that nobody ever saw, and its row's id."""
     version = get(current, (VERSION,))
     assert version is not None
     number = version.python() + 1
@@ -214,7 +214,7 @@ def _phantom(current: bytes, seconds: int, row: int) -> tuple[bytes, ObjectId]:
 
 
 def _ids() -> Iterator[str]:
-    """The ids of the contracts that the filter of the pictures finds, in order."""
+    """The ids of the contracts that the filter in the pictures finds, in order."""
     dice = Dice(204)
     shown = ["K-204109", "K-204111", "K-204112", "K-204115", "K-204117", "K-204118", "K-204120", "K-204121"]
     yield from shown

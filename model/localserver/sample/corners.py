@@ -1,6 +1,6 @@
-"""One document for every BSON type and its corners, deprecated ones included, and documents that are awkward to show.
+"""A document for every BSON type and its extremes, including deprecated types, and documents that are hard to show.
 
-They are built out of bytes: no Python object and no driver would let half of them through.
+They are built from bytes: Python objects and drivers would refuse half of them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def text(value: str, kind: int = STRING) -> Value:
 
 
 def bson_types() -> Iterator[bytes]:
-    """Every type, a document each: ``_id`` is the type's name, the other fields its corners. The last one is broken."""
+    """A document for each type: ``_id`` is the type's name, the other fields its extremes. The last one is broken."""
     for name, corners in _corners().items():
         yield document([("_id", text(name)), *corners.items()])
     yield document([("_id", text("broken")), ("before", Value.of(1)), ("inside", _CUT), ("after", Value.of(2))])
@@ -178,7 +178,7 @@ def texts() -> Iterator[bytes]:
 
 
 def undecodable() -> Iterator[bytes]:
-    """Documents of class B1: each is a whole document on the wire, and none survives decoding and encoding."""
+    """Documents of class B1: each is complete on the wire, but does not survive decoding and encoding."""
     fine = Value.of("fine")
 
     def made(id: str, *pairs: tuple[str, Value]) -> bytes:
@@ -200,12 +200,12 @@ def undecodable() -> Iterator[bytes]:
 
 
 def document_value(pairs: list[tuple[str, Value]]) -> Value:
-    """A sub-document out of fields."""
+    """A sub-document from fields."""
     return Value(OBJECT, document(pairs))
 
 
 def png(width: int, height: int) -> bytes:
-    """A small picture, a teal slope; stored, not compressed, so that every zlib makes the same bytes."""
+    """A small picture, a teal gradient; not compressed, so that every zlib version makes equal bytes."""
     rows = b"".join(
         b"\0" + b"".join(bytes((11 + x * 120 // width, 110 + y * 90 // height, 105)) for x in range(width))
         for y in range(height)

@@ -1,8 +1,8 @@
 """The insurer's counts: agents (plain), a counter collection, two-step counters, apply-once lists.
 
-Five tokens in ``stats`` were never finished, three of one day and two of another, whose first event of the day never
-completed, so that it has no count yet (T1). Beside the three stands one that is minutes
-old: a call that is booked late.
+Five tokens in ``stats`` were never finished (T1): three of one day, and two of another day whose first event never
+completed, so that it has no count yet. Next to the three there is one that is minutes old: a call that is booked
+late.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def counters() -> Iterator[bytes]:
 
 
 def stats(now: int) -> Iterator[bytes]:
-    """``pending``: a document for each day and kind; a token is pending until its event has been counted."""
+    """``pending``: a document for each day and kind; a token is pending until its event was counted."""
     made: dict[str, Document] = {}
     for row, day in enumerate(_days()):
         for column, kind in enumerate(("calls", "claims", "portal")):
@@ -86,7 +86,7 @@ def _days() -> Iterator[str]:
 
 
 def campaigns() -> Iterator[bytes]:
-    """``processed``: the entries that have raised a total already stand beside it."""
+    """``processed``: a list of the entries that have raised a total."""
     months = [f"2026-{m:02d}" for m in range(1, 11)]
     for number, name in enumerate(
         ("Spring letter", "Bicycle week", "Flood check", "Moving house", "Switch to portal"), 1

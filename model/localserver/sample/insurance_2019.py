@@ -83,7 +83,7 @@ def endorsements() -> Iterator[bytes]:
 
 
 def quotes() -> Iterator[bytes]:
-    """Quotes whose versions are the times they were made at; one clock went wrong."""
+    """Quotes whose versions are times; one clock was wrong."""
     for number in range(1, 17):
         for v in range(1, 5):
             seconds = _when(number, v)
@@ -95,7 +95,7 @@ def quotes() -> Iterator[bytes]:
 
 
 def tariffs() -> Iterator[bytes]:
-    """Tariffs of which some forgot which version is current."""
+    """Tariffs, some of which have lost the mark of the current version."""
     flags = {"OLD-A": (), "OLD-B": (2, 3, 4), "OLD-C": (2,), "OLD-D": (4,), "OLD-E": (4,), "OLD-F": (4,)}
     for row, (id, flagged) in enumerate(flags.items()):
         for v in range(1, 5):
@@ -156,7 +156,7 @@ def _contract(number: int, v: int) -> bytes:
 
 
 def partners() -> Iterator[bytes]:
-    """Partners as deltas; two of the chains cannot be rebuilt for certain."""
+    """Partners as deltas; two of the chains cannot be rebuilt with certainty."""
     for number in range(1, 15):
         for v in range(1, 6):
             if (number, v) in ((3, 3), (4, 1)):  # D1
@@ -171,7 +171,7 @@ def partners() -> Iterator[bytes]:
 
 
 def policy_feed() -> tuple[list[bytes], list[bytes]]:
-    """An archive behind a change stream that was down for a while."""
+    """An archive fed by a change stream, which was down for a while."""
     current: list[bytes] = []
     history: list[bytes] = []
     for number in range(1, 31):
@@ -190,7 +190,7 @@ def policy_feed() -> tuple[list[bytes], list[bytes]]:
 
 
 def invoices() -> Iterator[bytes]:
-    """Hashed documents, numbered from a counter that fell behind."""
+    """Hashed documents, numbered by a counter that fell behind."""
     for number in range(1, 41):
         invoice: Document = {
             "number": 201_900_000 + (12 if number == 13 else number),  # S2
@@ -205,7 +205,7 @@ def invoices() -> Iterator[bytes]:
             invoice["total"] = money(1)  # H1
         if number == 31:
             invoice = {name: invoice[name] for name in sorted(invoice)}  # H1, order only
-        if number == 32:  # H2: equal content twice is legal
+        if number == 32:  # H2: equal content twice is allowed
             yield encode({"_id": "twin-of-" + made_with[:8], **invoice, HASH: made_with})
         yield encode({"_id": made_with, **invoice, HASH: made_with})
 
@@ -224,7 +224,7 @@ def campaigns() -> Iterator[bytes]:
 
 
 def stats() -> Iterator[bytes]:
-    """Two-step counters in odd states, with UUIDs for tokens, so that nothing tells their age."""
+    """Two-step counters in odd states, with UUIDs as tokens, which do not tell their age."""
     for number in range(1, 13):
         tokens = [Binary(bytes.fromhex(f"5d0a{number:02x}0{i}81f04c6a9c1e2f6b7a90d4e3"), 4) for i in range(2)]
         day = f"2019-06-{number:02d}"

@@ -1,7 +1,7 @@
-"""K-118240: a contract of twelve years and 60 versions, 57 kept, for the change map.
+"""K-118240: a contract of twelve years and 60 versions, 57 of them kept, for the change map.
 
-:data:`CHANGES` says which of its 30 fields were set at which version; the changes of v18 fell into the gap. Two
-further fields, the author and the letter sent, are set in every version.
+:data:`CHANGES` lists for 30 fields the versions that set them; the changes of v18 are in the gap. Two more fields,
+the author and the letter sent, are set in every version.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MISSING = (17, 18, 19)
 COUNT = 60
 
 FIRST_OF_YEAR = (1, 4, 8, 13, 17, 22, 26, 31, 37, 42, 47, 52, 57)  # of 2014, 2015, …
-AUTHORS = ("portal", "rk-204", "ab-117")  # by turns, so that v43 is rk-204's
+AUTHORS = ("portal", "rk-204", "ab-117")  # in turn, so that v43 is by rk-204
 _RENEWALS = (4, 8, 13, 18, 22, 26, 31, 37, 42, 47, 52, 57)
 _GROSS = {
     1: 31240, 4: 31875, 8: 32710, 13: 33995, 18: 35260, 22: 36115, 25: 38920, 26: 40275, 31: 42130, 37: 44405,
     42: 46810, 43: 49123, 47: 51266, 52: 54890, 56: 56137, 57: 58702,
 }  # fmt: skip
 _NET = {v: (gross * 100 + 59) // 119 for v, gross in _GROSS.items()}
-# The length that the whole document gets, about, when its notes are written anew.
+# The approximate length of the whole document after its notes are rewritten.
 _SIZES = {1: 1500, 2: 1440, 8: 1960, 18: 2290, 21: 2420, 29: 2900, 35: 3000, 42: 3060, 48: 3330, 54: 3640, 60: 3560}
 
 CHANGES: dict[str, dict[int, Any]] = {
@@ -69,7 +69,7 @@ CHANGES: dict[str, dict[int, Any]] = {
 
 
 def versions() -> list[tuple[int, bytes]]:
-    """(seconds, stored document) of all 60 versions, the missing ones included."""
+    """(seconds, stored document) of all 60 versions, including the missing ones."""
     return list(_told())
 
 
@@ -97,7 +97,7 @@ def _when(v: int) -> int:
 
 
 def _write(log: list[str], length: int, year: int) -> None:
-    """Add remarks to the log, or strike the last ones, until it is about ``length`` bytes long."""
+    """Add remarks to the log, or remove the last ones, until it has about ``length`` bytes."""
     while log and len("\n".join(log)) > length:
         log.pop()
     while True:

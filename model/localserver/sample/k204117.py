@@ -1,4 +1,4 @@
-"""K-204117, the contract that the whole sample is told around, version by version.
+"""K-204117, the contract at the centre of the sample's story, version by version.
 
 v4 to v6 are missing. v9 was edited in place after its hash was stored (its deductible had been 300.0). Between v11
 and v14 exactly seven fields change; a person who opened v12 finds four of them changed when saving.
@@ -17,10 +17,10 @@ from model.values.canonical import Path, Value, drop, encode, hash_of, put
 
 MISSING = (4, 5, 6)
 DAMAGED = 9
-SIZE = 2934  # bytes of the current version: 2.9 KB however a kilobyte is counted
+SIZE = 2934  # bytes of the current version: 2.9 KB, with 1000 or 1024 bytes per kilobyte
 
 _GLASS, _BIKE, _FLOOD = (ObjectId("65f0a1c29b1e8a0012c4" + end) for end in ("e3f0", "e3f8", "e41c"))
-_OLDER_TOKENS = {12: 0x07C2}  # so that the guard of an edit that began at v12 reads as in the pictures
+_OLDER_TOKENS = {12: 0x07C2}  # so that the guard of an edit based on v12 reads as in the pictures
 
 _FIRST: dict[str, Any] = {
     "status": "active",
@@ -97,13 +97,13 @@ _STEPS: tuple[tuple[str, dict[Path, Any]], ...] = (
 
 
 def versions() -> list[tuple[int, bytes]]:
-    """(seconds, stored document) of all 14 versions, the missing ones included, v9 as it is stored today."""
+    """(seconds, stored document) of all 14 versions, including the missing ones, with v9 as stored today."""
     short = _told(0)
     return _told(SIZE - len(short[-1][1]))
 
 
 def original_hash() -> str:
-    """The hash that v9 was stored with."""
+    """The hash stored with v9."""
     _, raw = versions()[DAMAGED - 1]
     return hash_of(content_of(put(raw, ("deductible",), Value.of(300.0))))
 

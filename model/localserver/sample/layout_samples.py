@@ -1,8 +1,8 @@
-"""The insurer's other versioned collections: one of each layout beside the archive of the contracts.
+"""The insurer's other versioned collections: one for each layout besides the contracts' archive.
 
-Damage in here: claim C-2026-00112 lacks v3 (V2). Of the tariffs, HH-BASIC has two equal v3 and BIKE two different
-v5 (V1), which is possible because the collection has no unique index, and LIAB-FAM has two current versions (C1).
-Two invoices do not match their hash (H1): one was edited behind it, one only has its fields in another order.
+Damage in here: claim C-2026-00112 lacks v3 (V2). Of the tariffs, HH-BASIC has two equal v3 and BIKE two different v5
+(V1), which is possible because the collection has no unique index, and LIAB-FAM has two current versions (C1). Two
+invoices do not match their hash (H1): one was edited by a script, the other only has its fields in another order.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ ZONES = ("A1", "A2", "B1", "B2", "C1")
 
 
 def tariffs() -> Iterator[bytes]:
-    """``flagged``: a document for every version, the newest carries ``current``."""
+    """``flagged``: a document for every version; the newest has ``current``."""
     for row, (id, name, count) in enumerate(TARIFFS):
         dice = Dice(300_000 + row)
         when = times(dice, count, local("2026-10-01 08:00") - row * 3 * DAY)
@@ -162,7 +162,7 @@ def _change_customer(dice: Dice, data: Document, v: int) -> None:
 
 
 def invoices() -> Iterator[bytes]:
-    """``hashed``: ``_id`` is the hash of a document's first content, its version the hash of its content now."""
+    """``hashed``: ``_id`` is the hash of a document's first content, its version the hash of its current content."""
     for number in range(1, INVOICES + 1):
         dice = Dice(500_000 + number)
         person = dice.pick(people())
@@ -185,14 +185,14 @@ def invoices() -> Iterator[bytes]:
             invoice |= {"status": "paid", "paidAt": date(sent + (2 + dice.below(20)) * DAY)}
         now = hash_of(encode(invoice))
         if number == 417:
-            invoice["total"] = money(100)  # edited by a script that did not know of the hash
+            invoice["total"] = money(100)  # edited by a script that does not know the hash
         if number == 583:
-            invoice = {name: invoice[name] for name in sorted(invoice)}  # the order an upsert by $set stores
+            invoice = {name: invoice[name] for name in sorted(invoice)}  # the order that an upsert with $set stores
         yield encode({"_id": made_with, **invoice, HASH: now})
 
 
 def partners() -> Iterator[bytes]:
-    """``deltas``: each version holds its changes only, nulls included."""
+    """``deltas``: each version holds only its changes, including nulls."""
     for number in range(1, 41):
         dice = Dice(600_000 + number)
         count = 48 if number == 12 else 1 + dice.below(8)
@@ -225,7 +225,7 @@ def partners() -> Iterator[bytes]:
 
 
 def policy_feed() -> tuple[list[bytes], list[bytes]]:
-    """``stream``: documents, and an archive fed by a change stream, which holds the current version too."""
+    """``stream``: documents, and an archive fed by a change stream, which also holds the current version."""
     current, history = [], []
     for number in range(1, 91):
         dice = Dice(700_000 + number)

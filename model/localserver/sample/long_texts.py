@@ -1,4 +1,4 @@
-"""The long texts of the sample: insurance terms, survey reports and notes, written for it."""
+"""The sample's long texts: insurance terms, survey reports and notes, all written for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people who hold the contracts: made up, with addresses of Hamburg and numbers that nobody has."""
+"""The people who hold the contracts: invented, with addresses in Hamburg and numbers that nobody has."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ MARTA = Person(
 
 
 def phone(dice: Dice) -> str:
-    """A number in the range that no exchange gives out."""
+    """A number in a range that is not assigned."""
     return f"+49 40 555 {dice.below(9000) + 200:04d}"
 
 
 def street(dice: Dice) -> tuple[str, str]:
-    """A street with its number, and the post code."""
+    """A street with house number, and the post code."""
     which = dice.below(len(STREETS))
     return f"{STREETS[which]} {dice.below(140) + 1}", ZIPS[which]
 
 
 def iban(dice: Dice) -> str:
-    """An account number in form only."""
+    """An account number that is valid only in form."""
     return f"DE{dice.below(80) + 10} 1203 0000 {dice.below(10000):04d} {dice.below(10000):04d} {dice.below(90) + 10}"
 
 
@@ -72,7 +72,7 @@ def people() -> tuple[Person, ...]:
     made = [MARTA]
     since = local("2014-02-03 09:00")
     for i in range(1, COUNT):
-        given, family = dice.pick(GIVEN[1:]), dice.pick(FAMILY)  # there is one Marta
+        given, family = dice.pick(GIVEN[1:]), dice.pick(FAMILY)  # there is only one Marta
         plain = family.lower().replace("ö", "oe")
         where, code = street(dice)
         made.append(
@@ -90,7 +90,7 @@ def people() -> tuple[Person, ...]:
 
 
 def holder(person: Person) -> dict[str, Any]:
-    """The holder as a contract keeps it."""
+    """The holder as stored in a contract."""
     return {
         "customerId": person.id,
         "name": person.name,
