@@ -206,7 +206,10 @@ def test_a_journal_that_another_program_holds_is_said_so(
         ["collections", f"mongodb://eva:{SECRET}%zz@h/"],
         ["collections", f"mongodb://eva:p/{SECRET}@h/"],
         ["collections", f"mongodb+srv://eva:{SECRET}@no.such.invalid/?serverSelectionTimeoutMS=100"],
-        ["collections", f"mongodb://127.0.0.1:1/?tls=true&tlsCertificateKeyFilePassword={SECRET}"],
+        [
+            "collections",
+            f"mongodb://127.0.0.1:1/?tls=true&serverSelectionTimeoutMS=100&tlsCertificateKeyFilePassword={SECRET}",
+        ],
         ["collections", "sample:", f"mongodb://eva:{SECRET}@h/"],
         [f"mongodb://eva:{SECRET}@h/", "extra"],
         ["-x", f"mongodb://eva:{SECRET}@h/"],

@@ -72,6 +72,8 @@ def compared(qtbot: QtBot, window: Window) -> tuple[object, object]:
     return found
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_by_keys_from_a_collection_to_the_change_of_an_author(qtbot: QtBot, window: Window) -> None:
     press(window, "Ctrl+Shift+G")
     page = activity(qtbot, window)
@@ -164,6 +166,8 @@ def test_arrow_keys_choose_between_what_was_and_live_and_the_focus_is_in_sight(q
     assert window.focusWidget() is page.panel.modes.button(0)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_live_a_new_version_comes_by_itself_and_opens_in_its_timeline(
     qtbot: QtBot, window: Window, database: Db, monkeypatch: pytest.MonkeyPatch
 ) -> None:

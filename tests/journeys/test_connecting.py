@@ -68,6 +68,8 @@ def connections() -> set[threading.Thread]:
     return {each for each in threading.enumerate() if each.name.startswith("palimpsest-connection")}
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
 def test_a_guarded_server_from_a_pasted_address_to_the_second_scan(
     qtbot: QtBot, ring: Memory, authority: Authority, server: GuardedServer, home: Path

@@ -168,6 +168,8 @@ FORGED = [
 ]
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("forge", support.every(8, FORGED, in_slice=True), ids=lambda each: each.__name__)
 def test_a_forged_plan_writes_nothing(
     forge: Callable[[Data, Session], None], session: Session, plan: Data, tmp_path: Path, run: Run

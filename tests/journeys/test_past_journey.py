@@ -118,6 +118,8 @@ def go_to(qtbot: QtBot, page: CollectionPage, typed: str) -> None:
     wait_idle(qtbot, lambda: bool(page.browser.ran.moment) and bool(banner(page)))
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_collection_of_a_time_is_read_by_mouse_and_what_cannot_be_proven_is_marked(
     qtbot: QtBot, page: CollectionPage, tmp_path: Path
 ) -> None:

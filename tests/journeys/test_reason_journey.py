@@ -65,6 +65,8 @@ def edited(qtbot: QtBot, window: Window, ns: str, total: str) -> DocumentPage:
     return page
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_an_edit_a_merge_and_a_restore_say_why(
     qtbot: QtBot, window: Window, server_uri: str, database: Db, tmp_path: Path
 ) -> None:

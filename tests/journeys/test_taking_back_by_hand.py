@@ -45,6 +45,8 @@ def plan(qtbot: QtBot, window: Window) -> TakingBackPage:
     return page
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_an_import_is_taken_back_from_its_heading_and_undone_from_the_journal(
     qtbot: QtBot, window: Window, database: Db
 ) -> None:

@@ -217,6 +217,8 @@ def test_what_the_recipe_writes_is_recognised(server_uri: str, database: Db, rec
     assert info.confidence >= 0.8
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_each_program_goes_on_from_what_the_other_one_wrote(server_uri: str, database: Db, recipe: Recipe) -> None:
     ns = f"{database.name}.{recipe.where}"
     for turn in range(1, 4):

@@ -31,6 +31,8 @@ def another_program(contracts: Any) -> None:
         contracts.insert_one({"_id": f"E-{n:02d}", "current": past[-1], "prev": past[:-1]})
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_both_are_named_nothing_is_written_and_reading_goes_on(
     run: Run, rows: Rows, server_uri: str, contracts: Any, database_name: str, tmp_path: Path
 ) -> None:

@@ -240,6 +240,8 @@ def test_an_edit_while_the_old_is_removed_stays(
         assert here.source.version(id).content == c.encode({"n": "precious"})
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", ["versions", "flagged", "deltas", "archive", "stream"])
 def test_the_removal_of_the_old_goes_on_where_it_died(
     name: str, local_uri: str, database_name: str, home: Path

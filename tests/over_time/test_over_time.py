@@ -19,6 +19,7 @@ def server(local_uri: str) -> Iterator[Server]:
         yield connected
 
 
+@pytest.mark.deep
 @pytest.mark.slice
 @pytest.mark.parametrize("name", NAMES)
 def test_every_change_is_told_once_and_every_state_is_right_or_marked(name: str, server: Server, seed: int) -> None:

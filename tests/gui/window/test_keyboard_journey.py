@@ -70,6 +70,8 @@ def tab_to(window: Window, is_it: Callable[[QWidget], bool]) -> None:
     raise AssertionError("Tab never came there")
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_newcomer_resolves_a_conflict_in_the_field_that_the_hint_names_by_keys_alone(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     control = Qt.KeyboardModifier.ControlModifier

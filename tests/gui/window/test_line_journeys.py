@@ -236,6 +236,8 @@ def opened(window: Window, qtbot: QtBot, id: str) -> EditorPanel:
     return editor
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_fields_are_edited_in_the_tree_and_as_json_replaced_moved_retyped_and_saved(
     window: Window, qtbot: QtBot
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_window_that_gets_a_source_never_makes_the_welcome_page(
 
 
 def test_stop_has_the_focus_and_leads_to_the_welcome_page(started: Window, windows: OpenWindows, qtbot: QtBot) -> None:
-    windows.serve({"source": NOBODY.format(patience=30_000)})
+    windows.serve({"source": NOBODY.format(patience=5_000)})
     qtbot.waitUntil(lambda: stop_button(started) is not None and stop_button(started).hasFocus())
     qtbot.keyClick(started.focusWidget(), Qt.Key.Key_Space)
     assert in_front(started) is started.workspace.welcome
@@ -86,7 +86,7 @@ def test_a_source_that_cannot_be_opened_is_mended_at_the_welcome_page(
 def test_the_welcome_page_that_is_asked_for_meanwhile_says_what_is_being_opened(
     started: Window, windows: OpenWindows, qtbot: QtBot
 ) -> None:
-    windows.serve({"source": NOBODY.format(patience=30_000)})
+    windows.serve({"source": NOBODY.format(patience=5_000)})
     started.actions_.trigger("welcome")
     welcome = started.workspace.welcome
     assert in_front(started) is welcome

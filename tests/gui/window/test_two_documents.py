@@ -103,6 +103,8 @@ def test_a_version_of_one_document_is_compared_with_another_document(
     assert headers(two)[1].startswith("B   K-204117 v11")
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_documents_of_two_connections_are_compared_and_an_arrow_takes_one_difference_over(
     qtbot: QtBot, window: Window, sample: Session, server: str
 ) -> None:

@@ -86,6 +86,8 @@ def by_id(kept: KeptVersion) -> tuple[int, bytes, int]:
     return kept.id.type, kept.id.data, kept.v.python() if kept.v is not None else 0
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @given(history=histories())
 @examples(60)
 def test_versions_of_every_type_of_bson_come_back_byte_for_byte(history: list[KeptVersion]) -> None:

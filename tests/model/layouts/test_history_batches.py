@@ -99,6 +99,8 @@ def local() -> Iterator[LocalServer]:
         yield made
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", support.some(OWN, "archive", "embedded"))
 def test_any_history_is_the_same_alone_and_among_others(
     name: str, seed: int, server: Server, server_name: str, database_name: str
@@ -118,6 +120,8 @@ def test_any_history_is_the_same_alone_and_among_others(
         assert told(of, id) == told(layout, id), id
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @support.table("name", every(len(NAMES), NAMES))
 def test_what_other_programs_wrote_is_the_same_alone_and_among_others(name: str) -> None:
     with open_dump(HERE / name) as local, Session.open(local.uri) as session:
@@ -153,6 +157,8 @@ READERS: dict[str, Callable[[Session, Path], Iterable[object]]] = {
 }
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("name", READERS)
 def test_whoever_reads_all_histories_reads_them_together(name: str, local: LocalServer, tmp_path: Path) -> None:
     at = [NOON + dt.timedelta(minutes=20 * n) for n in range(3)]

@@ -340,6 +340,8 @@ def test_operators_give_the_new_document_or_none_at_all() -> None:
     assert edit.before == {"a.x": v(1), "b": v(1), "a.y": v(2)}
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.skipif(c.walker is None, reason="there is no walker here")
 @given(related())
 @support.examples(200)

@@ -229,6 +229,8 @@ LAYOUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_what_any_layout_exports_it_takes_in_again_with_the_same_content(tmp_path: Path) -> None:
     with Session.open("sample:", home=tmp_path / "home") as sample:
         for ns, layout in LAYOUTS.items():

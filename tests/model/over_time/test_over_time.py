@@ -35,6 +35,8 @@ def newest_first(oracle: Oracle) -> list[Event]:
     return sorted(oracle.events, key=lambda each: each.at or START, reverse=True)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_a_span_an_author_and_a_path_leave_out_all_others(oracle: Oracle) -> None:
     events = newest_first(oracle)
     since, until = events[min(20, len(events) - 1)].at, events[5].at

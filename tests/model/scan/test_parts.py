@@ -109,6 +109,8 @@ def plain(each: Finding | Unchecked) -> Finding | Unchecked:
     return replace(each, evidence=(), at=None) if isinstance(each, Finding) else each
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 def test_the_parts_joined_are_the_whole_scan_exactly(seed: int, tmp_path: Path) -> None:
     with opened(random.Random(seed), tmp_path) as session:
         whole = session.scans.scan()

@@ -250,6 +250,8 @@ LONG_ARRAYS: dict[str, tuple[list[Any], dict[int, list[Any]]]] = {
 }
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("family", LONG_ARRAYS)
 @pytest.mark.parametrize("where", support.every(2, ["f", "f.inside"]))
 def test_a_long_array_is_told_from_one_with_any_element_changed(

@@ -72,6 +72,8 @@ def read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.layouts.archive_reader.ArchiveReader._above", lambda *asked: (None, asked[-1]))
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("layout", ["versions", "flagged", "archive", "stream"])
 def test_any_history_is_the_same_whether_it_is_read_at_once_or_later(
     local: LocalServer, layout: str, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -243,6 +245,8 @@ def test_blame_reads_no_version_but_those_that_it_names(local: LocalServer, monk
         assert all(each.version.content is each.version.raw is None for each in found)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("layout", ["versions", "archive"])
 @pytest.mark.parametrize("kept", support.every(2, [0, 3000, lazy_version.KEPT]))
 def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
@@ -272,6 +276,8 @@ def test_blame_names_the_versions_that_it_names_when_all_are_read_at_once(
     assert any(isinstance(each.version, LazyVersion) for found in later for each in found) == (kept > 0)
 
 
+@pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.usefixtures("each_walk")
 @support.table("hash", ["", "hash"])
 def test_a_content_alone_is_that_of_the_whole_version_or_fails_as_it_does(hash: str, seed: int) -> None:
