@@ -1,7 +1,7 @@
-"""A local server in a process of its own: its work and its documents take neither time nor memory of whoever asks.
+"""A local server in a process of its own, so that its work and documents cost the program neither time nor memory.
 
-The process is told on its standard input what to open, answers on its standard output with its address, and serves
-until that input ends. So it ends with whoever started it, even where that was killed; and one that hangs is killed.
+The process reads from its standard input what to open, answers on its standard output with its address, and serves
+until that input ends. So it ends with the process that started it, even if that is killed. If it hangs, it is killed.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from model.localserver import LocalServer
 
 WORD = "--serve-a-source"
-"""The argument with which a program that was compiled as a whole starts itself as a server."""
+"""The argument with which a compiled program starts itself as a server."""
 
-_PATIENCE = 5.0  # seconds for a server that is to end
+_PATIENCE = 5.0  # seconds for the server to end by itself
 _COLLECTED_AFTER = 100_000
-"""Objects made and not freed until it looks for garbage, before it serves: loading modules makes as many."""
+"""How many objects may be created before garbage is collected, until it serves: importing modules creates as many."""
 
 
 class Served(Struct, frozen=True):
-    """The source to serve: a dump's path, or the sample where it is ""; ``kept`` is the folder for what is kept."""
+    """The source to serve: a dump's path, or "" for the sample; ``kept`` is the folder for its cache."""
 
     dump: str
     writable: bool
@@ -47,7 +47,7 @@ class ServerProcess:
     """A process that serves one source."""
 
     def __init__(self, served: Served) -> None:
-        """Start it; raises ``OSError``. It gets ready by itself."""
+        """Start it, without waiting for it; raises ``OSError``."""
         words, environment = _program()
         self._process = subprocess.Popen(
             words,
@@ -55,7 +55,7 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
-            start_new_session=True,  # Ctrl-C is for the program that a person looks at
+            start_new_session=True,  # so that Ctrl-C only reaches the program in the foreground
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         self._lock = threading.Lock()
@@ -64,17 +64,17 @@ class ServerProcess:
 
     def _say(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended; its answer is missing then
+        with contextlib.suppress(OSError):  # it has ended, which the missing answer will show
             self._process.stdin.write(line)
             self._process.stdin.flush()
 
     @property
     def uri(self) -> str:
-        """The address; waits as :meth:`wait` does."""
+        """The address, after :meth:`wait`."""
         return self.wait()
 
     def wait(self) -> str:
-        """Wait until it serves: its address; raises ``Refused`` as opening does, ``OSError`` where it has ended."""
+        """Wait for its address and return it; raises ``Refused`` as opening does, ``OSError`` if it has ended."""
         with self._lock:
             if self._answer is None:
                 assert self._process.stdout is not None
@@ -88,7 +88,7 @@ class ServerProcess:
         raise kind(self._answer["said"])
 
     def close(self) -> None:
-        """End it; one that has not ended in a few seconds is killed."""
+        """End it; it is killed after a few seconds."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -119,14 +119,14 @@ def _program() -> tuple[list[str], dict[str, str]]:
     """The command line and the environment of a process that serves."""
     if "__compiled__" in globals() or getattr(sys, "frozen", False):
         return [os.path.abspath(sys.argv[0]) if os.path.isfile(sys.argv[0]) else sys.executable, WORD], {**os.environ}
-    # -P: a folder called model, where the program happens to be started, is none of ours.
+    # -P: a folder called model in the current directory is not ours.
     paths = [str(Path(model.__path__[0]).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     words = [sys.executable, "-P", "-m", "model.local_process"]
     return words, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def serve() -> int:
-    """Be that process; returns the exit status."""
+    """Run as that process; returns the exit status."""
     before = gc.get_threshold()
     gc.set_threshold(_COLLECTED_AFTER)
     with contextlib.suppress(ValueError):  # only the main thread may
@@ -148,7 +148,7 @@ def serve() -> int:
 
 
 def opened(served: Served) -> LocalServer:
-    """A server in this process; the parts for dumps are imported for a dump alone."""
+    """A server in this process; the parts for dumps are only imported for a dump."""
     kept = Path(served.kept)
     if served.dump:
         from model.localserver import open_dump

@@ -191,7 +191,7 @@ def missing_index(read: Read, known: Sequence[Mapping[str, Any]] = ()) -> str:
         if name.startswith("$"):
             return ""
         (equal if _is_equality(value) else ranges).append(name)
-    # A list is in the order of the _id where nobody asks for another; an index for that alone is not worth its room.
+    # Lists are in the order of _id by default; an index for that order alone is not worth its space.
     order = {name: way for name, way in read.sort.items() if name not in equal and name != "_id"}
     keys = dict.fromkeys(equal, 1) | order | {name: 1 for name in ranges[:1] if name not in order}
     if not keys or (not equal and not ranges):
@@ -235,7 +235,7 @@ def _many(count: int) -> str:
 
 
 def _stats(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The totals of each part of an answer; a pipeline's stand in its first stage, a cluster's in each shard."""
+    """The totals of each part of an answer; a pipeline has them in its first stage, a cluster in each shard."""
     for part in _parts(answer):
         found = part.get("executionStats")
         if isinstance(found, Mapping) and "totalDocsExamined" in found:

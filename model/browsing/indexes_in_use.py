@@ -35,7 +35,7 @@ class Indexes(Struct, frozen=True):
 
 
 def indexes_in_use(port: Port, ns: str) -> Indexes:
-    """The indexes as the server lists them, and their use where it counts that."""
+    """The indexes as the server lists them, and their use if it counts that."""
     listed = port.indexes(ns)
     note, use = "", {}
     try:

@@ -207,7 +207,7 @@ class _Ground:
         return ns not in self.stated and ns not in self._stated_rows and self.kinds[ns] == "collection"
 
     def open_names(self) -> set[str]:
-        """The collections that are to be recognised, without the name of the database."""
+        """The collections to recognise, without the name of the database."""
         return {ns.partition(".")[2] for ns in self.kinds if self.is_open(ns)}
 
     def look(self, ns: str, begun: Beginning | None = None, further: Sequence[bytes] | None = None) -> None:
@@ -318,14 +318,14 @@ def as_stated(
 
 
 def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile:
-    """The profile with the write token that its documents carry, where it names none."""
+    """The profile, completed by the write token of its documents if it names none."""
     kind = declared(profile.layout)
     if profile.token:
         return profile
     if "hash" not in kind.roles:
         if not profile.token_unsaid:
             return profile
-        inside = "token" in kind.inside  # then it stands beside the version, in the sub-document of the current one
+        inside = "token" in kind.inside  # if so, it is next to the version, in the current one's sub-document
         parts = [d.get(profile.current) for d in sample.documents] if inside else []
         versions = [Document(part.data) for part in parts if part is not None and part.type == c.OBJECT]
         return replace(profile, token=usual_token(versions if inside else sample.documents))
@@ -559,7 +559,7 @@ def _by_itself(server: Port, samples: Sequence[Sample], part: Sample) -> Iterato
 
 
 def _write_tokens(sample: Sample, profile: CollectionProfile) -> list[Value]:
-    """The values of what was taken for a write token; none where its name is the usual one, which says it."""
+    """The values of the field that was taken for a write token; empty if its name alone proves it."""
     if profile.token in ("", TOKEN):
         return []
     paths = ((profile.token,), (profile.current, profile.token))

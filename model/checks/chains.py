@@ -290,7 +290,7 @@ class Chains(Struct):
 
 
 def left_out(count: int, why: str) -> str:
-    """A sentence on documents of which only the bytes were checked."""
+    """A sentence on documents whose bytes alone were checked."""
     if count == 1:
         why = why.replace("have ", "has ").replace("do not", "does not")
     return f"{count:,} document{'s' if count != 1 else ''} {why}, so only the bytes were looked at."

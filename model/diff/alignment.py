@@ -150,6 +150,7 @@ def rising(numbers: list[int]) -> list[int]:
     run: list[int] = []
     numbers, at = numbers[::-1], -1
     lengths.reverse()
+    # Walk backwards from the end of a longest run: the number before has a length one less, and is smaller.
     for wanted in range(len(tails) - 1, -1, -1):
         at = lengths.index(wanted, at + 1)
         while run and numbers[at] > run[-1]:
@@ -181,6 +182,7 @@ def myers(a: Sequence[Hashable], b: Sequence[Hashable], bound: int) -> list[tupl
     n, m, steps = len(a), len(b), 0
     if abs(n - m) > bound:
         return None
+    # reach[k] is the furthest place in a on the diagonal k = x - y, after d differences.
     reach = {1: 0}
     history: list[dict[int, int]] = []
     for d in range(bound + 1):

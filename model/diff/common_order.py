@@ -37,6 +37,7 @@ def agreed(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> list[T]
     if len(blocks) > BLOCKS:
         return None
     followers = _followers(blocks, mine, theirs)
+    # The pairs make one order exactly if no two blocks have equally many followers; else they go round in a circle.
     if sorted(followers) != list(range(len(blocks))):
         return None
     ranked = sorted(range(len(blocks)), key=lambda i: -followers[i])

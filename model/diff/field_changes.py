@@ -70,6 +70,7 @@ def _walked(pair: Pair, at: int, to: int, end: int, stop: int) -> tuple[list[Dif
         place = i + equal
         if place == end and j + equal == stop:
             return found, names is None
+        # The first different byte may be anywhere in a field, whose beginning is behind it.
         x = field_around(a, i, place, end) if place < end else None
         start = end if x is None else x[2] - len(x[0]) - 2
         j += start - i
@@ -116,6 +117,7 @@ def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[
     right: list[Span] = []
     here: dict[bytes, int] = {}
     there: dict[bytes, int] = {}
+    # Read both sides in turn: so the nearest name that both have is found after few fields.
     while i < end or j < stop:
         if i < end:
             x = field_at(a, i, end)

@@ -246,6 +246,7 @@ class _Gaps:
                 self.note(i, j, score)
             return
         scores = [[resemblance(old, new) for new in news] for old in olds]
+        # best[x][y] is the greatest sum for the elements from x and y on.
         best = [[0.0] * (len(others) + 1) for _ in range(len(some) + 1)]
         for x in range(len(some) - 1, -1, -1):
             for y in range(len(others) - 1, -1, -1):

@@ -129,6 +129,7 @@ class ArchiveRows:
 
         Raises ``Refused`` if the server rejects it, ``Unreachable`` if the result is unknown.
         """
+        # A row carries no token: its own ``_id`` shows whether this very insert landed.
         own, p = ObjectId(), self._profile
         row = self.archive.row_of(Value.of(own), id, raw)
         end = run(

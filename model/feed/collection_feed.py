@@ -143,6 +143,7 @@ class CollectionFeed:
         self._kept = self._place.token
         try:
             if token is None:
+                # The stream is open already, so no change between this comparison and its first event is missed.
                 yield from self._compare(first=kept is None)
                 self._place = Place(stream.token, self._place.at)
                 self._keep()
@@ -150,6 +151,7 @@ class CollectionFeed:
             else:
                 at = f" of {self._place.at:%Y-%m-%d %H:%M:%S} UTC" if self._place.at else ""
                 yield self._word(f"{self.rows.ns} is fed from the change stream, going on behind the event{at}.")
+            # A place in the stream is compared with this one to know when everything before the start was fed.
             self._until = self._now()
         except BaseException:
             stream.close()
@@ -201,6 +203,7 @@ class CollectionFeed:
             if fed.outcome == "applied":
                 self.archived += 1
             elif fed.taken_back and fed.id is not None:
+                # It was deleted and created again, so these versions are of the document before.
                 if self.ledger.was_deleted(fed.id, fed.taken_back):
                     continue
                 news = [v for v in fed.taken_back if self._news(fed.id, v, TAKEN_BACK, fed.detail)]

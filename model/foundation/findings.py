@@ -31,7 +31,7 @@ class Finding(Struct, frozen=True):
     ns: str  # the profile's, never the archive's; for S1 the counters', for S2 the target's
     id: (
         Value | None
-    )  # the profile's id, for B1 the physical one where no other can be read; S1: the counter's name, S2: the number
+    )  # the profile's id; B1: the physical one if no other can be read; S1: the counter's name, S2: the number
     versions: tuple[Value, ...]  # the missing numbers of a gap, else the versions concerned
     detail: str  # the damage, a clause or a sentence
     repair: str | None = None  # the name of the safe repair; None if there is none (yet)

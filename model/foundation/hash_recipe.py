@@ -199,7 +199,7 @@ def _sorted(value: Value) -> Value:
     return value
 
 
-# --- what is tried where nothing is stated
+# --- recipes that are tried if none is stated
 
 
 def _ways() -> Iterator[HashRecipe]:

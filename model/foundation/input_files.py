@@ -1,4 +1,4 @@
-"""Files that a person names to be read whole: regular ones up to a size, as a device or a pipe need not end."""
+"""Reads whole files that a person names: only regular ones up to a size, because a device or pipe may never end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 256 << 20
 def whole_input(path: str | Path, most: int = SMALL) -> bytes:
     """The bytes of a file; the null device has none.
 
-    Raises ``OSError``, and ``Refused`` where it is no regular file or has more than ``most`` bytes.
+    Raises ``OSError``, and ``Refused`` if it is not a regular file or has more than ``most`` bytes.
     """
     check_input(path)
     with open(path, "rb") as file:
@@ -35,7 +35,7 @@ def whole_text(path: str | Path, most: int = SMALL) -> str:
 
 
 def check_input(path: str | Path) -> None:
-    """Raise ``Refused`` where a file is neither regular nor the null device, and ``OSError`` where it is not there."""
+    """Raise ``Refused`` if a file is neither regular nor the null device, and ``OSError`` if it is missing."""
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode) or os.fspath(path) == os.devnull:
         return

@@ -21,7 +21,7 @@ _NO_KEYS = re.compile(
     r""""{3}(?:[^\\"]|\\.|"(?!"")|)*+(?:"{3,5}|\Z)?|'{3}.*?(?:'{3,5}|\Z)|"(?:[^"\\\n]|\\.|)*+"?|'[^'\n]*+'?|#[^\n]*+""",
     re.S,
 )
-# texts and comments, to their ends where they have none
+# strings and comments; an unfinished one reaches to the end
 _DEEP = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*\.[ \t]*){{{DEEPEST}}}")
 
 

@@ -52,9 +52,9 @@ def blamed(
 
 
 def condition(written: str) -> Condition:
-    """A typed filter as a test of contents; it means what it means to a server.
+    """A typed filter as a test of contents, with the meaning that it has on a server.
 
-    Raises ``Unreadable`` if it is no document, ``Refused`` where it is not understood, then or on a content.
+    Raises ``Unreadable`` if it is not a document, ``Refused`` if it is invalid; the test also raises ``Refused``.
     """
     filter = text.loose(written)
     return Condition(predicate(filter, "The condition is not understood"), looked_at(filter))

@@ -133,7 +133,7 @@ def compare(new: bytes, old: bytes, keys: Sequence[str], orders: ChildOrders, pa
                 stack += [((*key, c.name_of(one[0])), one[1:], other[1:]) for one, other in differing[0]]
                 continue
         left, right = _children(new, x, keys, pause), _children(old, y, keys, pause)
-        if not key:  # the document itself is no field of its own
+        if not key:  # the document itself is not a field
             left, right = _top(left, x), _top(right, y)
         if left is None and right is None:
             older = (y[0], old, y[1], y[2])

@@ -115,6 +115,7 @@ class ArrayMerge:
         count = len(left)
         head, tail = trim(self.three.pairs[0, which], left, right)
         found = match(left.part(head, count - tail), right.part(head, len(right) - tail), self.keys)
+        # The new elements of mine are numbered after the base's, those of theirs after mine.
         new = count + (0 if which == 1 else len(self.lists[1])) + head
         source, size = found.source, len(right) - tail - head
         added = [j for j in range(size) if j not in source] if len(source) < size else []
@@ -280,6 +281,7 @@ class ArrayMerge:
             kind, data = value.type, value.data
         else:
             kind, data = found[1:]
+        # Numbers and dates sort by value, all else by type and bytes: only that both sides sort alike matters.
         if kind in (c.INT32, c.INT64, c.DATE):
             return (1, float(int.from_bytes(data, "little", signed=True)), data)
         if kind == c.DOUBLE:

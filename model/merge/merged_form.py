@@ -215,6 +215,7 @@ def _array(order: list[Key], done: dict[Key, list[Value]], rest: Elements | None
             end = min(own[k], len(rest)) if k < len(own) else len(rest)
             size = _following(order, at, key, min(len(order) - at, end - key))
         start, stop = rest.starts[key], rest.starts[key + size]
+        # At their old positions even the names of elements stay, so all their bytes are copied at once.
         if place == key:
             pieces.append(rest.raw[start:stop])
         elif size == 1:

@@ -136,6 +136,7 @@ class Planner:
         pairs = self.three.pairs
         ours = changes(pairs[0, 1], base.start, mine.start)
         others = changes(pairs[0, 2], base.start, theirs.start) if ours is not None else None
+        # Nobody added, removed or moved a field: only the values that changed need a plan.
         if ours is not None and others is not None:
             return self.patched(link, (base, mine, theirs), ours, others)
         sides = [_fields(side) for side in (base, mine, theirs)]

@@ -211,7 +211,7 @@ class Batches(Struct, frozen=True):
     def undo(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
         """Undo the writes of a run, the last first, each guarded by the state that it left.
 
-        Raises ``NotFound`` if the journal has none of them.
+        Raises ``NotFound`` if the journal does not have the run.
         """
         records = list(self.writer.journal.records("run", run))
         if not records:
@@ -258,14 +258,14 @@ def _batched(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _taken(id: Value | None, there: Collection[Value], seen: Collection[Value]) -> str:
-    """Why a document is not the first with its id, one sentence; "" where it is."""
+    """Why a document is not the first with its id, one sentence; "" if it is."""
     if id in there:
         return "A document with this id is already there."
     return "It stands twice in what is to be inserted." if id in seen else ""
 
 
 def _beginning(layout: Layout) -> str:
-    """What each inserted document begins as, a sentence; "" where it is stored as it comes."""
+    """What each inserted document begins as, one sentence; "" if it is stored unchanged."""
     if layout.numbered:
         return "Each document begins as version 1."
     if layout.profile.token:

@@ -334,9 +334,9 @@ class Migration:
         return Checked(id, len(old))
 
     def _difference(self, id: Value, a: Version, b: Version) -> str:
-        """What differs between a version of the old place and that of the new one, a sentence; "" where nothing does.
+        """The difference between a version in the old place and in the new one, one sentence; "" if there is none.
 
-        A time may be kept in seconds.
+        Times may differ by less than a second.
         """
         if place_of(a.v) is not None and self.target.numbered and place_of(a.v) != place_of(b.v):
             return f"{version_name(a.v)} of {id_name(id)} became {version_name(b.v)}."
@@ -402,7 +402,7 @@ class Migration:
         return outcome
 
     def _without_current(self) -> Iterator[Value]:
-        """The documents of which only rows in the old archive exist."""
+        """The documents that exist only as rows in the old archive."""
         p = self.source.profile
         if not has_archive(p.layout):
             return

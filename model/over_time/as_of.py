@@ -191,7 +191,7 @@ def _oldest_first(layout: Layout, id: Value) -> list[Version]:
 
 
 def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
-    """Which of a document's versions, oldest first, stood at a moment; None if it did not exist."""
+    """The version of a document that was current at a moment; None if there was none. ``versions`` are oldest first."""
     past = [n for n, each in enumerate(versions) if each.at is not None and each.at <= moment]
     if not past:
         first = versions[0]
@@ -205,7 +205,7 @@ def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.dateti
 
 
 def _doubt(versions: Sequence[Version], last: int, moment: dt.datetime) -> Doubt | None:
-    """Why it is not sure that the last version with a time before a moment stood then; None where it is."""
+    """Why it is doubtful that version ``last`` was current at a moment; None if it certainly was."""
     found, behind = versions[last], versions[last + 1] if last + 1 < len(versions) else None
     if any(each.at is not None and each.at > moment for each in versions[:last]):
         return "clock"

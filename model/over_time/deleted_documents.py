@@ -24,7 +24,7 @@ AT_ONCE = 200  # documents looked up together
 
 
 class DeletedDocuments(Struct):
-    """The documents of which only the history is left; iterate once."""
+    """The documents that are deleted but have a history; iterate once."""
 
     layout: Layout
     condition: Callable[[bytes], bool] | None  # on the last version, as ``seen`` shows it

@@ -33,7 +33,7 @@ class Span(Struct, frozen=True):
 
 
 def everyone(layout: Layout) -> Iterator[Value]:
-    """The ids of all documents, including those of which only the history is left."""
+    """The ids of all documents, including deleted ones with a history."""
     seen: set[bytes] = set()
     query = PageQuery(projection={"_id": 1}, limit=ALL, any_version=layout.own_documents, deleted=True)
     for id in chain((row.id for row in layout.page(query)), _archived(layout)):

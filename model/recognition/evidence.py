@@ -58,7 +58,7 @@ class Ground(Struct, frozen=True):
 
 
 class Grounds(Struct, frozen=True):
-    """The rows of one candidate, and their result."""
+    """The rows found for one candidate, and their result."""
 
     rows: tuple[Ground, ...] = ()
 

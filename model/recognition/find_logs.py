@@ -292,7 +292,7 @@ def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal
 
 
 def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequence[str]) -> Proposal | None:
-    """``log`` if rows hold whole states of other documents in one of some fields, the newest of which is current."""
+    """``log`` if a field of the rows holds whole states of other documents, and the newest one is current."""
     for kept_in in places:
         states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
         alike = _alike(usual_names(states), sample, others)

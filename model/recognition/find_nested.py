@@ -1,4 +1,4 @@
-"""The recognition of documents that hold their earlier states whole in an array: ``nested``."""
+"""Recognises ``nested``: documents with an array of their complete earlier states."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def nested(sample: Sample) -> Proposal | None:
 
 
 def picked(sample: Sample, usual: str) -> Proposal | None:
-    """As :func:`nested`, else the likeliest version with an array that is named as one of a history, or as usual."""
+    """:func:`nested`; else the likeliest version with an array named like a history, or with the usual name."""
     version = next(iter(version_fields(sample)), "")
     named = [name for name in _arrays(sample) if bare(name) in BEFORE]
     made = nested(sample)
@@ -55,28 +55,28 @@ class KeptBeside(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def named(self) -> bool:
-        """Whether the array is named like one of a history."""
+        """Whether the array is named like a history."""
         return bare(self.prev) in BEFORE
 
     @cached_property
     def alike(self) -> float:
-        """The share of fields that the latest earlier state and the current one have in common."""
+        """The share of fields that the latest earlier state has in common with the current one."""
         return sum(each.alike for each in self.inside) / len(self.inside) if self.inside else 0.0
 
     @cached_property
     def chains(self) -> list[SampledChain]:
-        """The states of each document, the oldest first."""
+        """The states of each document, oldest first."""
         return [chain_of([*each.past, each.now], self.version) for each in self.inside]
 
     @property
     def dense(self) -> bool:
-        """Whether the latest earlier state has the number just below the current one's, nearly everywhere."""
+        """Whether in nearly all documents the latest earlier state has the number just below the current one's."""
         follow = sum(each.places[-1] - each.places[-2] == 1 for each in self.chains if len(each.places) > 1)
         return follow >= 0.8 * len(self.chains)
 
     @cached_property
     def judged(self) -> Judged:
-        """The evidence against the version."""
+        """The evidence from the order of the versions."""
         return judged_inside(self.inside, self.version, self.prev)
 
     @property
@@ -97,7 +97,7 @@ class KeptBeside(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def found(self) -> str:
-        """The versions in documents that have a past, as a clause."""
+        """The versions in documents with a past, as a clause."""
         several = len(self.inside)
         any = "have any" if several > 1 else "has any"
         return f"{self.shaped}, and a {self.version} below its own in {of(several, several, 'document')} that {any}"
@@ -142,7 +142,7 @@ BESIDE: tuple[Sign[KeptBeside], ...] = (
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
     Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )
-"""Whether elements of an array are earlier states of their document."""
+"""Signs that an array's elements are earlier states of their document."""
 
 
 def _arrays(sample: Sample) -> list[str]:
@@ -150,9 +150,9 @@ def _arrays(sample: Sample) -> list[str]:
 
 
 def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
-    """The proposal with these two fields; None where the elements are no earlier states of their document.
+    """The proposal with these two fields; None if the elements are not earlier states of their document.
 
-    Where one document contradicts what looks like them, ``plain`` with what contradicts.
+    If a document contradicts a likeness, ``plain`` with the contradiction.
     """
     inside = [
         Inside(d.get("_id"), [_bare(each, prev) for each in past], _bare(d, prev))
@@ -181,5 +181,5 @@ def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
 
 
 def _bare(state: Document, prev: str) -> Document:
-    """A state without the array and what is its document's own."""
+    """A state without the array and without ``_id``."""
     return Document(c.without(state.raw, ["_id", prev]))

@@ -1,8 +1,8 @@
-"""Lock fields of other programs in a collection's documents: known by their names, else by likeness.
+"""Finds the lock fields of other programs in a collection's documents: known ones by name, others by likeness.
 
-The names of mongoose, Spring Data, Beanie and Eve say how the field moves. Another field that looks like a lock is
-named, and a person states how it moves, as a wrong guess would let that program overwrite an edit. A false alarm costs
-a question; a lock that is missed costs an edit.
+The names used by mongoose, Spring Data, Beanie and Eve tell how the field moves. Another field that looks like a lock
+is reported, and a person states how it moves: after a wrong guess, that program would overwrite an edit. A false alarm
+costs a question; a lock that is missed costs an edit.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def _set(names: str) -> frozenset[str]:
 
 _TAGS = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z|[0-9a-f]{16,128}\Z|[0-9A-F]{16,128}\Z")
 _NUMBERED_TAGS = re.compile(rb"[0-9]+-[0-9a-f]{8,128}\Z")  # of CouchDB and PouchDB
-_MOST = 0.8  # the part of the documents that must have it
-_DEEPEST = 4  # levels of sub-documents that are looked through
+_MOST = 0.8  # the share of documents that must have it
+_DEEPEST = 4  # levels of sub-documents that are searched
 
 
 class LockName(NamedTuple):
-    """Names that say lock, in small letters without separators, and the values that bear them out."""
+    """Names of locks, in small letters without separators, and a test of their values."""
 
     names: frozenset[str]
     fits: Callable[[Sequence[Value], int], bool]
-    """By the values that were met, and the number of documents sampled."""
+    """Takes the values found, and the number of documents sampled."""
     below: frozenset[str] | None = None
     """The names of the sub-documents in which such a name counts; empty: at the top; None: anywhere."""
 
@@ -49,7 +49,7 @@ def _any_scalar(values: Sequence[Value], total: int) -> bool:
 
 
 def _moving(values: Sequence[Value], total: int) -> bool:
-    """Numbers that count, some of which have moved; or tags that are made anew with each write."""
+    """Whether these are numbers of which some have risen, or tags that each write renews."""
     if len(values) < _MOST * total:
         return False
     if _counts(values):
@@ -59,7 +59,7 @@ def _moving(values: Sequence[Value], total: int) -> bool:
 
 
 SAID = frozenset(("version", "lock"))
-"""Words that say lock in the name of a field beside `_class`."""
+"""Words in the name of a lock, for a field next to `_class`."""
 
 LOCK_NAMES = (
     LockName(
@@ -79,7 +79,7 @@ LOCK_NAMES = (
         _set("meta metadata sys system audit lock locking concurrency entity header internal"),
     ),
 )
-"""Names that say lock whatever they hold; names that are a lock where they move, at the top or among metadata."""
+"""First names of locks with any values, then names of locks if the values move, at the top or in metadata."""
 
 
 def with_lock(
@@ -136,7 +136,7 @@ def _eve(sample: Sample) -> tuple[LockField, str] | None:
 
 
 KNOWN = (_mongoose, _spring, _beanie, _eve)
-"""The programs whose lock is known by its name and what stands beside it: each tells its lock, or None."""
+"""Known programs: each function finds its program's lock by name and neighbouring fields; None if there is none."""
 
 
 def _known(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, str]:
@@ -158,11 +158,11 @@ def _alike(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, st
 
 
 def _values(documents: Sequence[Document]) -> dict[tuple[str, ...], list[Value]]:
-    """The values at each path that leads through sub-documents alone, those at the top first."""
+    """The values at each path through sub-documents only, top-level fields first."""
     found: dict[tuple[str, ...], list[Value]] = {}
     for document in documents:
         for path, value in _paths(document.raw, ()):
-            if _says_lock(path[-1]):  # of wide documents only few fields are kept
+            if _says_lock(path[-1]):  # keeps only few fields of wide documents
                 found.setdefault(path, []).append(value)
     return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
@@ -178,7 +178,7 @@ def _paths(raw: bytes, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 @lru_cache(20_000)
 def _says_lock(name: str) -> bool:
-    """Whether a field can be a lock by its name, in some place."""
+    """Whether a field's name may be that of a lock, anywhere in a document."""
     return any(bare(name) in row.names for row in LOCK_NAMES) or bool(SAID & {*words(name)})
 
 
@@ -196,7 +196,7 @@ def _like(path: tuple[str, ...], values: Sequence[Value], total: int, beside_cla
 
 
 def _counts(values: Sequence[Value]) -> bool:
-    """Whether all of them are whole numbers from 0 on."""
+    """Whether all are whole numbers from 0 on."""
     numbers = [number_of(v) for v in values if v.type in (*WHOLE_NUMBERS, c.DOUBLE)]
     return len(numbers) == len(values) and all(n is not None and n >= 0 for n in numbers)
 
@@ -213,7 +213,7 @@ def _is_tag(value: Value) -> bool:
 
 
 def _sealed(sample: Sample, profile: CollectionProfile, lock: LockField) -> bool:
-    """Whether a stored hash covers the lock field, which must not be moved without the hash then."""
+    """Whether a stored hash covers the lock field, which then must not move without the hash."""
     own = {"_id", profile.id, profile.version, profile.token, profile.at, profile.hash}
     for document in sample.documents[:12] if profile.hash and lock.field not in profile.hash_exclude else ():
         stored = document.get(profile.hash)

@@ -94,7 +94,7 @@ def _without_repair(item: Item) -> Prepared:
 
 
 def _unread(ground: RepairContext, item: Item) -> Prepared | None:
-    """Why an item is not to be done, whatever its documents are now; None where these decide."""
+    """Why an item must not be done, whatever state its documents are in; None if that depends on the documents."""
     today = ground.today
     if today is not None and (why := today.doubts.get(item.finding.ns)):
         return Prepared("refused", why)
@@ -108,7 +108,7 @@ def _unread(ground: RepairContext, item: Item) -> Prepared | None:
 
 
 def _changed(ground: RepairContext, finding: Finding, seen: Seen) -> Prepared:
-    """What is said of an item one of whose documents is not as the scan saw it."""
+    """The verdict on an item if one of its documents has changed since the scan."""
     gone = ground.at(seen.ns, seen.id) is None
     who = id_name(finding.id) if finding.id is not None else id_name(seen.id)
     where = f" (in {seen.ns})" if seen.ns != finding.ns else ""
@@ -263,6 +263,7 @@ class Running(Struct):
             if record.entry.kind in ("applied", "begun", "unknown"):
                 ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
                 left = GONE if record.after is None else digest(record.after)
+                # Even a write in doubt may have left this state, so it must not count as somebody else's change.
                 self.ground.leave(ns, id, record.after)
                 if record.entry.kind != "applied":
                     now = self.ground.at(ns, id)
@@ -298,6 +299,7 @@ class Running(Struct):
         else:
             busy = self._ends(item, "conflict", "It is written all the time; repair it again later.", entry)
             return self._stopped(busy, wrote)
+        # A repair of several writes ends like this: the last round found nothing more to do.
         if wrote and prepared.verdict == "nothing":
             return self._done(item, done, entry)
         if wrote:
@@ -305,7 +307,7 @@ class Running(Struct):
         return self._unwritten(item, prepared)
 
     def _given_up(self, item: Item, failed: Outcome, wrote: int, entry: str | None, conflicts: int) -> Outcome | None:
-        """The end of an item one of whose writes failed; None where it is to be prepared anew."""
+        """The end of an item if one of its writes failed; None if it should be prepared again."""
         if failed.kind == "conflict" and wrote and item.repair in _COPIES_FIRST:
             said = "It changed meanwhile and keeps all of its versions; some are copied already. Scan again."
             return self._ends(item, "conflict", said, entry)
@@ -314,7 +316,7 @@ class Running(Struct):
         return None
 
     def _unwritten(self, item: Item, prepared: Prepared) -> Outcome:
-        """The end of an item for which nothing was to be written."""
+        """The end of an item that needs no write."""
         kinds: dict[Verdict, Kind] = {"refused": "refused"}
         said = prepared.text if prepared.text.endswith(("?", ".")) else f"{prepared.text}; nothing was written."
         if prepared.verdict == "asks":

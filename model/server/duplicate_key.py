@@ -1,4 +1,4 @@
-"""The key because of which a unique index rejected a write, as servers report it."""
+"""The duplicate key for which a unique index rejected a write, as servers report it."""
 
 from __future__ import annotations
 

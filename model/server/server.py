@@ -560,6 +560,7 @@ class Server:
                     largest = max(largest, *map(len, found))
                     if largest > self._largest.get(key, 0):
                         self._largest[key] = largest
+                    # Grow with what was seen: one small document does not prove that the next ones are small.
                     wanted = min(_batch(largest, FIRST_BATCH), size * 8 ** min(len(found), 4), self._most)
                     if wanted != size:
                         cursor.batch_size(wanted)
@@ -573,14 +574,14 @@ class Server:
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
 
     def _reads_from(self) -> Any:
-        """Whom a read asks: the server that takes writes, which is looked for, or another one aside of it."""
+        """The member to read from: the one that accepts writes, after finding it, or another one for long reads."""
         if self._aside is not None and (self.reads_aside or not self._is_set()):
             return self._aside
         self._reach()
         return ReadPreference.PRIMARY
 
     def _forget(self, database: Database[RawBSONDocument], ns: str, cursor: int, reads: Any) -> None:
-        """Tell the server that a cursor is not needed any more; if it does not hear that, the cursor times out."""
+        """Tell the server that a cursor is no longer needed; without that, the cursor times out by itself."""
         with suppress(PyMongoError):
             database.command("killCursors", ns.partition(".")[2], cursors=[cursor], read_preference=reads)
 
@@ -758,6 +759,7 @@ class Server:
         if said.applied == "yes" and sent.matched == 0:
             return Reply("no")  # nothing matched, only that is unconfirmed
         lasting = ""
+        # Only the reply to findAndModify has no count, so whether it matched anything must still be looked for.
         if said.applied == "yes" and sent.matched is None:
             lasting, said = said.sentence, replace(said, applied="unknown", retry=True)
         elif sent.attempts == 0 and said.applied == "unknown":

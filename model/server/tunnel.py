@@ -68,6 +68,7 @@ class Tunnel:
         far = address.hosts if re.search(r":\d+$", address.hosts) else f"{address.hosts}:27017"
         folder = tempfile.mkdtemp(prefix="palimpsest-")
         near, hosts = _near_end(folder)
+        # BatchMode: a question by ssh, as for a password, would wait on a terminal that nobody sees.
         options = ["ExitOnForwardFailure=yes", "BatchMode=yes", "ServerAliveInterval=15", "ConnectTimeout=15"]
         command = [program, "-N", "-T", *(part for each in options for part in ("-o", each))]
         try:
@@ -143,6 +144,7 @@ def _near_end(folder: str) -> tuple[str, str]:
     path = str(Path(folder, "s.sock"))
     if _UNIX is not None and len(path) <= _LONGEST_PATH:
         return path, quote(path, safe="")
+    # The port is free only now: where another program takes it before ssh does, ssh ends and says so.
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     return f"127.0.0.1:{port}", f"127.0.0.1:{port}"

@@ -1,6 +1,6 @@
 """The health of a source over time: for each scan made from here, the number of findings of each class.
 
-One SQLite file (``health.sqlite3``, 0600) in the data folder. A line holds counts alone, no document and no password.
+One SQLite file (``health.sqlite3``, 0600) in the data folder. A row holds only counts, no document and no password.
 The newest 400 scans of a place stay, and 5,000 in all. Scans of data in memory (the sample, a dump opened into memory)
 are remembered by their session and not written: the next session has other data. Scans of a dump in place are
 kept by its path, so that nightly dumps can be compared.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from model.scan import Summary
 
 MOST, MOST_OF_ALL = 400, 5000
-MOST_IDS = 5  # of the documents that a scan was for are named
+MOST_IDS = 5  # ids of scanned documents that are named
 _PATIENCE = 10.0  # seconds that one process waits for another's write
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS scans (
@@ -50,11 +50,11 @@ class Counted(Struct, frozen=True):
     ids: str  # the documents looked at, as Extended JSON with ", " between; "" for all
     documents: int  # stored documents looked at, archives included
     seconds: float
-    whole: bool  # it came to its end; else its counts are of the part it had seen
+    whole: bool  # it was completed; else the counts are of the part scanned
     counts: Mapping[str, int] = field(default_factory=dict)  # findings by class
-    unchecked: int = 0  # documents and collections that it could not look at
+    unchecked: int = 0  # documents and collections that could not be scanned
     watched: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By collection and watched condition, in how many documents it held; of those that were looked through."""
+    """By collection and watched condition: the number of scanned documents that meet it."""
 
     @property
     def findings(self) -> int:
@@ -77,21 +77,21 @@ class Course(Struct, frozen=True):
     """The findings of one class over the scans of one subject."""
 
     code: str
-    counts: tuple[int | None, ...]  # one a scan, oldest first; None: that scan was stopped, so it is not known
+    counts: tuple[int | None, ...]  # one per scan, oldest first; None if that scan was stopped
 
     @property
     def known(self) -> tuple[int, ...]:
-        """The counts of the scans that came to their end."""
+        """The counts of the completed scans."""
         return tuple(count for count in self.counts if count is not None)
 
     @property
     def first(self) -> int:
-        """The count in the first whole scan; 0 where there is none."""
+        """The count in the first completed scan; 0 without one."""
         return self.known[0] if self.known else 0
 
     @property
     def last(self) -> int:
-        """The count in the last whole scan; 0 where there is none."""
+        """The count in the last completed scan; 0 without one."""
         return self.known[-1] if self.known else 0
 
 
@@ -102,7 +102,7 @@ def counted(
     summary: Summary,
     watched: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Counted:
-    """The line that a scan leaves, from its summary and from the watched conditions that hold."""
+    """The row for a scan, from its summary and the watched conditions."""
     place, shown = subject(places, ids)
     done = (summary.documents, summary.seconds, summary.whole, dict(summary.counts), len(summary.unchecked))
     return Counted(at, place, shown, *done, watched or {})
@@ -112,13 +112,13 @@ def subject(places: Sequence[str], ids: Sequence[Value] | None) -> tuple[str, st
     """The subject of a scan, as :attr:`Counted.subject` gives it."""
     shown = "" if ids is None else ", ".join(map(text.value_text, ids[:MOST_IDS]))
     if ids is not None and len(ids) > MOST_IDS:
-        rest = hashlib.sha256(repr(ids).encode()).hexdigest()[:6]  # other documents are another subject
+        rest = hashlib.sha256(repr(ids).encode()).hexdigest()[:6]  # tells other documents apart
         shown += f" and {len(ids) - MOST_IDS} more ({rest})"
     return ", ".join(places), shown
 
 
 def courses(scans: Iterable[Counted]) -> list[Course]:
-    """The course of each class over some scans of one subject, given oldest first; in the order of CLASSES."""
+    """The counts of each class over scans of one subject, given oldest first; in the order of CLASSES."""
     from model.repair.damage_classes import CLASSES
 
     listed = list(scans)
@@ -128,7 +128,7 @@ def courses(scans: Iterable[Counted]) -> list[Course]:
 
 
 def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
-    """Scans, newest first, each with the whole scan of its subject before it; a stopped one has none."""
+    """Scans, newest first, each with the completed scan of its subject before it; None for a stopped scan."""
     last: dict[tuple[str, str], Counted] = {}
     found: list[tuple[Counted, Counted | None]] = []
     for scan in reversed(scans):
@@ -139,9 +139,9 @@ def compared(scans: Sequence[Counted]) -> list[tuple[Counted, Counted | None]]:
 
 
 def steps(scan: Counted, before: Counted | None) -> list[tuple[str, int, int]]:
-    """The counts of each class in a scan and in the one before: (class, old, new); those of conditions by their names.
+    """The counts of each class in a scan and the one before: (class, old, new); a watched condition counts as a class.
 
-    The documents in which a condition holds are only compared where both scans judged it.
+    A condition is only compared if both scans tested it.
     """
     from model.repair.damage_classes import CLASSES
 
@@ -155,7 +155,7 @@ def steps(scan: Counted, before: Counted | None) -> list[tuple[str, int, int]]:
 
 
 def step_text(code: str, old: int, new: int) -> str:
-    """``A3 15 → 1``, or ``V1 2`` where nothing changed."""
+    """``A3 15 → 1``, or ``V1 2`` if nothing changed."""
     return f"{code} {new:,}" if old == new else f"{code} {old:,} → {new:,}"
 
 
@@ -165,20 +165,20 @@ def told(scan: Counted, before: Counted | None) -> str:
 
 
 class Health:
-    """The scans of one source. Each call opens the file anew, so threads need no care."""
+    """The scans of one source. Each call opens the file anew, so several threads can use it."""
 
     def __init__(self, source: str, home: Path | None = None, kept: bool = True) -> None:
-        """Without ``kept`` scans are remembered here and nothing is written."""
+        """Without ``kept``, scans are only kept in memory."""
         self._source, self._home, self.kept = source, homes.chosen(home), kept
         self._here: list[Counted] = []
 
     @property
     def path(self) -> Path:
-        """The file; its folder is made where missing."""
+        """The path of the file; creates its folder if missing."""
         return homes.folder(self._home) / "health.sqlite3"
 
     def keep(self, scan: Counted) -> None:
-        """Add a scan, and forget the oldest where there are too many; raises ``Refused`` if it cannot be written."""
+        """Add a scan, and delete the oldest if there are too many; raises ``Refused`` if it cannot be written."""
         if not self.kept:
             self._here = [*self._here, scan][-MOST:]
             return
@@ -198,7 +198,7 @@ class Health:
             db.execute("DELETE FROM scans WHERE id <= (SELECT max(id) FROM scans) - ?", (MOST_OF_ALL,))
 
     def scans(self, place: str | None = None, ids: str | None = None) -> list[Counted]:
-        """The scans, newest first: of every place, or of just one; of some documents in it, "" for all of them."""
+        """The scans, newest first; optionally of one place, and of some documents in it ("" for all of them)."""
         if not self.kept:
             found = self._here[::-1]
         elif not self.path.exists():
@@ -231,9 +231,9 @@ class Health:
 
 
 def _widen(db: sqlite3.Connection) -> None:
-    """Give a file of an earlier version the column that it lacks."""
+    """Add a column that a file of an earlier version lacks."""
     if not any(column["name"] == "watched" for column in db.execute("PRAGMA table_info(scans)")):
-        with suppress(sqlite3.OperationalError):  # another process did it just now
+        with suppress(sqlite3.OperationalError):  # another process has just done it
             db.execute("ALTER TABLE scans ADD COLUMN watched TEXT NOT NULL DEFAULT '{}'")
 
 

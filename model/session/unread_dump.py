@@ -12,7 +12,7 @@ class UnreadDump:
     """The part of a dump that is not read yet, and how to read it; other sources have no such part."""
 
     unread: tuple[str, ...] = ()
-    """The collections of which only the first documents have been read; :meth:`read_on` reads the rest."""
+    """The collections with only their first documents read; :meth:`read_on` reads the rest."""
     troubles: tuple[str, ...] = ()
     """Why some files could not be read completely, one sentence each; their readable beginning is there."""
 

@@ -258,6 +258,7 @@ def prove(seals: Sequence[Sealed], profile: CollectionProfile) -> Proof:
         shape = shape_of(seal.stored)
         if shape is not None and _gives(shape, part, seal):
             given.setdefault(shape, set()).add(at)
+    # Other recipes cost much more to try, and are only tried if the published one leaves a hash unexplained.
     if sum(map(len, given.values())) < len(parts):
         for at, (part, seal) in enumerate(parts):
             for recipe in recipes_like(seal.stored):

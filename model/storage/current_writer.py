@@ -45,8 +45,8 @@ class Guarding(Protocol):
 class VersionGuard:
     """The guard that version, token and another program's lock field are as they were read, by type.
 
-    Without a token the content stands for it: a document that was deleted and begun anew may have come to the number
-    of the version that was read.
+    Without a token, the content takes its place: a document that was deleted and created again may have reached the
+    number of the version that was read.
     """
 
     def __init__(self, current: CurrentDocuments) -> None:
@@ -92,7 +92,7 @@ class VersionGuard:
 
 
 def guarded_besides(profile: CollectionProfile) -> str:
-    """The part of a :class:`VersionGuard` beside the version, as the end of a sentence."""
+    """The part of a :class:`VersionGuard` besides the version, as the end of a sentence."""
     return f" and {profile.token} is unchanged" if profile.token else " and the content is as it was read"
 
 
@@ -193,8 +193,8 @@ def _is_same_number(a: Value | None, b: Value | None) -> bool:
 def _is_sent(version: Version, base: Version | None, content: bytes) -> bool | None:
     """Whether a stored version is the one that was sent, in whatever order the server keeps its fields.
 
-    Another content of which the edit's own values are a part, or all of which are there, may be ours, changed in place
-    since: None.
+    None if some of the edit's values are there, or all of them in another content: it may be ours, changed in place
+    since.
     """
     stored = version.content
     if stored is None:
@@ -480,7 +480,7 @@ class CurrentWriter:
         return _is_sent(follower, base, content) if follower is not None else None
 
     def _began(self, versions: Sequence[Version], content: bytes) -> bool | None:
-        """Whether a document began with a content: by its first version, where none is missing since number 1."""
+        """Whether a document began with a content, according to its first version; None if versions are missing."""
         numbers = sorted(number for each in versions if (number := number_of(each.v)) is not None)
         if not numbers or self._profile.numbering != "next" or numbers != list(range(1, len(versions) + 1)):
             return None

@@ -36,6 +36,7 @@ class DeltaSnapshots(Struct, frozen=True):
             states.append(rebuilt(_rows(stored, at, at + step), own, states[-1]))
             at += step
             held += len(states[-1])
+            # Too large together: keep every second one, at twice the distance.
             if held > HELD and len(states) > 2:
                 states, step = states[::2], step * 2
                 at, held = (len(states) - 1) * step, sum(map(len, states))

@@ -235,6 +235,7 @@ class DeltaStates:
                 return None
             if snapshots is not None:
                 return stored[place], snapshots.state(stored, newest - place)
+            # From the oldest version up to the wanted one: ``stored`` begins with the newest.
             rows = stored[: place - 1 if place else None : -1]
             removing = self._remove_fields(rows)
             content = folded(map(self._changes, rows)) if removing else rebuilt(rows, self.own.names)

@@ -243,6 +243,8 @@ class EmbeddedHistory:
             return False
         current = number_of(c.get(self.current.part(now), (p.version,)))
         numbers = {current, *(number_of(c.get(each, (p.version,))) for each in previous)}
+        # While the base is current, or another version follows it, the write has not landed. With neither, the version
+        # after the base is missing, and may have been this one.
         return False if number + 1 in numbers or current == number else None
 
     # --- as it is stored

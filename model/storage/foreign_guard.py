@@ -105,15 +105,15 @@ class ForeignGuard:
         return guards.nested(self._name, self._read(raw)) if self._name and self._how else {}
 
     def moved(self, raw: bytes) -> dict[str, Value]:
-        """A field at the top with its next value; nothing where the document lacks it: no program looks at it then."""
+        """A top-level field with its next value; empty if the document lacks it, because then no program checks it."""
         return self._moved(raw) if len(self._path) == 1 else {}
 
     def moved_inside(self, raw: bytes) -> dict[str, Value]:
-        """A field in a sub-document, by its dotted path, with its next value; nothing where the document lacks it."""
+        """A field in a sub-document, by its dotted path, with its next value; empty if the document lacks it."""
         return self._moved(raw) if len(self._path) > 1 else {}
 
     def refuse_inside(self) -> None:
-        """Raise ``Refused`` for a field in a sub-document, of a write that cannot move one."""
+        """Raise ``Refused`` if the field is in a sub-document; for writes that cannot move it there."""
         if len(self._path) > 1 and self._how:
             raise Refused(
                 f"{self._name}, the lock of another program in {self._ns}, stands in a sub-document, which this write "
@@ -130,7 +130,7 @@ class ForeignGuard:
                 )
 
     def kept(self, base: bytes, content: bytes) -> bytes:
-        """A content with the field in its sub-document as the base has it, as an old state would bring an old one."""
+        """A content with the base's value of a field in a sub-document: an old state would restore an old lock."""
         value = c.get(base, self._path) if len(self._path) > 1 and self._how else None
         above = c.get(content, self._path[:-1]) if value is not None else None
         if value is None or above is None or above.type != c.OBJECT or c.get(content, self._path) == value:
@@ -187,7 +187,7 @@ def raised(value: Value) -> Value | None:
 
 
 def _later(value: Value) -> Value | None:
-    """A time that is now, and later than the one that was read; None if the field holds no date."""
+    """The current time, or a millisecond after the one that was read; None if the field is not a date."""
     if value.type != c.DATE:
         return None
     was = int.from_bytes(value.data, "little", signed=True)

@@ -100,7 +100,7 @@ class UniqueIndex(Struct, frozen=True):
         return DuplicateKey(self.name, self.paths, tuple(map(shown, values)))
 
     def holder(self, server: Port, ns: str, raw: bytes) -> bytes | None:
-        """The stored document because of which this index rejects a new or changed one; None if there is none."""
+        """The stored document whose key makes this index reject a new or changed one; None if there is none."""
         terms: dict[str, Any] = {}
         for path in self.paths:
             found = {order.key_of(each): each for each in _reached(raw, path)}

@@ -46,7 +46,7 @@ class _Read:
 
 
 class _Content:
-    """The content, which is cut out alone where that is all that there is to it."""
+    """The content; cut out of the stored version without reading the rest, if possible."""
 
     def __get__(self, version: LazyVersion, owner: type) -> bytes | None:
         fields = version.__dict__
@@ -73,6 +73,7 @@ class LazyVersion(Version):
     """Whether the history already keeps as many unread bytes as it may."""
 
     def __new__(cls, *values: Any, **fields: Any) -> Version:  # type: ignore[misc]
+        # ``replace`` comes here with all fields at hand, so nothing is left to be read later.
         return Version(*values, **fields)
 
     def __eq__(self, other: object) -> bool:
@@ -162,7 +163,7 @@ class Judge:
 
 
 def _places(found: Spans, kind: int) -> tuple[tuple[int, int, bool], tuple[NumberIn | None, int]]:
-    """Where the id stands in rows that are built alike and whether it is of a type, then how the number is read."""
+    """For rows of one shape: where the id is and whether it is of type ``kind``; how to read the number, and where."""
     of, at = found
     id = (0, 0, True) if of is None else (of[1], of[2], of[0] == kind)
     return id, (None, 0) if at is None else (NUMBER_AT.get(at[0]), at[1])
@@ -211,10 +212,12 @@ class LazyVersions:
             if found is not known:
                 known = found
                 (start, end, of_kind), (number_in, number_at) = _places(found, kind)
+            # The server also returned rows of ids that it finds equal, such as 1.0 for 1.
             if end and (not of_kind or raw[start:end] != data):
                 continue
             room -= len(raw)
             full = room < 0 and not contents
+            # From this row on, versions must be read to be judged.
             if number_in is None or full or len(raw) > SMALL or (mark and raw.find(mark) >= 0):
                 return chain(_rest(last), [raw], rows), came
             (number,) = number_in(raw, number_at)

@@ -211,6 +211,8 @@ class NewestQuery:
                 return
             pace.cut(run.passed)
             self._seen = pace
+            # Three ways to read on: leap over the rest of this document; start after the documents before it and skip
+            # what was read since; or, if no filter can start there, skip all rows read so far.
             if run.leapable and (down or run.passed > FAR or pace.limit == LEAP):
                 yield from (self._highest(filter, of) or key for of, key in run.untold())
                 behind, skip = self._behind(run, down), 0
@@ -327,7 +329,7 @@ class PageQuery(Struct, frozen=True):
     """Current documents in the requested order; the filter tests the newest version of each.
 
     ``any_version`` lists a document if any of its versions matches. ``deleted``, without filter and order, adds
-    documents at the end of which only the history is left. One row beyond the page shows whether there are more.
+    deleted documents with a history at the end. One row beyond the page shows whether there are more.
     """
 
     filter: Terms | None = None

@@ -93,6 +93,7 @@ def claimed(server: Port, ns: str, base: bytes, names: Sequence[str], claim: str
         reply = server.send(marking(ns, physical, where, claim, drawn))
         if reply.applied == "yes":
             return drawn
+        # Otherwise somebody else has marked it, or the mark may still arrive: look again.
         if reply.error is not None and reply.applied == "no":
             raise reply.error
     raise Refused("The number of the next version could not be settled; try again.")

@@ -131,6 +131,7 @@ def _order_is_kept(added: list[str]) -> bool:
     if len(added) < 2:
         return True
     plain = sorted(name.encode("utf-8", "surrogateescape") for name in added)
+    # A server adds the new fields of one $set in the order of their names, and names of digits in an order of its own.
     return not any(name.isdigit() for name in added) and plain == [
         name.encode("utf-8", "surrogateescape") for name in added
     ]
@@ -214,6 +215,7 @@ def stands(base: bytes | None, sent: bytes, now: bytes) -> bool | None:
     """
     if now == sent:
         return True
+    # Nothing is sent here, so a change between equal numbers can be looked for like any other.
     edit = operators(base, sent, retypes=True) if base is not None else None
     if edit is None:
         return None

@@ -104,6 +104,7 @@ class VersionDocuments:
         """The newest stored version; a number of a wrong type counts by its value. Raises ``NotFound``."""
         passed: list[bytes] = []
         best: bytes | None = None
+        # Nearly always the first row ends this; all others are read only if numbers are of wrong types.
         for raw in chain(self._highest(id), self.of(id)):
             v = c.get(raw, (self.profile.version,))
             passed.append(raw)

@@ -323,7 +323,7 @@ class VersionWriter:
         return Outcome("applied", self._ns, id, f"{id_name(id)} is purged, all {len(doomed)} versions of it.")
 
     def _halted(self, id: Value, base: Version, end: End, gone: list[tuple[str, bytes]], on_its_way: bool) -> Outcome:
-        """The end of a purge that could not remove a version: what is ``gone`` by then is put back, where it can be."""
+        """The end of a purge that could not remove a version: tries to put back those ``gone`` by then."""
         lost = bool(gone) and end.kind == "conflict"
         if lost and self._all_gone(id):  # versions that are put back now would be alone
             said = f"{id_name(id)} is deleted; somebody else deleted it at the same time."
@@ -341,7 +341,7 @@ class VersionWriter:
         return Outcome(end.kind, self._ns, id, end.sentence)
 
     def _followed(self, id: Value, gone: list[tuple[str, bytes]], on_its_way: bool) -> Outcome:
-        """The end of a purge behind which another version stands: what is gone is put back below it."""
+        """The end of a purge after which another version exists: puts back those gone below it."""
         back = self._restored(gone)
         said = f"Somebody wrote {id_name(id)} meanwhile; its versions were put back."
         if back is not None and back.kind != "applied":

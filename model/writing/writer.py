@@ -68,6 +68,7 @@ class Writer(Struct, frozen=True):
         content = self.signed(layout, content)
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
+        # If the outcome stays unknown, rows of other programs need the stored base to be completed or cleaned up.
         stored = _packed(((ns, base.raw),)) if layout.rows is not None and base.raw is not None else None
         intent = self._intent(layout, ns, id, action, base, content, undoes, stored)
         return self._send(
@@ -517,6 +518,7 @@ class Writer(Struct, frozen=True):
             return self._found_count(record, id)
         if record.extra.get("numbered"):
             return self._found_numbered(record, id)
+        # Something was created to undo an entry: if that had removed documents, these were put back.
         back = record.undoes if record.before is None and record.after is not None else None
         if back is not None and self.journal.record(back).stored:
             return self._found_back(record, back, id)
