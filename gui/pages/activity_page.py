@@ -22,7 +22,7 @@ from model.session.through_time import Activity
 from model.values.canonical import Value
 
 WATCHED = 100  # documents on show that are checked for other programs' writes
-LARGE = 2**20  # bytes that they may have to be compared whole; beyond, version and token have to do
+LARGE = 2**20  # bytes, given as their size so that they are compared by version and token
 
 
 class ActivityPage(Page):

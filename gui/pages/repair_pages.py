@@ -21,7 +21,7 @@ from model.session.guarded_writing import Conflict
 from model.values.canonical import Value
 
 WATCHED = 100  # documents that are checked for other programs' writes
-LARGE = 2**20  # bytes that they may have to be compared whole; beyond, version and token have to do
+LARGE = 2**20  # bytes, given as their size so that they are compared by version and token
 
 
 class _PlacePage(Page):

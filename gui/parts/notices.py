@@ -104,7 +104,7 @@ class Pill(PlainLabel):
         theme.signals.changed.connect(self.updateGeometry)
 
     def put(self, said: str, ink: str = "typ", ground: str = "typT", symbol: str = "") -> None:
-        """Change its words; it becomes visible."""
+        """Change its words; "" hides it."""
         self.said, self._ink, self._ground, self._symbol = plain(said), ink, ground, symbol
         self.setAccessibleName(self.said)
         if self.parent() is not None or not said:  # without a parent it would become a window

@@ -37,8 +37,8 @@ class _Answer(Struct, frozen=True):
 class Saver(QObject):
     """Sends one document's saves. While one is under way or its outcome is unknown, it sends no other."""
 
-    applied = Signal(object, object)  # Outcome; the Version that is there now, None where it could not be read
-    conflicted = Signal(object)  # Outcome; the present Version, None if it could not be read
+    applied = Signal(object, object)  # Outcome; the present Version, None if it could not be read
+    conflicted = Signal(object)  # Conflict
     refused = Signal(str)
     unknown = Signal(object)  # Outcome
     changed = Signal()  # busy or held changed

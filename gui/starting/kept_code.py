@@ -60,7 +60,7 @@ def _keeping(plain: Callable[..., Any], kept: Kept, fresh: Kept) -> Callable[...
 def _is_ours(place: Path) -> bool:
     """Whether a folder or file belongs to this user and only this user can write it. Raises ``OSError``."""
     if os.name != "posix":
-        return folders.chosen() is None and "PALIMPSEST_CACHE" not in os.environ  # only the platform's own is
+        return folders.chosen() is None and "PALIMPSEST_CACHE" not in os.environ  # the default folder is
     found = place.stat()
     return found.st_uid == os.geteuid() and not found.st_mode & 0o022
 

@@ -101,8 +101,9 @@ def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
 def split(*parts: QWidget, across: bool = False, parent: QWidget | None = None) -> QSplitter:
     """Parts below one another (or ``across``); people can move the dividers, and no part can collapse.
 
-    Pass what is made for ``parent`` as well. The splitter asks each added part for its size, and such a part is
-    styled again whenever it moves: add parts with many widgets only once the splitter is in its place.
+    A widget made with the splitter as its parent becomes a part as well. The splitter asks each added part for its
+    size, and such a part is styled again whenever it moves: add parts with many widgets only once the splitter is in
+    its place.
     """
     made = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical, parent)
     made.setChildrenCollapsible(False)

@@ -1,4 +1,4 @@
-"""About: the versions of the program and of all that it stands on, to be copied into a report."""
+"""About: the versions of the program and of everything it uses, ready to copy into a report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = ("pymongo", "deepdiff", "RapidFuzz", "keyring")
 
 
 def details(session: Session | None) -> list[tuple[str, str]]:
-    """Names and versions, the server's of a connection among them; no address and no path."""
+    """Names and versions, including the server's of a connection; no address and no path."""
     found = [
         ("Palimpsest", _version("palimpsest-inspector")),
         (tr("Python"), f"{platform.python_version()} ({platform.python_implementation()})"),
@@ -61,7 +61,7 @@ def _version(package: str) -> str:
 
 
 class AboutDialog(Sheet):
-    """Versions, notices, and a button that copies the details. ``notices_asked`` leads to the manual."""
+    """Versions, notices, and a button that copies the details. ``notices_asked`` opens the manual."""
 
     notices_asked = Signal()
 

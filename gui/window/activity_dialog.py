@@ -1,4 +1,4 @@
-"""The work under way: each task with its progress and a way to stop it."""
+"""The running work: each task with its progress and a stop button."""
 
 from __future__ import annotations
 

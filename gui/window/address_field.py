@@ -1,4 +1,4 @@
-"""The field for the address of a server, in which no secret stands in clear."""
+"""The field for a server's address, which shows no secret in clear text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from model.foundation.address import Address
 
 
 class AddressField(QLineEdit):
-    """Takes an address as it is typed or pasted. Dots stand for its secrets, which :attr:`source` has.
+    """Takes an address as it is typed or pasted. Dots replace its secrets, which :attr:`source` contains.
 
-    A secret that is typed sign by sign is covered as soon as the focus leaves; one that is pasted, at once.
+    A typed secret is covered when the focus leaves the field; a pasted one at once.
     """
 
-    changed = Signal()  # by whoever types
+    changed = Signal()  # a person changed it
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,7 +29,7 @@ class AddressField(QLineEdit):
 
     @property
     def address(self) -> Address | None:
-        """The address with its secrets; None while there is none, as for a path."""
+        """The address with its secrets; None if there is none, as for a path."""
         return self._address
 
     @property
@@ -40,19 +40,19 @@ class AddressField(QLineEdit):
         return completed(self.text()) if self.text().strip() else ""
 
     def put(self, source: str) -> None:
-        """Show another address, its secrets as dots."""
+        """Show another address, with dots for its secrets."""
         self._address = Address.parse(source.strip())
         self._show(source if self._address is None else str(self._address.masked()))
-        self.home(False)  # scheme, user and host are what tells servers apart
+        self.home(False)  # scheme, user and host tell servers apart
 
     def cover(self) -> None:
-        """Put dots in the place of secrets that were typed."""
+        """Replace typed secrets by dots."""
         if self._address is not None and (masked := str(self._address.masked())) != completed(self.text()):
             self._show(masked)
 
     def _show(self, text: str) -> None:
         self._putting = True
-        self.setText(text)  # what was there cannot be brought back by undoing
+        self.setText(text)  # undo must not bring back the former text
         self._putting = False
         self._length = len(text)
 

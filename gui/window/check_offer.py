@@ -1,4 +1,4 @@
-"""Asks once, on connecting, whether to measure if a server keeps two writers apart; and warns of one that does not."""
+"""Offers once, on connecting, to measure whether a server keeps two writers apart; warns of one that does not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CheckOffer(QObject):
-    """Tells the verdict on a connection's server, and opens the page of the check; ``changed`` follows a verdict."""
+    """Reports the verdict on a connection's server, and opens the check's page; ``changed``: there is a verdict."""
 
     changed = Signal()
 
@@ -28,7 +28,7 @@ class CheckOffer(QObject):
         self._workspace = workspace
 
     def begin(self, session: Session) -> None:
-        """Tell the verdict on a server that was just connected to; offer to measure it where there is none."""
+        """Report the verdict on a server just connected; if there is none, offer to measure it."""
         if session.is_local:
             return
         known = session.trust.measured
@@ -52,7 +52,7 @@ class CheckOffer(QObject):
         preferences.remember(f"unmeasured/{session.source}", True)
 
     def measure(self, session: Session) -> None:
-        """Measure the server by the quick form of the check."""
+        """Measure the server with the quick check."""
         tasks.run(
             lambda progress: list(session.trust.check(True, progress)),
             done=partial(self._measured, session),
@@ -111,7 +111,7 @@ class CheckOffer(QObject):
         )
 
     def show(self, session: Session) -> None:
-        """Open the page with everything that a check measures."""
+        """Open the page with the full check."""
         self._workspace.open(session, PageRequest("check"))
 
     def ask(self, session: Session) -> None:
@@ -132,7 +132,7 @@ class CheckOffer(QObject):
         )
 
     def allow(self, session: Session, allowed: bool) -> None:
-        """Override the refusal for this connection, or take that back."""
+        """Override the refusal for this connection, or refuse again."""
         session.trust.allow_unsafe(allowed)
         how = tr("allowed") if allowed else tr("refused")
         messages.tell(self._workspace, tr("Editing on {name} is {how} now", name=wording.source(session.name), how=how))

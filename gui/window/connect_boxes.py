@@ -1,4 +1,4 @@
-"""The boxes of the connection dialog, made alike: fields, fields for secrets, choices, files."""
+"""The fields of the connection dialog: text, secrets, choices, files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def form_of(owner: QWidget) -> QFormLayout:
 
 
 def align(forms: Iterable[QFormLayout]) -> None:
-    """Let the boxes of several forms begin at one line, behind the widest of their labels, which stand beside them.
+    """Align the fields of several forms, behind the widest of their labels.
 
-    By itself a form gives a label at most 7/4 of its height, and beside a higher box it would stand too high.
+    A form by itself limits a label's height to 7/4 of its size hint, and places it too high beside a higher field.
     """
     role = QFormLayout.ItemRole
     rows = [(form, row) for form in forms for row in range(form.rowCount())]
@@ -42,7 +42,7 @@ def align(forms: Iterable[QFormLayout]) -> None:
 
 
 def in_lines(box: QCheckBox, width: int) -> str:
-    """The words of a box to tick in lines of a width in pixels; by themselves they stand in one."""
+    """The text of a tick box, broken into lines of a width in pixels; Qt itself does not wrap it."""
     box.ensurePolished()
     lines, metrics = [""], box.fontMetrics()
     for word in box.text().split():
@@ -55,7 +55,7 @@ def in_lines(box: QCheckBox, width: int) -> str:
 
 
 def field(example: str, name: str) -> QLineEdit:
-    """A field, with an example in it as long as it is empty."""
+    """A field that shows an example while it is empty."""
     made = QLineEdit()
     made.setPlaceholderText(example)
     made.setAccessibleName(name)
@@ -70,7 +70,7 @@ def secret_field(name: str, example: str = "") -> QLineEdit:
 
 
 def choices(name: str, given: Sequence[tuple[str, str]]) -> QComboBox:
-    """A list of values to choose from, each with its words."""
+    """A list of values to choose from, each with its text."""
     made = QComboBox()
     made.setProperty("tall", True)
     made.setAccessibleName(name)
@@ -100,7 +100,7 @@ def file_box(field: QLineEdit, title: str) -> QWidget:
 
 
 def change_text(box: QLineEdit, text: str) -> None:
-    """Put a text in a box, unless it stands there; whoever is typing in it keeps the cursor's place."""
+    """Set a field's text if it differs; a person who is typing keeps the cursor's place."""
     if box.text() != text:
         blocker = QSignalBlocker(box)
         box.setText(text)

@@ -1,4 +1,4 @@
-"""The connection dialog, and the question for a password. Errors are said in it, and its fields stay as typed."""
+"""The connection dialog, and the question for a password. Errors are shown in it, and its fields stay as typed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from model.foundation.address import Address
 from model.foundation.records import ConnectionStep
 from model.session.sources import try_source
 
-WIDTH, LINE = 600, 280  # u; in a narrower dialog the words of its boxes to tick are in lines of this length
+WIDTH, LINE = 600, 280  # u; in a narrower dialog the text of its tick boxes is broken into lines of this length
 
 
 class _Parts(QStackedWidget):
-    """The parts of the boxes, as high as the highest: a stack itself asks only those whose words wrap.
+    """The parts with fields, as high as the highest: a stack itself only asks those with wrapping text.
 
-    Where that does not fit, it is as high as the part that is shown needs, and only such a part scrolls.
+    If that does not fit, it is as high as the visible part, and only such a part scrolls.
     """
 
     is_low = False
@@ -44,7 +44,7 @@ class _Parts(QStackedWidget):
         return False
 
     def heightForWidth(self, width: int) -> int:
-        """The height of the part that is shown, which a place that scrolls asks for."""
+        """The height of the visible part, which a scroll area asks for."""
         shown = self.currentWidget()
         layout = shown.layout() if shown is not None else None
         if shown is None or layout is None or not layout.hasHeightForWidth():
@@ -57,9 +57,9 @@ class _Parts(QStackedWidget):
 
 
 class ConnectDialog(Sheet):
-    """A connection as an address and as boxes, which are two views of one state.
+    """A connection as an address and as fields: two views of one state.
 
-    ``agreed`` carries an Opening; the dialog stays until that has worked.
+    ``agreed`` carries an Opening; the dialog stays open until that has worked.
     """
 
     agreed = Signal(object)
@@ -165,7 +165,7 @@ class ConnectDialog(Sheet):
 
     def _place(self) -> None:
         for box in self._stack.findChildren(QWidget):
-            box.ensurePolished()  # boxes that were never shown would be taken for lower than they are
+            box.ensurePolished()  # fields never shown would report a smaller height
         align(self.findChildren(QFormLayout))
         for is_low in (False, True):
             self._stack.is_low = is_low
@@ -176,16 +176,16 @@ class ConnectDialog(Sheet):
                 break
 
     def _show_answer(self) -> None:
-        """Fit to the answer, and scroll to it where there is no room for all."""
+        """Fit to the answer, and scroll to it if not everything fits."""
         self._place()
-        QTimer.singleShot(0, self, self._scroll_to_answer)  # once it has its place
+        QTimer.singleShot(0, self, self._scroll_to_answer)  # once it is in place
 
     def _scroll_to_answer(self) -> None:
         bar = self._area.verticalScrollBar()
         bar.setValue(bar.maximum())
 
     def show_part(self, name: str) -> None:
-        """Show one of the parts of the boxes: Server, Login, TLS."""
+        """Show one of the parts: Server, Login, TLS."""
         for shown in self.parts.buttons():
             if shown.text() == name:
                 shown.click()
@@ -193,7 +193,7 @@ class ConnectDialog(Sheet):
     def first(self) -> QWidget | None:
         return self.uri
 
-    # --- between address, boxes and the opening
+    # --- between address, fields and the opening
 
     def _put(self, opening: Opening) -> None:
         self.uri.put(opening.source)
@@ -227,7 +227,7 @@ class ConnectDialog(Sheet):
         self._edited(lambda address: address.with_option("ssh", through.strip()))
 
     def opening(self) -> Opening:
-        """The opening that address and boxes describe; raises ``Refused`` where they describe none."""
+        """The opening for the address and the fields; raises ``Refused`` if they are invalid."""
         self.uri.cover()
         source = self.uri.source
         if trouble := trouble_with(source):
@@ -245,7 +245,7 @@ class ConnectDialog(Sheet):
         )
 
     def _forget_answers(self) -> None:
-        """What was said of another address holds no longer."""
+        """Drop the answers about another address."""
         if self._trial is not None:
             self._trial.drop()
             self._trial = None
@@ -253,7 +253,7 @@ class ConnectDialog(Sheet):
         self.trouble.hide()
         self.steps.clear()
 
-    # --- trying it
+    # --- testing
 
     def _try(self) -> None:
         self._forget_answers()
@@ -315,7 +315,7 @@ class ConnectDialog(Sheet):
         self.idle()
 
     def idle(self) -> None:
-        """Let the fields be used again: nothing is being connected any more."""
+        """Make the fields usable again: nothing is being connected any longer."""
         self.busy.hide()
         self.go.setEnabled(True)
         self.test.setEnabled(True)
@@ -339,7 +339,7 @@ class ConnectDialog(Sheet):
 
 
 class PasswordPrompt(Sheet):
-    """Asks for the password of a user that a URI names; it goes to the keyring or nowhere."""
+    """Asks for the password of the user in a URI; it goes to the keyring or nowhere."""
 
     agreed = Signal(str, bool)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Connecting(QObject):
-    """Opens and closes the sessions, and shows each in the workspace; ``changed`` follows."""
+    """Opens and closes the sessions, and shows each in the workspace; ``changed`` is emitted afterwards."""
 
     changed = Signal()
 
@@ -49,7 +49,7 @@ class Connecting(QObject):
         self._guide, self._check_offer, self._recovery = guide, check_offer, recovery
         self._dumps = dumps
         dumps.read.connect(self._read)
-        self._fresh: list[Session] = []  # open, and their collections are not read yet
+        self._fresh: list[Session] = []  # open, but their collections are not read yet
         self._dialog: ConnectDialog | None = None
         self._waiting_thing: Thing | None = None
         self.opener = Opener(self)
@@ -59,10 +59,10 @@ class Connecting(QObject):
         self.opener.stopped.connect(self._stopped)
         self.opener.password_wanted.connect(self._ask_password)
 
-    # --- asking for one
+    # --- opening
 
     def open(self, opening: Opening) -> None:
-        """Open a source; where it is open already, bring it to the front."""
+        """Open a source; if it is already open, bring it to the front."""
         for session in self._sessions.all:
             if session.source == opening.shown:
                 self._bring(session)
@@ -76,16 +76,16 @@ class Connecting(QObject):
             self._workspace.tab_area.show_page(page)
 
     def open_saved(self, saved: SavedConnection) -> None:
-        """Open one of the saved connections."""
+        """Open a saved connection."""
         self.open(Opening.of(saved))
 
     def open_source(self, source: str, read_only: bool = False, into_memory: bool = False, profile: str = "") -> None:
-        """Open a source as it is saved, with its marks, or by its address alone; given arguments go first."""
+        """Open a source with its saved settings, or by its address alone; given arguments take precedence."""
         asked = Opening(source)
         try:
             saved = next((one for one in Connections().all() if Opening.of(one).shown == asked.shown), None)
         except Refused:
-            saved = None  # said already where they are listed
+            saved = None  # told already where they are listed
         if saved is not None:
             asked = replace(Opening.of(saved), source=source)
         elif source == SAMPLE:
@@ -104,13 +104,13 @@ class Connecting(QObject):
         self.open(Opening(SAMPLE, SAMPLE))
 
     def reopen_into_memory(self, session: Session) -> None:
-        """Open a dump again so that edits can be tried."""
+        """Open a dump again, so that edits can be tried."""
         opening = self._sessions.opening(session)
         self.disconnect_session(session)
         self.open(Opening(opening.source, opening.name, into_memory=True, profile=opening.profile))
 
     def try_thing(self, thing: Thing) -> None:
-        """Begin one of the five things, in the sample."""
+        """Start one of the five things to try, in the sample."""
         session = next((s for s in self._sessions.all if s.is_sample), None)
         if session is not None and session not in self._fresh:
             self._guide.begin(session, thing)
@@ -130,7 +130,7 @@ class Connecting(QObject):
         self._dialog.open()
 
     def edit_saved(self, saved: SavedConnection) -> None:
-        """Show a saved connection in the dialog, with the secrets that the keyring has for it."""
+        """Show a saved connection in the dialog, with its secrets from the keyring."""
         opening = replace(Opening.of(saved), replaces=saved.name)
         tasks.run(
             lambda _: replace(opening, source=Connections().complete(saved.uri)),
@@ -161,7 +161,7 @@ class Connecting(QObject):
         if path:
             self.open(Opening(path, into_memory=into_memory))
 
-    # --- what becomes of that
+    # --- results
 
     def _began(self, opening: Opening) -> None:
         verb = tr("Connecting to") if "://" in opening.source else tr("Opening")
@@ -182,7 +182,7 @@ class Connecting(QObject):
             messages.note(workspace, opened.note)
         self._recovery.opened(session)
         self._check_offer.begin(session)
-        # Pages follow once the collections are known: each of them would recognise the layouts anew.
+        # Pages follow once the collections are known: each page would recognise the layouts again.
         self._fresh.append(session)
         workspace.tab_area.say_reading(session.name)
         self.changed.emit()
@@ -196,7 +196,7 @@ class Connecting(QObject):
         return watch
 
     def collections_read(self, session: Session) -> None:
-        """Show the pages of a connection whose collections are known now."""
+        """Show the pages of a connection whose collections are now known."""
         if session not in self._fresh or session not in self._sessions.all:
             return
         workspace = self._workspace
@@ -214,7 +214,7 @@ class Connecting(QObject):
         self.changed.emit()
 
     def _read(self, session: Session) -> None:
-        """Show a dump once more, of which there were only the first documents so far."""
+        """Show a dump again that so far had only its first documents."""
         if session in self._sessions.all:
             self._workspace.sidebar.read(session)
             for page in self._workspace.tab_area.pages_of(session):
@@ -264,10 +264,10 @@ class Connecting(QObject):
         if workspace.sidebar.lacks(session):
             workspace.sidebar.read(session)
 
-    # --- its end, and what is kept of it
+    # --- closing, and what is remembered
 
     def disconnect_session(self, session: Session) -> None:
-        """Close a connection and its tabs; edits in them are kept as drafts."""
+        """Close a connection and its tabs; their edits are kept as drafts."""
         workspace = self._workspace
         unsaved = [page for page in workspace.tab_area.pages_of(session) if page.dirty]
         workspace.tab_area.keep(session)
@@ -288,7 +288,7 @@ class Connecting(QObject):
         self.changed.emit()
 
     def close_all(self, last: bool = True) -> None:
-        """The window closes: let go of every connection; ``last``: there is no other window whose work goes on."""
+        """Close every connection, because the window closes; ``last``: no other window is left."""
         for session in self._sessions.all:
             self._workspace.tab_area.keep(session)
         if last:
@@ -307,7 +307,7 @@ class Connecting(QObject):
         self._workspace.set_saved(saved)
 
     def keep_profile(self, session: Session, _: str = "") -> None:
-        """Remember with a connection the profile that it is read by now."""
+        """Remember with a connection the profile that it now uses."""
         opening, file = self._sessions.opening(session), session.catalogue.profile_file
         if file is not None and str(file) != opening.profile:
             opening = replace(opening, profile=str(file))
@@ -317,7 +317,7 @@ class Connecting(QObject):
             self.refresh_saved()
 
     def forget(self, saved: SavedConnection) -> None:
-        """Take a connection out of the saved ones, and its password out of the keyring."""
+        """Remove a saved connection, and its password from the keyring."""
         tasks.run(
             lambda _: Connections().remove(saved.name),
             done=partial(self._forgotten, saved),

@@ -1,7 +1,7 @@
-"""The watch over a connection: a server's silence is a state of the window, never an error box.
+"""Watches a connection: a silent server is a state of the window, never an error box.
 
-A :class:`ConnectionWatch` asks a server now and then; once it does not answer, it asks again by itself, after longer
-and longer pauses, until it does. The :class:`LostLine` says so above the tabs, and how old the documents on show are.
+A :class:`ConnectionWatch` asks a server now and then; if it does not answer, it asks again by itself, after longer
+and longer pauses. The :class:`LostLine` above the tabs says so, and how old the shown documents are.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from model.foundation.records import ServerFacts
     from model.session import Session
 
-EVERY = 10_000  # milliseconds between two questions to a server that answers
-PAUSES = (1, 2, 4, 8, 15)  # seconds before each further try; the last one from then on
+EVERY = 10_000  # milliseconds between two requests to a server that answers
+PAUSES = (1, 2, 4, 8, 15)  # seconds before each further try; then always the last one
 SECOND = 1000  # milliseconds, for the countdown
-ONE_LINE = 720  # the width from which words and buttons stand beside one another
+ONE_LINE = 720  # from this width on, text and buttons are side by side
 
 
 class ConnectionWatch(QObject):
     """Watches one connection; lives as long as it is open."""
 
-    changed = Signal(object)  # Session: lost, found again, or another second gone
+    changed = Signal(object)  # Session: lost, found again, or another second has passed
     found = Signal(object)  # Session: it answers again
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.session = session
         self.seen = dt.datetime.now(dt.UTC)
-        """When the server answered last."""
+        """When the server last answered."""
         self.lost: dt.datetime | None = None
-        """Since when it does not; None while it does."""
+        """Since when it has not answered; None while it does."""
         self.reason = ""
         self.left = 0
-        """Seconds until the next try; 0 while one is under way."""
+        """Seconds until the next try; 0 during a try."""
         self._tries = 0
         self._asking = False
         self._timer = QTimer(self)
@@ -52,7 +52,7 @@ class ConnectionWatch(QObject):
         tasks.tasks.unreachable.connect(self.ask)
 
     def ask(self) -> None:
-        """Ask the server now, unless that is being done."""
+        """Ask the server now, unless that is already happening."""
         if self._asking:
             return
         self._asking = True
@@ -93,7 +93,7 @@ class ConnectionWatch(QObject):
 
 
 class LostLine(QFrame):
-    """The line above the tabs while the connection in front does not answer."""
+    """The line above the tabs while the current connection does not answer."""
 
     disconnect_asked = Signal(object)  # Session
 
@@ -130,7 +130,7 @@ class LostLine(QFrame):
         return self._text.text()
 
     def put(self, watch: ConnectionWatch | None) -> None:
-        """Say that the connection in front is lost; nothing where it answers."""
+        """Say that the current connection is lost; hide if it answers."""
         self._watch = watch
         if watch is None or watch.lost is None:
             self.hide()

@@ -1,4 +1,4 @@
-"""Hits: what the palette can find."""
+"""Hits of the palette."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 
 class Hit(Struct, frozen=True):
-    """A command or a collection that can be found: ``call`` does or opens it, unless ``why`` says why not."""
+    """A command or collection that was found: ``call`` runs or opens it, unless ``why`` says why that is impossible."""
 
     text: str
     call: Callable[[], object]
     icon: str = ""
     remark: str = ""
     badge: str = ""
-    why: str = ""  # it cannot be done now
+    why: str = ""  # why it cannot be done now

@@ -1,4 +1,4 @@
-"""Every key on one sheet: those of the menus, and those that work inside a view."""
+"""Every key on one sheet: those of the menus, and those inside views."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
 
 
 class KeySheet(Sheet):
-    """The sheet of keys; arrows and page keys scroll it where it is higher than the window."""
+    """The sheet of keys; arrows and page keys scroll it if it is higher than the window."""
 
     def __init__(self, parent: QWidget, table: Sequence[Item]) -> None:
         super().__init__(parent, 840)
@@ -107,7 +107,7 @@ class KeySheet(Sheet):
         self._grid.setContentsMargins(0, 0, theme.px(12), 0)
         self._grid.setHorizontalSpacing(theme.px(16))
         self._grid.setVerticalSpacing(theme.px(4))
-        self._beside = 2 if self.room >= theme.px(800) else 1  # lines beside one another
+        self._beside = 2 if self.room >= theme.px(800) else 1  # columns
         for at in range(self._beside):
             self._grid.setColumnStretch(2 * at, 1)
         for menu in MENUS:

@@ -1,4 +1,4 @@
-"""The reading of a large dump to its end, beside its first documents: told, stopped, and gone on with."""
+"""Reading a large dump to its end while its first documents are shown: announced, stopped, continued."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.session import Session
 
 
 class LargeDumps(QObject):
-    """Reads the large dumps that are opened; ``read`` follows once all of one is there."""
+    """Reads large dumps that were opened; ``read`` is emitted when all of one is there."""
 
     read = Signal(object)  # Session
 
@@ -26,7 +26,7 @@ class LargeDumps(QObject):
         self._lines: dict[int, MessageLine] = {}
 
     def begin(self, session: Session) -> None:
-        """Read a dump on to its end, and say so; what is read already is shown at once."""
+        """Read a dump to its end, and say so; what is already read is shown at once."""
         if not session.dump.unread:
             self._tell_troubles(session)
             return

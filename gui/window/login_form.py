@@ -1,4 +1,4 @@
-"""The boxes of a connection for logging in: one row of boxes for each way of doing that."""
+"""The fields of a connection for logging in: one set of rows for each way of doing so."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Way(Struct, frozen=True):
-    """A way of logging in: its rows, and their words where they differ from the usual ones."""
+    """A way of logging in: its rows, and their labels if they differ from the usual ones."""
 
-    name: str  # as an address has it; "" leaves it to the server
+    name: str  # as in an address; "" leaves it to the server
     said: str
     rows: frozenset[str]
     user: str = tr("&User")
@@ -77,7 +77,7 @@ ENVIRONMENTS = (("", tr("choose one")), ("azure", "Azure"), ("gcp", "Google Clou
 
 
 class LoginForm(QWidget):
-    """Shows how an address logs in. ``edited`` carries the change that a person makes to it."""
+    """Shows how an address logs in. ``edited`` carries a person's change to it."""
 
     edited = Signal(object)  # Callable[[Address], Address]
 
@@ -98,7 +98,7 @@ class LoginForm(QWidget):
         self.resource = field(tr("api://… or the audience"), tr("Resource"))
         self.keep = QCheckBox(tr("Keep passwords in this computer's keyring"))
         self.keep.setChecked(True)
-        self._of_address = ""  # the password that the address brought
+        self._of_address = ""  # the password in the address
         self._hint = words("", "hint", wrap=True)
         self._labels = {name: PlainLabel() for name in ("user", "password")}
         self.form = form_of(self)
@@ -147,7 +147,7 @@ class LoginForm(QWidget):
         for choice, name in ((self.canonical, "CANONICALIZE_HOST_NAME"), (self.environment, "ENVIRONMENT")):
             choice.activated.connect(partial(self._chosen, choice, name))
 
-    # --- from the address into the boxes
+    # --- from the address into the fields
 
     def fill(self, address: Address) -> None:
         """Show how this address logs in."""
@@ -158,7 +158,7 @@ class LoginForm(QWidget):
         self._fit(self._now())
         change_text(self.user, address.user_name)
         if address.user is not None or address.password is not None or self.password.text() == self._of_address:
-            change_text(self.password, address.password_text)  # a person's own stays while there is no user
+            change_text(self.password, address.password_text)  # a typed password stays while there is no user
             self._of_address = address.password_text
         change_text(self.source, address.option("authSource"))
         for box, key in (
@@ -189,7 +189,7 @@ class LoginForm(QWidget):
         for name, box in self._rows.items():
             self.form.setRowVisible(box, name in way.rows)
 
-    # --- from the boxes into the address
+    # --- from the fields into the address
 
     def _edit(self, change: Callable[[Address], Address]) -> None:
         self.edited.emit(change)
@@ -232,5 +232,5 @@ class LoginForm(QWidget):
         self._property(name, str(box.currentData()))
 
     def fields(self) -> list[QLineEdit]:
-        """The boxes in which Return connects."""
+        """The fields in which Return connects."""
         return [box for box in self._rows.values() if isinstance(box, QLineEdit)]

@@ -38,11 +38,11 @@ class OpenSessions:
         return self._openings.get(id(session), Opening(session.source))
 
     def put_opening(self, session: Session, opening: Opening) -> None:
-        """Something about how a connection is opened is another now."""
+        """Replace a connection's opening, because something about it changed."""
         self._openings[id(session)] = opening
 
     def production(self, session: Session) -> bool:
-        """Whether a connection is marked as one where mistakes are dear."""
+        """Whether a connection is marked as one where mistakes are costly."""
         return self.opening(session).production
 
     def watch(self, session: Session | None) -> ConnectionWatch | None:
@@ -56,6 +56,6 @@ class OpenSessions:
 
 
 def close_each(sessions: list[Session]) -> None:
-    """Close sessions, and take them off their list."""
+    """Close sessions, and remove them from their list."""
     while sessions:
         sessions.pop().close()

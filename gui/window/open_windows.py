@@ -1,4 +1,4 @@
-"""The windows of the program: opened, brought back as many as there were, asked by later starts, closed together."""
+"""The windows of the program: opened, restored, asked by later starts, closed together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gui.starting.running_instance import RunningInstance
 from gui.style import preferences
 from gui.window.window import Window
 
-MOST = 8  # windows that are brought back
+MOST = 8  # windows that are restored
 _KEPT = "windows"
 
 
@@ -32,7 +32,7 @@ class OpenWindows(QObject):
         self._leaving = False
 
     def open(self, source_follows: bool = False) -> Window:
-        """Open a further window; it has the lowest number that is free, and with it the place and tabs of that."""
+        """Open another window; it gets the lowest free number, and with it that number's place and tabs."""
         taken = {window.number for window in self.all}
         number = next(n for n in range(1, len(taken) + 2) if n not in taken)
         window = Window(number, source_follows)
@@ -45,7 +45,7 @@ class OpenWindows(QObject):
         return window
 
     def restore(self, source_follows: bool = False) -> Window:
-        """Open as many windows as there were when the program was left; returns the first, which may get a source."""
+        """Restore the windows of the last run; returns the first, which may get a source."""
         number = preferences.remembered(_KEPT, 1)
         first = self.open(source_follows)
         for _ in range(1, min(number, MOST) if isinstance(number, int) else 1):
@@ -56,11 +56,11 @@ class OpenWindows(QObject):
 
     @property
     def in_front(self) -> Window:
-        """The window that is used, else the one opened last."""
+        """The active window, else the one opened last."""
         return next((window for window in self.all if window.isActiveWindow()), self.all[-1])
 
     def serve(self, request: Mapping[str, Any]) -> None:
-        """Open what a later start asks for, in the window in front."""
+        """Open what a later start asks for, in the active window."""
         window = self.in_front if self.all else self.open()
         window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
         window.show()
@@ -75,14 +75,14 @@ class OpenWindows(QObject):
             )
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Open a file that the system hands to the application, as macOS does with one that is double-clicked."""
+        """Open a file that the system passes to the application; macOS does so when one is double-clicked."""
         if isinstance(event, QFileOpenEvent) and event.file():
             self.serve({"source": event.file()})
             return True
         return False
 
     def quit(self) -> None:
-        """Close one window after the other; where one has a question, the rest waits for the answer."""
+        """Close one window after the other; if one asks a question, the rest wait for the answer."""
         preferences.remember(_KEPT, len(self.all))
         self._leaving = True
         self._close_next()
@@ -98,7 +98,7 @@ class OpenWindows(QObject):
         preferences.remember(_KEPT, len(self.all))
 
     def show_error(self, error: BaseException) -> None:
-        """Show an error that nobody caught."""
+        """Show an uncaught error."""
         if self.all:
             self.in_front.show_error(error)
 
@@ -116,13 +116,13 @@ class OpenWindows(QObject):
 def run(request: Mapping[str, Any], apart: bool = False) -> int:
     """Open windows and the source of a request, as :meth:`OpenWindows.serve` takes it; returns the exit status.
 
-    ``apart`` leaves later starts to another program.
+    With ``apart``, later starts do not come to this program.
     """
     application = app.application()
     if os.name == "posix":
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk with every change
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk after every change
     windows = OpenWindows()
-    if sys.platform == "darwin":  # elsewhere a file comes as the program's argument
+    if sys.platform == "darwin":  # elsewhere a file is passed as an argument
         application.installEventFilter(windows)
     app.catch(windows.show_error)
     instance = RunningInstance()
@@ -131,14 +131,14 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     source = request.get("source")
     first = windows.restore(bool(source))
     if source:
-        # Its server gets ready while the modules that ask it are imported, and takes no time from the first frame.
+        # Its server starts while the modules that need it are imported, and takes no time from the first frame.
         first.drawn.connect(partial(_start_early, source, bool(request.get("into_memory"))))
     first.drawn.connect(imports.begin)
     if not apart:
         first.drawn.connect(instance.listen)
     if source:
         first.drawn.connect(partial(windows.serve, request))
-    gc.freeze()  # all of this stays: the sweeper need not look through it
+    gc.freeze()  # all of this stays, so the sweeper need not look through it
     status = application.exec()
     imports.end()
     if not apart:

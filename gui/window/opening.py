@@ -1,4 +1,4 @@
-"""Opening a source in a task: complete it from the keyring, connect, and keep it among the saved connections."""
+"""Opens a source in a task: completes it from the keyring, connects, and saves the connection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMES = ("mongodb://", "mongodb+srv://")
 
 
 def trouble_with(source: str) -> str:
-    """Why a text cannot be the address of a server, one sentence; "" where it can."""
+    """Why a text cannot be a server's address, in one sentence; "" if it can."""
     typed = source.strip()
     if not typed:
         return tr("Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example.")
@@ -37,7 +37,7 @@ def trouble_with(source: str) -> str:
 
 
 def completed(typed: str) -> str:
-    """A typed address as a URI: a bare host gets its scheme."""
+    """A typed address as a URI: a host alone gets its scheme."""
     source = typed.strip()
     if "://" in source or source == SAMPLE or "/" in source or "\\" in source:
         return source
@@ -46,7 +46,7 @@ def completed(typed: str) -> str:
 
 @dataclass(frozen=True)
 class Opening:
-    """A source to be opened. ``source`` may hold a password; it is shown and kept without it."""
+    """A source to open. ``source`` may contain a password; it is shown and saved without it."""
 
     source: str = field(repr=False)  # an error may quote an opening
     name: str = ""
@@ -55,8 +55,8 @@ class Opening:
     password: str | None = field(default=None, repr=False)
     keep_password: bool = True
     into_memory: bool = False
-    profile: str = ""  # the file that states its layouts; "" leaves all of them to recognition
-    replaces: str = ""  # the name of the saved connection that it was made of
+    profile: str = ""  # the file that states its layouts; "" leaves all to recognition
+    replaces: str = ""  # the name of the saved connection that it was made from
 
     @classmethod
     def of(cls, saved: SavedConnection) -> Opening:
@@ -75,19 +75,19 @@ class Opening:
 
 
 class Opened(Struct, frozen=True):
-    """A session, and a sentence where its connection could not be kept."""
+    """A session, and a sentence if its connection could not be saved."""
 
     session: Session
     opening: Opening
     note: str = ""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self.session.close()
 
 
 class Opener(QObject):
-    """Opens sources for one window; several may be opening at once."""
+    """Opens sources for one window; several can be opening at once."""
 
     began = Signal(object)  # Opening
     opened = Signal(object)  # Opened
@@ -100,7 +100,7 @@ class Opener(QObject):
         self._running: dict[str, _Ends] = {}
 
     def open(self, opening: Opening) -> None:
-        """Connect; one of the signals follows. A source that is being opened is not opened once more beside that."""
+        """Connect; one of the signals follows. A source that is already being opened is not opened twice."""
         key = opening.shown
         if key in self._running:
             return
@@ -121,7 +121,7 @@ class Opener(QObject):
                 at_once=True,
             )
             try:
-                progress(1, 1)  # stopped meanwhile: nobody waits for it any more
+                progress(1, 1)  # stopped meanwhile: nobody waits for it
                 session.name = opening.title
                 return Opened(session, opening, keep(opening))
             except BaseException:
@@ -143,13 +143,13 @@ class Opener(QObject):
 
     def stop(self, opening: Opening) -> None:
         """Give up at once; a session that arrives later is closed."""
-        ends = self._running.pop(opening.shown, None)  # it may be opened again before the old try has come back
+        ends = self._running.pop(opening.shown, None)  # it may be opened again before the old try returns
         if ends is not None:
             ends.give_up()
             self.stopped.emit(opening)
 
     def ended(self, ends: _Ends) -> None:
-        """Forget an opening that is over, however it went."""
+        """Forget an opening that ended, however it went."""
         if self._running.get(ends.opening.shown) is ends:
             del self._running[ends.opening.shown]
 
@@ -162,7 +162,7 @@ class _Ends(QObject):
         self._given_up = False
 
     def give_up(self) -> None:
-        """Give up: nobody waits any more for a server that may take long not to answer."""
+        """Give up: nobody waits for a server that may take long to fail."""
         self._given_up = True
         if self.task is not None:
             self.task.cancel()
@@ -202,7 +202,7 @@ def _lacks_password(opening: Opening) -> bool:
 
 
 def keep(opening: Opening) -> str:
-    """Keep an opened source among the saved connections; returns why it could not be kept, one sentence, or ""."""
+    """Save an opened source as a connection; returns why that failed, in one sentence, or ""."""
     if opening.source == SAMPLE:
         return ""
     connections = Connections()
@@ -232,7 +232,7 @@ def keep(opening: Opening) -> str:
 
 
 class OpeningPage(QWidget):
-    """Holds nothing that the first frame would wait for."""
+    """Contains nothing that the first frame would wait for."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

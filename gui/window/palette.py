@@ -1,4 +1,4 @@
-"""The palette: finds a command or a collection by a part of its name."""
+"""The palette: finds a command or collection by a part of its name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gui.style.states import hair, words
 from gui.window.hit import Hit
 
 SHOWN = 200
-ROW, ROWS, BESIDE = 28, 11, 112  # u; at most so many rows are seen at once, in a low window those there is room for
+ROW, ROWS, BESIDE = 28, 11, 112  # u; rows visible at once, fewer in a low window
 
 
 def matches(hit: Hit, needle: str) -> bool:
-    """Whether every word typed is somewhere in the name."""
+    """Whether every typed word occurs in the name."""
     said = f"{hit.text} {hit.remark}".lower()
     return all(part in said for part in needle.lower().split())
 
@@ -46,7 +46,7 @@ class _Model(RowsModel[Hit]):
 
 
 class Palette(Sheet):
-    """A line to type into, and the hits; Enter takes the chosen one."""
+    """A line to type into, and the hits; Enter runs the chosen one."""
 
     def __init__(self, parent: QWidget, hits: Sequence[Hit], example: str) -> None:
         super().__init__(parent, 600)

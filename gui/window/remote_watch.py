@@ -1,9 +1,8 @@
-"""Other programs' writes: the documents on show are asked for now and then, and a change is told as any write is.
+"""Other programs' writes: asks for the shown documents now and then, and reports changes like any write.
 
-Small documents are compared whole, large ones by version and token; the first answer is compared with what was read to
-be shown, as far as a page has that. A list whose collection has gained or lost rows is read again, and so is a journal
-that another process wrote to. Asking never takes more than a twentieth of the time, and less still while nobody is at
-the window.
+Small documents are compared whole, large ones by version and token; the first answer is compared with what the page
+has read, if it kept that. A list whose collection gained or lost rows is read again, and so is a journal that another
+process wrote to. Asking never takes more than a twentieth of the time, and less while nobody uses the window.
 """
 
 from __future__ import annotations
@@ -33,36 +32,36 @@ if TYPE_CHECKING:
     from model.session import Session
     from model.values.canonical import Value
 
-EVERY = 3_000  # milliseconds between two questions
-SHARE = 20  # times as long as a question took nothing is asked
-AWAY = 5  # times as rarely while another program is in front
-SOON = 300  # milliseconds after other documents are on show
+EVERY = 3_000  # milliseconds between two requests
+SHARE = 20  # after a request, pause this many times its duration
+AWAY = 5  # times less often while another program is in front
+SOON = 300  # milliseconds after other documents are shown
 
 Marks: TypeAlias = "dict[str, dict[Value, bytes]]"
 _Wanted: TypeAlias = "dict[str, tuple[dict[Value, set[bytes]], int]]"
-"""The documents as they were read, and their bytes."""
-_Asked = dict[Page, Callable[[], object]]  # pages, each with what tells whether rows came or went
+"""The documents as they were read, and their total bytes."""
+_Asked = dict[Page, Callable[[], object]]  # pages, each with the call that tells whether rows came or went
 _Pulses = dict[Page, object]
 
 
 class _Found(Struct, frozen=True):
-    """What a connection answered."""
+    """A connection's answer."""
 
     session: Session
     marks: Marks
-    others: dict[str, set[Value]]  # the documents that are others than a page shows
+    others: dict[str, set[Value]]  # the documents that differ from what a page shows
     pulses: _Pulses
     took: float  # seconds
 
 
 class RemoteWatch(QObject):
-    """Asks the servers of a window's connections; data in this process are told of by whoever writes them."""
+    """Asks the servers of a window's connections; for data in this process the writers tell the news."""
 
     def __init__(self, workspace: Workspace, sessions: OpenSessions) -> None:
         super().__init__(workspace)
         self._workspace, self._sessions = workspace, sessions
-        self._known: dict[int, Marks] = {}  # of each session, as it was seen last
-        self.pulses: WeakKeyDictionary[Page, object] = WeakKeyDictionary()  # as each page's was seen last
+        self._known: dict[int, Marks] = {}  # of each session, as last seen
+        self.pulses: WeakKeyDictionary[Page, object] = WeakKeyDictionary()  # each page's, as last seen
         self._asking: set[int] = set()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -71,7 +70,7 @@ class RemoteWatch(QObject):
         workspace.current_changed.connect(self._soon)
 
     def known(self, session: Session) -> Marks:
-        """The marks of a connection's documents, as they were seen last."""
+        """The marks of a connection's documents, as last seen."""
         return self._known.get(id(session), {})
 
     def _soon(self) -> None:
@@ -125,7 +124,7 @@ class RemoteWatch(QObject):
             self.pulses[page] = pulse
 
     def _failed(self, error: BaseException) -> None:
-        self._asking.clear()  # whether the server answers is another watch's to say
+        self._asking.clear()  # another watch tells whether the server answers
         self._timer.start(EVERY)
 
     def _rest(self, session: Session, took: float) -> None:
@@ -135,7 +134,7 @@ class RemoteWatch(QObject):
 
 
 def _answer(session: Session, wanted: _Wanted, asked: _Asked, _: tasks.Progress) -> _Found:
-    """A mark of each document, b"" where it is not there, those that are others than a page shows, and the pulses."""
+    """A mark of each document (b"" if missing), the documents that differ from what a page shows, and the pulses."""
     began = time.monotonic()
     found: Marks = {}
     others: dict[str, set[Value]] = {}
@@ -149,6 +148,6 @@ def _answer(session: Session, wanted: _Wanted, asked: _Asked, _: tasks.Progress)
         }
     pulses: _Pulses = {}
     for page, pulse in asked.items():
-        with suppress(Refused):  # a server or a user that may not be asked; the page says so itself where it reads
+        with suppress(Refused):  # not answering, or not allowed; the page says so itself when it reads
             pulses[page] = pulse()
     return _Found(session, found, others, pulses, time.monotonic() - began)

@@ -54,7 +54,7 @@ class _Found(Struct, frozen=True):
 
 
 def contested(before: bytes, after: bytes, own: Collection[str]) -> Path:
-    """A field that differs, to try a conflict in: a text where there is one, none of a layout's ``own`` fields."""
+    """A field that differs, for trying a conflict: a text if there is one, none of a layout's ``own`` fields."""
     from model.diff import Replace, Retype, diff
 
     changed = [op for op in diff(before, after) if isinstance(op, Replace | Retype) and op.path[0] not in own]
@@ -63,7 +63,7 @@ def contested(before: bytes, after: bytes, own: Collection[str]) -> Path:
 
 
 class SampleGuide(QObject):
-    """Leads to a thing's place in the window."""
+    """Leads to the place of a thing to try."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -73,7 +73,7 @@ class SampleGuide(QObject):
         workspace.current_changed.connect(self._page_in_front)
 
     def _say(self, words: str) -> None:
-        """Say what to do on the page in front; the hint goes with it."""
+        """Say what to do on the current page; the hint disappears with it."""
         self._leave()
         self._about = self._workspace.page
         self._hint = messages.hint(self._workspace, words)
@@ -88,11 +88,11 @@ class SampleGuide(QObject):
             self._leave()
 
     def first(self, session: Session) -> None:
-        """Open the first thing's document, when the sample is opened for the first time."""
+        """Open the first thing's document when the sample is opened for the first time."""
         self._find(session, THINGS[0], say=False)
 
     def begin(self, session: Session, thing: Thing) -> None:
-        """Go to a thing's place."""
+        """Go to the place of a thing to try."""
         if thing.action == "repair":
             self._workspace.open(session, PageRequest("repair", thing.ns))
             self._say(HINTS["repair"])
@@ -137,7 +137,7 @@ class SampleGuide(QObject):
         if say:
             self._say(HINTS[thing.action])
         else:
-            page.sight_asked.emit(page)  # nobody asked for the comparison: the page begins with its list
+            page.sight_asked.emit(page)  # nobody asked for the comparison: the page starts with its list
 
     def _race(self, page: DocumentPage, id: Value) -> None:
         if page.editor.is_loaded:

@@ -1,4 +1,4 @@
-"""Settings: colours, contrast, language, the zone of dates, motion, rows a page; each but the language at once."""
+"""Settings: colours, contrast, language, zone of dates, motion, rows per page; all but the language work at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPEECHES = (("system", tr("As the system")), *LANGUAGES.items())
 
 
 class Segments(QWidget):
-    """A few choices side by side, of which one is taken."""
+    """A few choices side by side, of which one is selected."""
 
     def __init__(self, name: str, choices: tuple[tuple[str, str], ...], key: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Segments(QWidget):
 
 
 def _hinted(field: QWidget, hint: str) -> QVBoxLayout:
-    """A field with a line right below it. A form that had the line as a row of its own would give it two lines."""
+    """A field with a hint right below it. As a row of the form, the hint would get two lines of height."""
     made = boxes.column()
     made.setSpacing(theme.px(4))
     made.addWidget(field)
@@ -64,7 +64,7 @@ def _hinted(field: QWidget, hint: str) -> QVBoxLayout:
 
 
 class SettingsDialog(Sheet):
-    """The sheet on which a person chooses the settings."""
+    """The sheet where a person chooses the settings."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 520)

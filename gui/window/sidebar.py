@@ -1,6 +1,6 @@
-"""The left side: connections and their collections, a search among them, and the ways to drafts, tokens and journal.
+"""The left side: connections and their collections, a search, and the entries for drafts, tokens and journal.
 
-It folds to a rail of icons. Opened lines stay open across a refresh and a search.
+It folds to a rail of icons. Expanded lines stay expanded across a refresh and a search.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from model.userdata.connections import SavedConnection
 if TYPE_CHECKING:
     from model.foundation.records import CollectionInfo
 
-WIDTH = 273  # with the line at its right
+WIDTH = 273  # including the line at its right
 RAIL = 48
 FOLD = 120  # milliseconds
 ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not None}
 
 
 class Sidebar(QWidget):
-    """The tree of connections and the entries below it. Works on sessions only through tasks."""
+    """The tree of connections and the entries below it. Uses sessions only in tasks."""
 
     collection_asked = Signal(object, str, bool)  # session, ns, in a new tab
     connection_asked = Signal(object)  # SavedConnection
@@ -63,8 +63,8 @@ class Sidebar(QWidget):
     layout_asked = Signal(object, str)  # session, ns
     sheet_asked = Signal(object, str, str)  # session, ns, and which of its sheets
     layout_changed = Signal(object, str)  # session, ns
-    databases_changed = Signal(object)  # session: it lists one of its databases now, or all
-    read_ended = Signal(object)  # session: its collections are known, or it was said why they are not
+    databases_changed = Signal(object)  # session: it now lists one of its databases, or all
+    read_ended = Signal(object)  # session: its collections are known, or it was said why not
     entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
 
@@ -73,10 +73,10 @@ class Sidebar(QWidget):
         boxes.ground(self, "sidebar")
         self._saved: list[SavedConnection] = []
         self._sessions: list[Session] = []
-        self._said: dict[int, tuple[bool, bool]] = {}  # of each session, by id(): is it read-only, and silent
+        self._said: dict[int, tuple[bool, bool]] = {}  # of each session, by id(): whether it is read-only, and silent
         self._opened: set[str] = set()
         self.infos: dict[int, list[CollectionInfo]] = {}
-        self._told: dict[int, messages.MessageLine] = {}  # by connection: that its server does not answer
+        self._told: dict[int, messages.MessageLine] = {}  # by connection: the message that its server does not answer
         self.folded = False
         self.entries: dict[str, EntryButton] = {}
         self.model = SourceModel()
@@ -158,7 +158,7 @@ class Sidebar(QWidget):
         column.addStretch(1)
         return page
 
-    # --- what is shown
+    # --- content
 
     def set_saved(self, saved: Sequence[SavedConnection]) -> None:
         """List these connections below the open ones."""
@@ -166,7 +166,7 @@ class Sidebar(QWidget):
         self._rebuild()
 
     def add_session(self, session: Session) -> None:
-        """Show an open connection, unfolded, and read its collections."""
+        """Show an open connection, expanded, and read its collections."""
         if session not in self._sessions:
             self._sessions.append(session)
         self._rebuild()
@@ -180,19 +180,19 @@ class Sidebar(QWidget):
         self._rebuild()
 
     def touch(self, silent: Iterable[Session] = ()) -> None:
-        """Draw the sessions' lines again, where they say something else; the servers of ``silent`` do not answer."""
+        """Redraw the sessions' lines if they changed; the servers of ``silent`` do not answer."""
         self.model.silent = {id(session) for session in silent}
         for told in self.model.silent & self._told.keys():
             line = self._told.pop(told)
             if line in messages.area(self).lines:
-                line.leave()  # the line above the tabs says it from now on
+                line.leave()  # the line above the tabs says it now
         said = {id(session): (session.trust.read_only, id(session) in self.model.silent) for session in self._sessions}
         if said != self._said:
             self._said = said
             self.tree.viewport().update()
 
     def set_current(self, session: Session | None, ns: str) -> None:
-        """Mark the collection in front and bring it into view."""
+        """Mark the current collection and scroll to it."""
         if self.model.current != (session, ns):
             self.tree.viewport().update()
         self.model.set_current(session, ns)
@@ -210,14 +210,14 @@ class Sidebar(QWidget):
                 self.tree.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def set_tool(self, kind: str) -> None:
-        """Mark the kind of page in front on the rail: one of the entries, else the collections."""
+        """Mark the kind of the current page on the rail: one of the entries, else the collections."""
         entry = (PAGES[kind].entry_of if kind in PAGES else "") or kind
         for name, made in self._rail_entries.items():
             made.setIcon(icons.icon(_icon(name), "acc" if name == entry else "text2"))
         self.rail_here.setIcon(icons.icon("table", "text2" if entry in ENTRIES else "acc"))
 
     def set_count(self, kind: str, count: int) -> None:
-        """Show a number beside the entry that leads to pages of a kind."""
+        """Show a number beside an entry."""
         self.entries[kind].set_count(count)
 
     def _root(self, session: Session) -> SourceNode | None:
@@ -242,7 +242,7 @@ class Sidebar(QWidget):
             self.read(session)
 
     def read(self, session: Session) -> None:
-        """Read one connection's collections; those listed stay until they are here."""
+        """Read one connection's collections; the listed ones stay until then."""
 
         def list_collections(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
             names = session.catalogue.databases()
@@ -318,11 +318,11 @@ class Sidebar(QWidget):
         return not self.ns_known(session) or (root is not None and bool(root.trouble))
 
     def _is_silent(self, session: Session) -> bool:
-        """Whether it is told already that the server of a connection does not answer."""
+        """Whether a connection's server is already known to be silent."""
         return id(session) in self.model.silent
 
     def ns_known(self, session: Session) -> list[CollectionInfo]:
-        """The collections of a connection as far as they were read."""
+        """The collections of a connection, as far as they were read."""
         return self.infos.get(id(session), [])
 
     # --- opening and searching
@@ -465,13 +465,13 @@ class Sidebar(QWidget):
         return menu
 
     def look_at(self, session: Session, database: str, _: bool = False) -> None:
-        """List one database of a connection from now on, or all of them for ""."""
+        """List one database of a connection from now on; "" lists all."""
         session.catalogue.database = database
         self.read(session)
         self.databases_changed.emit(session)
 
     def set_layout(self, session: Session, ns: str, name: str) -> None:
-        """Use another layout for a collection from now on."""
+        """Use another layout for a collection."""
         tasks.run(
             lambda _: session.catalogue.set_layout(ns, name),
             done=partial(self._layout_set, session),
@@ -484,7 +484,7 @@ class Sidebar(QWidget):
         self.layout_stated(session, info.ns)
 
     def layout_stated(self, session: Session, ns: str) -> None:
-        """A collection is read otherwise now, and what is its archive may be another."""
+        """Read again: a collection's layout changed, and with it perhaps which one is its archive."""
         self.read(session)
         self.layout_changed.emit(session, ns)
 
@@ -519,4 +519,4 @@ class Sidebar(QWidget):
 
 
 def _icon(kind: str) -> str:
-    return PAGES[kind].actions[0].icon  # the page itself is not imported for that
+    return PAGES[kind].actions[0].icon  # does not import the page itself

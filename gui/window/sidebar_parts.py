@@ -1,4 +1,4 @@
-"""The sidebar's own parts: its tree, and the lines at its foot."""
+"""The sidebar's own parts: its tree, and the entries at its foot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SidebarTree(CellTree):
-    """Rows of 28 with a rounded selection; the collection in front is the selection."""
+    """Rows of 28 with a rounded selection, which is the current collection."""
 
     ground = "canvas"
     entered_anew = Signal(QModelIndex, bool)  # Enter or a click; whether a new tab is wanted
@@ -48,7 +48,7 @@ class SidebarTree(CellTree):
             painter.drawRoundedRect(box, theme.px(6), theme.px(6))
             painter.restore()
         bare = QStyleOptionViewItem(option)
-        bare.state &= ~QStyle.StateFlag.State_Active  # the ring goes around the whole row, as its ground does
+        bare.state &= ~QStyle.StateFlag.State_Active  # the ring goes around the whole row, like its background
         super(CellTree, self).drawRow(painter, bare if picked else option, index)
         if picked and self.isActiveWindow():
             painter.save()
@@ -66,7 +66,7 @@ class SidebarTree(CellTree):
         super().keyPressEvent(event)
 
     def _is_on_badge(self, index: QModelIndex, at: QPointF) -> bool:
-        """Whether a point lies on the layout's badge of a collection."""
+        """Whether a point is on the layout badge of a collection."""
         model, cell = self.model(), index.data(CELL)
         node = model.node(index) if isinstance(model, SourceModel) else None
         if node is None or node.info is None or not isinstance(cell, Cell) or not cell.badges:
@@ -84,7 +84,7 @@ class SidebarTree(CellTree):
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
         left = event.button() == Qt.MouseButton.LeftButton
-        # The chevron's own column opens and closes the line and nothing else.
+        # The chevron's own column only expands and collapses the line.
         if not index.isValid() or event.position().x() < self.visualRect(index).left():
             return
         if left and self._is_on_badge(index, event.position()):
@@ -95,7 +95,7 @@ class SidebarTree(CellTree):
 
 
 class EntryButton(QAbstractButton):
-    """A line of 30 with icon, words and a count."""
+    """An entry of 30 with icon, text and a count."""
 
     def __init__(self, entry: SidebarEntry, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

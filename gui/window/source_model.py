@@ -1,4 +1,4 @@
-"""The tree of the sidebar: connections, their databases, their collections, and archives below those they serve."""
+"""The sidebar's tree: connections, their databases, their collections, and archives below their collections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SourceNode(Struct, eq=False):
 
     @property
     def key(self) -> str:
-        """The key that a line keeps across a refresh."""
+        """Identifies a line across a refresh."""
         own = self.info.ns if self.info is not None else f"{self.kind}:{self.name}"
         return own if self.parent is None else f"{self.parent.key}\n{own}"
 
@@ -58,7 +58,7 @@ class SourceNode(Struct, eq=False):
 
 
 def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: SourceNode) -> list[SourceNode]:
-    """The lines of a connection's databases: by name, archives below the collection they belong to."""
+    """The lines of a connection's databases, by name, with archives below their collections."""
     made = {name: SourceNode("database", name, parent, parent.session, loaded=True) for name in sorted(databases)}
     lines: dict[str, SourceNode] = {}
     ordered = sorted(infos, key=lambda info: info.ns)
@@ -77,7 +77,7 @@ def plan(infos: Iterable[CollectionInfo], databases: Iterable[str], parent: Sour
 
 
 def add_unseen(lines: list[SourceNode], unseen: Mapping[str, str], parent: SourceNode) -> None:
-    """Say below the databases of a connection what this user may not list; documents say so where they are shown."""
+    """Show below a connection's databases what this user may not list."""
     homes = {line.name: line for line in lines if line.kind == "database"}
     for place, why in unseen.items():
         if place in homes:
@@ -87,7 +87,7 @@ def add_unseen(lines: list[SourceNode], unseen: Mapping[str, str], parent: Sourc
 
 
 class SourceModel(CellModel):
-    """The lines as an item model; ``needle`` leaves only collections whose name contains it."""
+    """The lines as an item model; ``needle`` hides collections whose names do not contain it."""
 
     headers = (tr("Connections"),)
 
@@ -101,7 +101,7 @@ class SourceModel(CellModel):
     # --- what is shown
 
     def shown(self, node: SourceNode | None) -> list[SourceNode]:
-        """The lines below one, or at the top, as far as the search leaves them."""
+        """The lines below one, or at the top, without those hidden by the search."""
         lines = self.roots if node is None else node.children
         if not self.needle:
             return lines
@@ -118,7 +118,7 @@ class SourceModel(CellModel):
         return found if isinstance(found, SourceNode) else None
 
     def index_of(self, node: SourceNode) -> QModelIndex:
-        """The index of a line; invalid where the search hides it."""
+        """The index of a line; invalid if the search hides it."""
         lines = self.shown(node.parent)
         return self.createIndex(lines.index(node), 0, node) if node in lines else QModelIndex()
 
@@ -136,7 +136,7 @@ class SourceModel(CellModel):
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
         node = self.node(parent)
         if node is not None and node.kind == "connection" and not node.loaded:
-            return True  # opening it connects
+            return True  # expanding it connects
         return bool(self.shown(node))
 
     # --- changes
@@ -148,7 +148,7 @@ class SourceModel(CellModel):
         self.endResetModel()
 
     def put_children(self, node: SourceNode, children: list[SourceNode]) -> None:
-        """Show these lines below one."""
+        """Set the lines below one."""
         node.loaded = True
         if self.needle:
             self.beginResetModel()
@@ -166,16 +166,16 @@ class SourceModel(CellModel):
             self.endInsertRows()
 
     def search(self, needle: str) -> None:
-        """Leave only the collections whose name contains the words."""
+        """Show only collections whose names contain the words."""
         self.beginResetModel()
         self.needle = needle.strip().lower()
         self.endResetModel()
 
     def set_current(self, session: Session | None, ns: str) -> None:
-        """Mark the collection whose page is in front; the view draws itself again."""
+        """Mark the collection of the current page; the view redraws itself."""
         self.current = (session, ns)
 
-    # --- how a line looks
+    # --- the look of a line
 
     def cell(self, index: Index) -> Cell:
         node = self.node(index)
@@ -224,7 +224,7 @@ def _connection(node: SourceNode, silent: bool) -> Cell:
     icon = "flask" if source == "sample:" else "hard-drives" if "://" in source else "folder"
     if node.session is not None:
         session = node.session
-        # The name says "sample:" already; a server's set or kind is said after its name.
+        # The sample's name already says "sample:"; a server's topology follows its name.
         kind = "" if session.is_local else session.facts.topology
         badge = (
             Badge(tr("read-only"), "warn", "warnT", "lock-simple")

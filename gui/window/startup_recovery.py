@@ -1,7 +1,7 @@
-"""Earlier runs' writes in doubt: named at the start, and looked for once their source is open.
+"""Writes in doubt from earlier runs: named at the start, and looked for once their source is open.
 
-A process that died between sending a write and hearing of it leaves such an entry in the journal. Data in memory are
-gone with their process, so only writes to servers are named.
+A process that died between sending a write and learning its outcome leaves such an entry in the journal. Data in
+memory are gone with their process, so only writes to servers are named.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class StartupRecovery(QObject):
-    """Quiet lines at the foot of a window. ``show_asked`` carries a session, ``connect_asked`` a source."""
+    """Quiet lines at a window's foot. ``show_asked`` carries a session, ``connect_asked`` a source."""
 
     show_asked = Signal(object)
     connect_asked = Signal(str)
@@ -36,7 +36,7 @@ class StartupRecovery(QObject):
         self._lines: dict[str, MessageLine] = {}
 
     def look(self) -> None:
-        """Name the servers that have writes in doubt; called at the start."""
+        """Name the servers with writes in doubt; called at the start."""
         tasks.run(lambda _: _left(), done=self._found, failed=self._unknown, owner=self, key="start")
 
     def _found(self, entries: Sequence[Entry]) -> None:
@@ -56,7 +56,7 @@ class StartupRecovery(QObject):
         pass  # the journal itself says why it cannot be read
 
     def opened(self, session: Session) -> None:
-        """Offer to look for a source's writes, now that it is open."""
+        """Offer to look for a source's writes, because it is now open."""
         if session.is_local:
             return
         tasks.run(

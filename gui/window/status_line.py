@@ -1,4 +1,4 @@
-"""The last row of the window: words of the page in front, the profile, the zone of dates, and the work under way."""
+"""The last row of the window: text of the current page, the profile, the zone of dates, and the running work."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, words
 
 HEIGHT = 27
-FIRST = 110  # the first words say which collection it is; words with less room than that would say nothing
-NAME = 200  # a profile's name is cut in its middle where it is wider
+FIRST = 110  # u; the first text names the collection, and with less room would be useless
+NAME = 200  # u; a wider profile name is cut in the middle
 
 
 class _Elided(OneLine):
-    # A sentence in the status line gives way instead of widening the window.
+    # A sentence in the status line is cut instead of widening the window.
     def __init__(self, middle: bool = False) -> None:
         self.room = 0  # the pixels that it may take
-        self.least = 0  # the width, in u, of which it gives nothing away
+        self.least = 0  # the width, in u, that it keeps
         super().__init__("second", middle)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(0)
 
     def sizeHint(self) -> QSize:
-        """The size of the sentence, as far as it has room."""
+        """The size of the sentence, within its room."""
         whole = super().sizeHint()
         return QSize(min(whole.width(), self.room), whole.height())
 
@@ -38,7 +38,7 @@ class _Elided(OneLine):
 
 
 class StatusLine(QWidget):
-    """The status line: the page's words at either side, and the work under way between them."""
+    """The status line: the page's text on both sides, and the running work in between."""
 
     tasks_asked = Signal()
 
@@ -50,12 +50,12 @@ class StatusLine(QWidget):
         self._row.setSpacing(theme.px(16))
         self._left: list[_Elided] = []
         self._right: list[_Elided] = []
-        self._shown = (0, 0)  # how many words there are at the left and at the right
+        self._shown = (0, 0)  # the number of texts at the left and at the right
         self._row.addStretch(1)
         self.profile = words("", "second")
         self.profile.hide()
         self._row.addWidget(self.profile)
-        self.tasks = QPushButton()  # a tool button would keep room beside its words
+        self.tasks = QPushButton()  # a tool button would keep room beside its text
         self.tasks.setObjectName("taskbutton")
         self.tasks.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.tasks.setToolTip(tr("What is being done"))
@@ -72,10 +72,10 @@ class StatusLine(QWidget):
         self.setFixedHeight(theme.px(HEIGHT) + 1)
 
     def put(self, left: Sequence[str], right: Sequence[str], with_tasks: bool = True) -> None:
-        """Show words at the left and at the right."""
+        """Show texts at the left and at the right."""
         left, right = list(filter(None, left)), list(filter(None, right))
         while len(self._left) < len(left):
-            made = _Elided(middle=not self._left)  # the end of a path is what tells it from others
+            made = _Elided(middle=not self._left)  # a path differs from others at its end
             made.least = 0 if self._left else FIRST
             self._row.insertWidget(len(self._left), made)
             self._left.append(made)
@@ -91,7 +91,7 @@ class StatusLine(QWidget):
         self._count()
 
     def show_profile(self, file: Path | None) -> None:
-        """Name the profile by which layouts are stated; None where there is none."""
+        """Name the profile that states layouts; None if there is none."""
         self.profile.setVisible(file is not None)
         if file is not None:
             name = self.profile.fontMetrics().elidedText(file.name, Qt.TextElideMode.ElideMiddle, theme.px(NAME))
@@ -118,9 +118,10 @@ class StatusLine(QWidget):
         self._share()
 
     def _share(self) -> None:
-        """Give words their room: the first at the left some, those at the right theirs, and the others what is left.
+        """Divide the room: the first text at the left gets some, those at the right all they need, the others the
+        rest.
 
-        Words for which too little is left are not there at all.
+        Texts with too little room are hidden.
         """
         edges, gap = self._row.contentsMargins(), self._row.spacing()
         room = self.width() - edges.left() - edges.right()

@@ -1,4 +1,4 @@
-"""The steps of a connection that is tried, each with a sign, its name and what it found."""
+"""The steps of testing a connection, each with a symbol, its name and its result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StepList(QWidget):
         self.hide()
 
     def add(self, step: ConnectionStep) -> None:
-        """Show a further step."""
+        """Append a step."""
         row = len(self.steps)
         self.steps.append(step)
         sign = Glyph(*_SIGNS[step.result])
@@ -53,4 +53,4 @@ class StepList(QWidget):
             self._grid.addWidget(part, row, column, top)
         self._grid.addWidget(said, row, 2)
         for part in (self, sign, name, said):
-            part.show()  # at once: whoever shows the list asks for its height next
+            part.show()  # at once: the caller asks for the list's height next

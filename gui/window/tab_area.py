@@ -1,4 +1,4 @@
-"""The tabs and their pages: opening, replacing, closing, bringing back."""
+"""The tabs and their pages: opening, replacing, closing, restoring."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 MOST_RESTORED = 12
 MOST_CLOSED = 20
-LEAST = 448  # the width that a small window leaves with the largest text; every page can be laid out in it
+LEAST = 448  # the width that a small window leaves with the largest text; every page fits it
 
 
 class ClosedTab(Struct, frozen=True):
-    """A tab that a person closed: the request that opens it again, and its place in the row."""
+    """A tab that a person closed: the request that reopens it, and its position."""
 
     session: Session
     request: PageRequest
@@ -37,7 +37,7 @@ class ClosedTab(Struct, frozen=True):
 
 
 class _PageStack(QStackedWidget):
-    """The pages. It is never lower nor narrower than the page in front has to be; where it would be, it scrolls."""
+    """The pages. The stack is never smaller than the current page needs; beyond that, it scrolls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _PageStack(QStackedWidget):
         return QSize(least, self.heightForWidth(max(self.width(), least)))
 
     def heightForWidth(self, width: int) -> int:
-        """The height that the page in front needs, with the lines that its words wrap into; Qt would ask all pages."""
+        """The height of the current page, with its wrapped text; Qt would ask all pages."""
         page = self.currentWidget()
         if page is None:
             return 0
@@ -59,9 +59,9 @@ class _PageStack(QStackedWidget):
 
 
 class _PageView(FromTop):
-    """Shows the page in front; one that was left is seen again where it was.
+    """Shows the current page; a page that was left comes back at its scroll position.
 
-    A part that was asked for stays at the top while what is above it arrives, until somebody scrolls.
+    A part that was asked for stays at the top while what is above it arrives, until a person scrolls.
     """
 
     def __init__(self, stack: _PageStack, parent: QWidget) -> None:
@@ -72,13 +72,13 @@ class _PageView(FromTop):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._pages = stack
-        self._left: dict[int, tuple[QPoint, bool]] = {}  # where each page was, by its id, and whether it was touched
+        self._left: dict[int, tuple[QPoint, bool]] = {}  # each page's scroll position, by id, and if touched
         self._part: QWidget | None = None
         self.verticalScrollBar().rangeChanged.connect(self._keep_part)
         self.verticalScrollBar().actionTriggered.connect(self._let_go)
 
     def show_part(self, part: QWidget) -> None:
-        """Bring a part of the page in front to the top, as far as there is something below it."""
+        """Scroll a part of the current page to the top, as far as possible."""
         self._part = part
         self._keep_part()
 
@@ -103,22 +103,22 @@ class _PageView(FromTop):
             down.setValue(at.y())
 
     def forget(self, page: QWidget) -> None:
-        """Forget a page that is closed."""
+        """Forget a closed page."""
         self._left.pop(id(page), None)
 
 
 class TabArea(QWidget):
-    """Everything right of the sidebar.
+    """Everything to the right of the sidebar.
 
-    ``production`` tells of a connection whether it is marked as one where mistakes are dear.
+    ``production`` says of a connection whether it is marked as one where mistakes are costly.
     """
 
-    current_changed = Signal()  # another page is in front
-    page_changed = Signal()  # the page in front is another now
+    current_changed = Signal()  # another page is current
+    page_changed = Signal()  # the current page changed
     new_asked = Signal()
     list_asked = Signal()
     layout_asked = Signal(object, str)  # Session, collection
-    other_asked = Signal(object, str)  # a document to be compared with another one, and which side that is
+    other_asked = Signal(object, str)  # a document to be compared with another one, and its side: a or b
 
     def __init__(self, production: Callable[[Session], bool], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,7 +126,7 @@ class TabArea(QWidget):
         self.number = 1  # of the window
         self.pages: list[Page] = []
         self.closed: list[ClosedTab] = []
-        """The tabs that a person closed and that can come back, the last one at the end."""
+        """The closed tabs that can be reopened, the last one at the end."""
         self.tabs = Tabs(self)
         self.tabs.chosen.connect(self._tab_chosen)
         self.tabs.close_asked.connect(self.close_at)
@@ -140,13 +140,13 @@ class TabArea(QWidget):
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._view, 1)
-        self._retired: list[Page] = []  # closed, while a message still has the way back of what was done in them
-        self._soon = QTimer(self)  # a button takes its message away before it calls the page
+        self._retired: list[Page] = []  # closed, but a message still offers to undo what was done in them
+        self._soon = QTimer(self)  # a button closes its message before it calls the page
         self._soon.setSingleShot(True)
         self._soon.setInterval(0)
         self._soon.timeout.connect(self._let_go)
         tasks.tasks.changed.connect(self.let_go_soon)
-        self._places: dict[int, QWidget] = {}  # the control that was focused last, by the page's id
+        self._places: dict[int, QWidget] = {}  # the control focused last, by the page's id
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.focusChanged.connect(self._focus_moved)
@@ -167,11 +167,11 @@ class TabArea(QWidget):
             [(tr("Find a collection…"), self.new_asked.emit)],
         )
 
-    # --- which pages there are
+    # --- the pages
 
     @property
     def page(self) -> Page | None:
-        """The page in front."""
+        """The current page."""
         at = self.tabs.bar.currentIndex()
         return self.pages[at] if 0 <= at < len(self.pages) else None
 
@@ -185,7 +185,7 @@ class TabArea(QWidget):
 
     def _tab_chosen(self, at: int) -> None:
         menu = QApplication.activePopupWidget()
-        if isinstance(menu, QMenu):  # of the page that is left: what is chosen in it would happen out of sight
+        if isinstance(menu, QMenu):  # of the page being left: its actions would happen out of sight
             menu.close()
         shown = self.pages[at] if 0 <= at < len(self.pages) else None
         here = QApplication.focusWidget()
@@ -198,7 +198,7 @@ class TabArea(QWidget):
         self.current_changed.emit()
 
     def focus_page(self) -> None:
-        """Focus the page in front, where it had the focus last."""
+        """Focus the current page, where it last had the focus."""
         place = self._places.get(id(self.page))
         focus_keeper.give(place if focus_keeper.can_have(place) else self.page or self.tabs.plus)
 
@@ -236,7 +236,7 @@ class TabArea(QWidget):
     # --- opening
 
     def open(self, session: Session, request: PageRequest) -> Page:
-        """Bring a requested page to the front, a new one where there is none; every page is opened by this."""
+        """Bring the page for a request to the front, or make it; every page is opened here."""
         there = [page for page in self.pages_of(session) if page_registry.is_about(page, request)]
         if there and request.way == "show":
             self.show_page(there[0])
@@ -253,7 +253,7 @@ class TabArea(QWidget):
         made.answer(request, again=False)
         return made
 
-    # --- what pages tell
+    # --- news from pages
 
     def _asked(self, page: Page, request: PageRequest) -> None:
         self.open(request.session or page.session, request)
@@ -265,12 +265,12 @@ class TabArea(QWidget):
     # --- closing
 
     def close_at(self, at: int) -> None:
-        """Close a tab; an edit in it is kept as a draft, and that is said."""
+        """Close a tab; an edit in it is kept as a draft, and a message says so."""
         if 0 <= at < len(self.pages):
             self.close_page(self.pages[at])
 
     def close_page(self, page: Page) -> None:
-        """Close a page; an edit in it is kept as a draft, and that is said."""
+        """Close a page; an edit in it is kept as a draft, and a message says so."""
         unsaved = page.dirty and page.id is not None
         session, ns, id = page.session, page.ns, page.id
         asked = page_registry.reopened(page.memory())
@@ -286,7 +286,7 @@ class TabArea(QWidget):
             )
 
     def reopen(self) -> None:
-        """Open the tab that was closed last again, at its place; none where all of them are open."""
+        """Reopen the tab closed last, at its position; nothing if there is none."""
         if self.closed:
             last = self.closed.pop()
             page = self.open(last.session, last.request)
@@ -294,23 +294,23 @@ class TabArea(QWidget):
                 self.tabs.bar.moveTab(self.pages.index(page), last.at)
 
     def close_session(self, session: Session) -> None:
-        """Close every page of a connection."""
+        """Close all pages of a connection."""
         self.closed = [each for each in self.closed if each.session is not session]
         area = messages.area(self)
         for page in [*self.pages_of(session), *(page for page in self._retired if page.session is session)]:
             for line in area.of(page):
                 if line.kind == "done":
-                    line.leave()  # its way back is closed
+                    line.leave()  # its undo is no longer possible
         for page in [page for page in self.pages if session in page.sessions]:
             self._drop(page)
 
     def leave(self) -> None:
-        """Tell every page to keep its unsaved work."""
+        """Make every page keep its unsaved work."""
         for page in self.pages:
             page.leave()
 
     def unsaved(self) -> list[Page]:
-        """The pages with an edit that is not saved."""
+        """The pages with unsaved edits."""
         return [page for page in self.pages if page.dirty]
 
     def _drop(self, page: Page) -> None:
@@ -330,12 +330,12 @@ class TabArea(QWidget):
             page.deleteLater()
 
     def let_go_soon(self) -> None:
-        """Delete the closed pages that nothing needs any more, once what goes on now is done."""
+        """Delete the closed pages that nothing needs, after the present events."""
         if self._retired:
             self._soon.start()
 
     def _let_go(self) -> None:
-        """Delete the closed pages that no message and no work under way needs any more."""
+        """Delete the closed pages that no message and no running work needs."""
         area = messages.area(self)
         for page in list(self._retired):
             if not area.of(page) and not tasks.tasks.of(page):
@@ -349,19 +349,19 @@ class TabArea(QWidget):
         preferences.remember(self._kept_as(session), self.memory(session))
 
     def bring_back(self, session: Session) -> int:
-        """Open the tabs that a connection had in an earlier run; returns how many."""
+        """Open the tabs that a connection had in the last run; returns their number."""
         return self.restore(session, preferences.remembered(self._kept_as(session), []))
 
     def _kept_as(self, session: Session) -> str:
-        """The name under which the tabs are kept; each window has its own."""
+        """The key under which the tabs are stored; each window has its own."""
         return f"tabs/{session.source}" if self.number == 1 else f"tabs-{self.number}/{session.source}"
 
     def memory(self, session: Session) -> list[dict[str, object]]:
-        """The requests that bring a connection's tabs back."""
+        """The requests that restore a connection's tabs."""
         return [page_registry.kept(page.memory()) for page in self.pages_of(session)]
 
     def restore(self, session: Session, memory: object) -> int:
-        """Open the tabs that :meth:`memory` listed; returns how many."""
+        """Open the tabs listed by :meth:`memory`; returns their number."""
         known = [page_registry.remembered(one) for one in (memory if isinstance(memory, list) else [])]
         wanted = [request for request in known if request is not None][:MOST_RESTORED]
         for request in wanted:

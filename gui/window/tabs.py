@@ -1,6 +1,6 @@
 """The tabs above the pages: icon, title, a dot for unsaved changes or a cross, and a plus at the end.
 
-The text of a tab stays where it is whether the tab is chosen, unsaved or pointed at.
+A tab's text stays in place whether the tab is chosen, unsaved or hovered.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from model import text
 
 HEIGHT = 36
 WIDEST = 260
-FADE = 32  # u at the left of a row that is scrolled
-NARROWEST = 160  # before the row scrolls: half a dozen letters of each tab say too little
+FADE = 32  # u at the left of a scrolled row
+NARROWEST = 160  # before the row scrolls: half a dozen letters per tab would say too little
 
 
 def shortened(title: str, metrics: QFontMetrics, room: int) -> str:
-    """A title with as many of its characters as fit, without some in its middle; Qt leaves out more than it must."""
+    """A title shortened in the middle to as many characters as fit; Qt would leave out more."""
     if metrics.horizontalAdvance(title) <= room:
         return title
     made = metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, room)
@@ -64,7 +64,7 @@ class _Bar(QTabBar):
 
     def minimumTabSizeHint(self, index: int) -> QSize:
         wide = [min(self.tabSizeHint(at).width(), theme.px(NARROWEST)) for at in range(self.count())]
-        # Over by one pixel the row could be scrolled, but Qt would not do it: the last tab lost its cross.
+        # If it is too long by one pixel, Qt does not scroll the row, and the last tab would lose its cross.
         spare = 1 if index == self.count() - 1 and sum(wide) == self.width() + 1 else 0
         return QSize(wide[index] - spare, theme.px(HEIGHT) + 1)
 
@@ -88,7 +88,7 @@ class _Bar(QTabBar):
             self._paint_more(painter)
 
     def _paint_more(self, painter: QPainter) -> None:
-        """Let a tab that is scrolled out in part fade away, so that the rest of its title is not read as a title."""
+        """Let a partly scrolled-out tab fade away, so that the rest of its title does not look like a title."""
         wide, there, gone = theme.px(FADE), theme.colour("canvas"), theme.colour("canvas")
         gone.setAlpha(0)
         fade = QLinearGradient(0, 0, wide, 0)
@@ -172,14 +172,14 @@ class _Bar(QTabBar):
         self.update()
 
     def _drag(self, at: QPoint) -> None:
-        """Move the held tab to the pointer; Qt's own way would draw it in another look meanwhile."""
+        """Move the held tab to the pointer; Qt's own way would draw it differently meanwhile."""
         if (at - self._from).manhattanLength() < QApplication.startDragDistance():
             return
         x = max(0, min(at.x(), self.tabRect(self.count() - 1).right()))
         over = self.tabAt(QPoint(x, self.height() // 2))
         if over < 0 or over == self._dragged:
             return
-        # Only once it lies where the held tab will be: over a wider one both would change places at each move.
+        # Only when the pointer is where the held tab will be: over a wider tab the two would swap at every move.
         here, there = self.tabRect(self._dragged), self.tabRect(over)
         if x > there.right() - here.width() if over > self._dragged else x < there.left() + here.width():
             self.moveTab(self._dragged, over)
@@ -196,7 +196,7 @@ class _Bar(QTabBar):
 
 
 class Tabs(QWidget):
-    """The row of tabs. Its owner keeps the pages."""
+    """The row of tabs. Its owner holds the pages."""
 
     chosen = Signal(int)
     close_asked = Signal(int)
@@ -233,18 +233,18 @@ class Tabs(QWidget):
         painter.fillRect(QRect(0, self.height() - 1, self.width(), 1), theme.colour("border"))
 
     def insert(self, at: int, title: str, icon: str) -> None:
-        """Insert a further tab."""
+        """Insert a tab."""
         self.bar.icons.insert(at, icon)
         self.bar.dirty.insert(at, False)
         self.bar.insertTab(at, wording.label(title))
         self.all.setVisible(self.bar.count() > 1)
 
     def is_dirty(self, at: int) -> bool:
-        """Whether a tab carries the dot."""
+        """Whether a tab shows the dot."""
         return self.bar.dirty[at]
 
     def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
-        """Give a tab its title, icon, dot and tooltip."""
+        """Set a tab's title, icon, dot and tooltip."""
         self.bar.icons[at], self.bar.dirty[at] = icon, dirty
         if self.bar.tabText(at) != (shown := wording.label(title)):
             self.bar.setTabText(at, shown)
@@ -253,7 +253,7 @@ class Tabs(QWidget):
         self.bar.update()
 
     def remove(self, at: int) -> None:
-        """Take a tab away."""
+        """Remove a tab."""
         del self.bar.icons[at], self.bar.dirty[at]
         self.bar.removeTab(at)
         self.all.setVisible(self.bar.count() > 1)

@@ -1,4 +1,4 @@
-"""The first row of the window: menus, and at its end the connection in front, whether it may write, and three tools."""
+"""The first row of the window: the menus, then the current connection, whether it may write, and three tools."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from model.session import Session
 
 MEMORY = tr("Open into memory")
-ROOM = 900  # a narrower bar has room for its icon only
+ROOM = 900  # a narrower bar shows only the icon
 HEIGHT = 40
 DIVIDER = " · "  # between the facts of a server
-TOOLS, DOT = 110, 24  # the three tools, and the dot before the name, with the room around them
+TOOLS, DOT = 110, 24  # u of the three tools, and of the dot before the name, with the room around them
 
 
 class _Dot(QWidget):
@@ -38,12 +38,12 @@ class _Dot(QWidget):
             painter.setBrush(theme.colour("acc"))
             painter.drawEllipse(QRectF(self.rect()))
             return
-        painter.setPen(QPen(theme.colour("warn"), 1.5))  # a ring: told by its shape as well
+        painter.setPen(QPen(theme.colour("warn"), 1.5))  # a ring: its shape tells it as well
         painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
 
 
 class WriteBadge(QAbstractButton):
-    """``Writes allowed`` or ``read-only``; a press changes it."""
+    """``Writes allowed`` or ``read-only``; a click changes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,7 +57,7 @@ class WriteBadge(QAbstractButton):
         self.put(False, True)
 
     def put(self, read_only: bool, settable: bool) -> None:
-        """Say whether writes are allowed, and whether that can be changed here."""
+        """Show whether writes are allowed, and whether that can be changed here."""
         self.read_only = read_only
         self.setText(tr("read-only") if read_only else tr("Writes allowed"))
         self.setEnabled(settable)
@@ -69,7 +69,7 @@ class WriteBadge(QAbstractButton):
         self.update()
 
     def shorten(self, is_short: bool) -> None:
-        """Show the sign without the words, or with them."""
+        """Show only the symbol, or the text as well."""
         if is_short != self.is_short:
             self.is_short = is_short
             self.updateGeometry()
@@ -82,7 +82,7 @@ class WriteBadge(QAbstractButton):
         return QSize(self.width_with("" if self.is_short else self.text()), theme.px(20))
 
     def width_with(self, said: str) -> int:
-        """How wide it is with these words."""
+        """Its width with this text."""
         return round(symbols.badge_width(said, self._look()[2])) + 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -107,8 +107,8 @@ class TitleBar(QWidget):
         boxes.ground(self, "titlebar")
         self.menus = QMenuBar()
         self.menus.setNativeMenuBar(False)
-        self._widths: list[int] = []  # of the first menus, none of them, one, two …
-        self._names = QMenu(self)  # of the menus that are not in the row
+        self._widths: list[int] = []  # in pixels, with no menu shown, with one, with two …
+        self._names = QMenu(self)  # the menus that are not in the row
         self.more = tool("dots-three", tr("More menus"), self._open_rest, 28)
         self.more.hide()
         self._dot = _Dot()
@@ -150,7 +150,7 @@ class TitleBar(QWidget):
         self.theme.setAccessibleName(said)
 
     def fit_menus(self) -> None:
-        """Give the menus the room they need, once they are filled."""
+        """Measure the menus, once they are filled."""
         self._widths = []
         for many in range(len(self.menus.actions()) + 1):
             self._show_menus(many)
@@ -158,13 +158,13 @@ class TitleBar(QWidget):
         self._fit()
 
     def _show_menus(self, many: int) -> None:
-        """Show the first so many menus in the row; a menu behind it names the others."""
+        """Show the first ``many`` menus in the row; a menu after them contains the others."""
         for at, action in enumerate(self.menus.actions()):
             action.setVisible(at < many)
         self.more.setVisible(many < len(self.menus.actions()))
 
     def rest(self) -> list[QMenu]:
-        """The menus for which the row has no room."""
+        """The menus that do not fit into the row."""
         hidden = (action.menu() for action in self.menus.actions() if not action.isVisible())
         return [menu for menu in hidden if isinstance(menu, QMenu)]
 
@@ -179,7 +179,7 @@ class TitleBar(QWidget):
         menu.popup(at)
 
     def show_session(self, session: Session | None, settable: bool, answers: bool = True) -> None:
-        """Show the connection in front, whether it answers, and its server's facts."""
+        """Show the current connection, whether it answers, and its server's facts."""
         self._dot.answers = answers
         self._dot.update()
         self._session = session
@@ -216,7 +216,7 @@ class TitleBar(QWidget):
             self.memory_asked.emit(self._session)
 
     def _fit(self) -> None:
-        # The facts give way first, then the name, then the badge's words; the menus at the end go into a menu.
+        # First the facts give way, then the name, then the badge's text; the last menus go into a menu.
         if not self._widths:
             return
         session, menus = self._session, self._widths[-1]
@@ -246,7 +246,7 @@ class TitleBar(QWidget):
         self.menus.setFixedWidth(self._widths[many])
 
     def _fitting(self, metrics: QFontMetrics, room: int) -> str:
-        """As many of the facts as there is room for, each whole; of a lost connection, that it is lost comes first."""
+        """As many facts as fit, each whole; for a lost connection, that it is lost is kept longest."""
         facts = self._all_facts.split(DIVIDER)
         while facts and metrics.horizontalAdvance(DIVIDER.join(facts)) > room:
             del facts[-1 if self._dot.answers else 0]

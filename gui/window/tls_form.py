@@ -1,4 +1,4 @@
-"""The boxes of a connection for TLS."""
+"""The fields of a connection for TLS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TlsForm(QWidget):
-    """Shows how a connection is encrypted. ``edited`` carries the change that a person makes to its address."""
+    """Shows how a connection is encrypted. ``edited`` carries a person's change to its address."""
 
     edited = Signal(object)  # Callable[[Address], Address]
 
@@ -83,7 +83,7 @@ class TlsForm(QWidget):
     def _flag(self, name: str, on: bool) -> None:
         def change(address: Address) -> Address:
             other = address
-            if address.option("tlsInsecure"):  # the driver takes it beside neither of the two that it stands for
+            if address.option("tlsInsecure"):  # the driver refuses it together with the two options that it stands for
                 both = "tlsAllowInvalidHostnames", "tlsAllowInvalidCertificates"
                 other = other.with_option("tlsInsecure", "")
                 for each in both:
@@ -93,5 +93,5 @@ class TlsForm(QWidget):
         self._edit(change)
 
     def fields(self) -> list[QLineEdit]:
-        """The boxes in which Return connects."""
+        """The fields in which Return connects."""
         return [self.ca, self.client, self.key_password]

@@ -1,4 +1,4 @@
-"""The first page: connections used lately and a line to connect, and five things to try in the sample."""
+"""The first page: recent connections and a line to connect, and five things to try in the sample."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TOPICS = (
 
 
 class WelcomeLine(QAbstractButton):
-    """A line of a card: icon, two lines of words, a remark at the right, and perhaps a chevron."""
+    """A line of a card: icon, two lines of text, a remark at the right, and perhaps a chevron."""
 
     def __init__(self, icon: str, token: str, title: str, below: str, remark: str, mono: bool, chevron: bool) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class WelcomeLine(QAbstractButton):
 
 
 class WelcomePanel(QWidget):
-    """The page that is shown while no connection is open, and on request; Esc leads back to what is open."""
+    """Shown while no connection is open, and on request; Esc returns to what is open."""
 
     open_asked = Signal(object)  # Opening
     stop_asked = Signal(object)  # Opening
@@ -229,7 +229,7 @@ class WelcomePanel(QWidget):
         self.busy = BusyLine()
         self.busy.hide()
         said = QWidget()
-        said.setMinimumHeight(self.busy.sizeHint().height())  # what is said comes and goes, and the buttons stay
+        said.setMinimumHeight(self.busy.sizeHint().height())  # messages come and go without moving the buttons
         lines = boxes.column(said)
         lines.addWidget(self.trouble)
         lines.addWidget(self.busy)
@@ -248,7 +248,7 @@ class WelcomePanel(QWidget):
         return column
 
     def _first_read(self) -> QWidget:
-        """Pages of the manual, for people who have opened nothing yet."""
+        """Pages of the manual for people who have not opened anything yet."""
         self.read = QWidget()
         column = boxes.column(self.read)
         column.addSpacing(theme.px(24))
@@ -293,7 +293,7 @@ class WelcomePanel(QWidget):
         column.addWidget(card)
         column.addSpacing(theme.px(16))
         row = boxes.wrapping(x=0, y=0)
-        row.setContentsMargins(theme.px(4), 0, 0, theme.px(4))  # room for the ring that it begins with
+        row.setContentsMargins(theme.px(4), 0, 0, theme.px(4))  # room for its focus ring
         self.sample = button(tr("Open the sample"), self.sample_asked.emit, "main", icon="flask", token="accText")
         row.addWidget(self.sample)
         row.addStretch(1)
@@ -303,7 +303,7 @@ class WelcomePanel(QWidget):
         return column
 
     def set_open(self, name: str) -> None:
-        """Lead back to the connection of that name; "" where none is open."""
+        """Offer to go back to the connection with that name; "" if none is open."""
         self.back.setText(tr("Back to {name}", name=name))
         self.back.setVisible(bool(name))
 
@@ -316,7 +316,7 @@ class WelcomePanel(QWidget):
     # --- recent connections
 
     def set_recent(self, saved: Sequence[SavedConnection]) -> None:
-        """Show the connections used lately; with none the left begins at Connect."""
+        """Show the recent connections; without any, the left begins with Connect."""
         while (item := self._recent_lines.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()
@@ -371,7 +371,7 @@ class WelcomePanel(QWidget):
         self.connect_button.setEnabled(False)
 
     def end(self) -> None:
-        """Show that the opening is over; the typed address stays."""
+        """Show that the opening ended; the typed address stays."""
         self.busy.hide()
         self._typed(self.uri.text())
 
@@ -379,13 +379,13 @@ class WelcomePanel(QWidget):
         """Say why a source could not be opened."""
         self.end()
         if not self.uri.text() and not opening.name:
-            self.uri.put(opening.source)  # from the command line: to be mended here
+            self.uri.put(opening.source)  # from the command line: to be corrected here
         self._say(tasks.describe(error)[0])
         if opening.shown == without_password(self.uri.source):
             self.uri.setFocus()
 
     def clear(self) -> None:
-        """Forget the typed address, once it worked: a password may be in it."""
+        """Forget the typed address once it worked: it may contain a password."""
         self.uri.put("")
 
     def _stop(self) -> None:

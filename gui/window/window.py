@@ -1,6 +1,6 @@
 """The window: title row, workspace, messages, status line.
 
-It wires parts and decides nothing about documents: the tab area opens what a page asks for, and a page writes.
+It connects its parts and decides nothing about documents: the tab area opens what a page asks for, and pages write.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ if TYPE_CHECKING:
     from model.foundation.news import News
     from model.session import Session
 
-FRAME = QSize(2, 38)  # a desktop's frame around a window, which is known only after it is shown
-UNSEEN = 200  # milliseconds after which a window is not waited for that nobody sees, such as a minimised one
-SMALLEST = QSize(960, 560)  # fits every screen, however large the text is; what has no room scrolls
+FRAME = QSize(2, 38)  # a desktop's window frame, which is known only after the window is shown
+UNSEEN = 200  # milliseconds to wait for the first frame of a window that nobody sees, such as a minimised one
+SMALLEST = QSize(960, 560)  # fits every screen, even with the largest text; what does not fit scrolls
 
 
 class Window(QMainWindow):
-    """The main window: its parts, and how they are joined."""
+    """The main window: its parts, and how they are connected."""
 
     another_asked = Signal()
     quit_asked = Signal()
-    drawn = Signal()  # once, after its first frame, or soon where nobody sees it
+    drawn = Signal()  # once, after its first frame, or soon if nobody sees it
     closed = Signal()
-    stays = Signal()  # it was to be closed, and somebody said no
+    stays = Signal()  # it was to be closed, and a person refused
 
     def __init__(self, number: int = 1, source_follows: bool = False) -> None:
-        """``number`` tells windows apart that are open at once: each has a place and tabs of its own.
+        """``number`` identifies windows that are open together: each has its own place and tabs.
 
-        With ``source_follows`` it begins without the welcome page: a source is opened as soon as the frame is drawn.
+        With ``source_follows`` it starts without the welcome page: a source is opened once the first frame is drawn.
         """
         super().__init__()
         self.number = number
@@ -104,7 +104,7 @@ class Window(QMainWindow):
         self.drawn.connect(self._resize_smoothly)
 
     def _resize_smoothly(self) -> None:
-        from gui.style.live_resize import LiveResize  # with the lists, which are not there before
+        from gui.style.live_resize import LiveResize  # needed only once there are lists
 
         LiveResize(self)
 
@@ -180,12 +180,12 @@ class Window(QMainWindow):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self._drawn.isActive():
-            self._drawn.start(0)  # what else there is to do has waited for this frame
+            self._drawn.start(0)  # the rest of the start has waited for this frame
 
-    # --- what is in front
+    # --- the current page
 
     def update_state(self, *_: object) -> None:
-        """Fit title row, status line and actions to the page in front."""
+        """Fit title row, status line and actions to the current page."""
         workspace = self.workspace
         session, page = None if workspace.at_welcome else workspace.session, workspace.page
         watch = self._sessions.watch(session)
@@ -219,7 +219,7 @@ class Window(QMainWindow):
         )
 
     def _facts(self, session: Session | None) -> set[str]:
-        """What is true of the window, whatever page is in front, for the actions."""
+        """What is true of the window, whatever page is current, for the actions."""
         workspace = self.workspace
         true = {
             "desktop": desktop_entry.is_possible(),
@@ -242,7 +242,7 @@ class Window(QMainWindow):
         return self._focus.step(forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Say why nothing happens on keys whose action cannot be done now; those of any other come here never."""
+        """Say why keys do nothing if their action is disabled; keys of enabled actions never arrive here."""
         why = self.actions_.why_not(QKeySequence(event.keyCombination()))
         if why:
             messages.why_not(self, why)
@@ -257,7 +257,7 @@ class Window(QMainWindow):
         return self._sessions.all
 
     def open(self, opening: Opening) -> None:
-        """Open a source; where it is open already, bring it to the front."""
+        """Open a source; if it is already open, bring it to the front."""
         self.connecting.open(opening)
 
     def _collections_read(self, session: Session) -> None:
@@ -273,11 +273,11 @@ class Window(QMainWindow):
             return
         if any(
             session.data == item.data for session in self.sessions
-        ):  # the thing to try is done; a hint with a choice waits for its answer
+        ):  # the thing to try is done; a hint with choices waits for its answer
             for line in [each for each in self.messages.lines if each.kind == "hint" and not each.buttons]:
                 line.leave()
 
-    # --- the end
+    # --- closing
 
     def _quit(self) -> None:
         if self.isSignalConnected(QMetaMethod.fromSignal(self.quit_asked)):
@@ -286,7 +286,7 @@ class Window(QMainWindow):
             self.close()
 
     def show_error(self, error: BaseException) -> None:
-        """Show an error that nobody caught."""
+        """Show an uncaught error."""
         messages.fail(self, error)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -312,7 +312,7 @@ class Window(QMainWindow):
         preferences.keep_shape(self._shape, self.saveGeometry())
         tops = QApplication.topLevelWidgets()
         others = any(isinstance(top, Window) and top is not self and top.isVisible() for top in tops)
-        self.hide()  # whoever closes it does not look at what still waits for a server
+        self.hide()  # whoever closes it should not watch it wait for a server
         self.connecting.close_all(last=not others)
         self.commands.close_help()
         super().closeEvent(event)
@@ -322,6 +322,6 @@ class Window(QMainWindow):
         self.close_quietly()
 
     def close_quietly(self) -> None:
-        """Close without asking; drafts are kept all the same."""
+        """Close without asking; drafts are still kept."""
         self._closing = True
         self.close()

@@ -1,4 +1,4 @@
-"""The actions that the window itself does, rather than the page in front."""
+"""The actions that the window itself does, not the current page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class WindowCommands(QObject):
-    """Does what no page does; ``changed`` follows a change by one of the :meth:`handlers`."""
+    """Does what no page does; ``changed``: one of the :meth:`handlers` changed something."""
 
     changed = Signal()
     another_asked = Signal()
@@ -47,7 +47,7 @@ class WindowCommands(QObject):
     # --- what an action does
 
     def call_for(self, item: Item) -> Callable[[], object] | None:
-        """The call that does an action now: by the page in front, by the window, or by opening a page."""
+        """The call for an action now: from the current page, from the window, or opening a page."""
         page = self._workspace.page
         of_page = page.handlers() if page is not None else {}
         return of_page.get(item.id) or self.handlers().get(item.id) or self._opening(item)
@@ -60,13 +60,13 @@ class WindowCommands(QObject):
         return partial(self._workspace.open, session, request)
 
     def open_entry(self, kind: str) -> None:
-        """Open the page that an entry of the sidebar leads to."""
+        """Open the page of a sidebar entry."""
         call = self._opening(page_registry.PAGES[kind].actions[0])
         if call is not None:
             call()
 
     def choose_other(self, there: DocumentSide, side: str) -> None:
-        """Ask for a document of any open connection, and compare it with the one there; it becomes A or B."""
+        """Ask for a document of any open connection, and compare it with the given one, as A or B."""
         known = self._workspace.sidebar.ns_known
         places = {session: [info.ns for info in known(session)] for session in self._sessions.all}
         from gui.views.compare.other_document import OtherDocument
@@ -82,7 +82,7 @@ class WindowCommands(QObject):
     # --- file
 
     def handlers(self) -> Handlers:
-        """What does each action here, by the action's id."""
+        """What each action does here, by the action's id."""
         return {
             "connect": self._connecting.ask,
             "open-dump": self._connecting.pick_folder,
@@ -126,7 +126,7 @@ class WindowCommands(QObject):
         }
 
     def do_new_tab(self) -> None:
-        """Find a collection and open it in a tab of its own."""
+        """Find a collection and open it in a new tab."""
         hits = self._collections(anew=True)
         self._workspace.show_work()
         self._find(hits, tr("Open a collection in a new tab"))
@@ -135,7 +135,7 @@ class WindowCommands(QObject):
         self._workspace.tab_area.close_at(self._workspace.tab_area.tabs.bar.currentIndex())
 
     def do_reopen_tab(self) -> None:
-        """Open the tab that was closed last again, where it was."""
+        """Reopen the tab closed last, where it was."""
         self._workspace.tab_area.reopen()
 
     def do_list_tabs(self) -> None:
@@ -164,14 +164,14 @@ class WindowCommands(QObject):
             bar.moveTab(bar.currentIndex(), bar.currentIndex() + by)
 
     def do_sign_as(self) -> None:
-        """Ask for the name that versions made on the connection in front bear, where a profile asks for one."""
+        """Ask for the author's name on the current connection, if a profile requires one."""
         if (session := self._workspace.session) is not None:
             from gui.parts.author_sheet import ask_author
 
             ask_author(self._workspace, session)
 
     def do_allow_writes(self) -> None:
-        """Make the connection in front read-only, or ask before allowing writes again."""
+        """Make the current connection read-only, or ask before allowing writes again."""
         session = self._workspace.session
         if session is None:
             return
@@ -224,13 +224,13 @@ class WindowCommands(QObject):
         SettingsDialog(self._workspace).open()
 
     def do_new_window(self) -> None:
-        """Open a further window, with connections and tabs of its own."""
+        """Open another window, with its own connections and tabs."""
         self.another_asked.emit()
 
     # --- edit and view
 
     def do_context_menu(self) -> None:
-        """Open the menu of the focused cell or text: many keyboards have no key of its own for that."""
+        """Open the menu of the focused cell or text: many keyboards lack a key for that."""
         here = QApplication.focusWidget()
         if here is not None:
             where = here.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()
@@ -269,7 +269,7 @@ class WindowCommands(QObject):
         return hits
 
     def do_refresh(self) -> None:
-        """Read collections and facts again; a page reads itself."""
+        """Read collections and facts again; pages read themselves."""
         self._workspace.sidebar.refresh()
         session = self._workspace.session
         if session is not None:
@@ -285,7 +285,7 @@ class WindowCommands(QObject):
         self.changed.emit()
 
     def do_layout(self) -> None:
-        """Show what the collection in front is taken for, and why, and how it could be read otherwise."""
+        """Show why the current collection has its layout, and other ways to read it."""
         page = self._workspace.page
         if page is not None and page.ns:
             self.state_layout(page.session, page.ns)
@@ -331,7 +331,7 @@ class WindowCommands(QObject):
         preferences.put("zoom", zooming.step(by))
 
     def show_tasks(self) -> None:
-        """Show the tasks under way."""
+        """Show the running tasks."""
         from gui.window.activity_dialog import ActivityDialog
 
         ActivityDialog(self._workspace).open()
@@ -339,11 +339,11 @@ class WindowCommands(QObject):
     # --- help
 
     def do_help(self) -> None:
-        """Open the page of the manual about the page in front."""
+        """Open the manual's page about the current page."""
         self.show_topic(page_registry.topic_of(self._workspace.page))
 
     def do_manual(self) -> None:
-        """Open the manual where it was left, at first on its first page."""
+        """Open the manual where it was left; the first time, its first page."""
         self.show_topic("" if self.help is not None else manual.FIRST)
 
     def _topics(self) -> list[Hit]:
@@ -352,7 +352,7 @@ class WindowCommands(QObject):
         ]
 
     def show_topic(self, topic: str) -> None:
-        """Open a page of the manual; "" shows it where it was left."""
+        """Open a page of the manual; "" is where it was left."""
         if self.help is None:
             from gui.help.help_window import HelpWindow
 
@@ -384,7 +384,7 @@ class WindowCommands(QObject):
         KeySheet(self._workspace, self._actions.table).open()
 
     def do_about(self) -> None:
-        """Show the versions and what they stand on."""
+        """Show the versions of the program and what it uses."""
         from gui.window.about_dialog import AboutDialog
 
         about = AboutDialog(self._workspace, self._workspace.session)
@@ -392,7 +392,7 @@ class WindowCommands(QObject):
         about.open()
 
     def do_desktop_entry(self) -> None:
-        """Add the program to the menus of the desktop, or take it out of them again."""
+        """Add the program to the desktop's menus, or remove it."""
         if not desktop_entry.is_there():
             self._change_entry(desktop_entry.add, tr("Palimpsest is in the menus, and BSON files open with it"))
             return

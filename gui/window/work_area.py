@@ -1,4 +1,4 @@
-"""What stands in a window while a source is open: the sidebar, and beside it the tabs; above those a lost server."""
+"""What a window shows while a source is open: the sidebar, the tabs, and above them the line about a lost server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WorkArea(QWidget):
-    """Holds these three; ``production`` is for the tabs."""
+    """Holds these three; ``production`` is passed to the tabs."""
 
     def __init__(self, production: Callable[[Session], bool], parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,6 +1,6 @@
 """The workspace between the window's title row and its messages: the welcome page, or the sidebar and the tabs.
 
-Each is made when it is first shown: a window that is started with a source begins with neither.
+Each is made when it is first shown: a window started with a source has neither at first.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from model.session import Session
     from model.userdata.connections import SavedConnection
 
-NARROW = 1160  # below it the sidebar folds by itself
+NARROW = 1160  # in a narrower window the sidebar folds by itself
 
 
 class Workspace(QWidget):
-    """The place for the page in front, which the sidebar marks; ``changed`` follows each change of that."""
+    """The place of the current page, which the sidebar marks; ``changed`` is emitted when that changes."""
 
     changed = Signal()
-    made = Signal()  # the sidebar and the tabs are there now
+    made = Signal()  # the sidebar and the tabs were made
     welcome_made = Signal()
     stop_asked = Signal(object)  # Opening
-    current_changed = Signal()  # another page is in front
+    current_changed = Signal()  # another page is current
 
     def __init__(self, sessions: OpenSessions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ class Workspace(QWidget):
         self._welcome: WelcomePanel | None = None
         self._being_opened: tuple[Opening, str] | None = None
         boxes.column(self).addWidget(self._stack)
-        self._counted_of: Session | None = None  # whose drafts and tokens the sidebar tells
+        self._counted_of: Session | None = None  # the connection whose drafts and tokens the sidebar counts
         self._counting = QTimer(self)
         self._counting.setSingleShot(True)
         self._counting.setInterval(400)
@@ -80,7 +80,7 @@ class Workspace(QWidget):
 
     @property
     def sidebar(self) -> Sidebar:
-        """Connections and collections."""
+        """The sidebar with connections and collections."""
         return self._work().sidebar
 
     @property
@@ -95,7 +95,7 @@ class Workspace(QWidget):
 
     @property
     def is_made(self) -> bool:
-        """Whether sidebar and tabs are there."""
+        """Whether sidebar and tabs were made."""
         return self._area is not None
 
     def _work(self) -> WorkArea:
@@ -126,33 +126,33 @@ class Workspace(QWidget):
         if self._area is not None:
             self._area.sidebar.set_saved(saved)
 
-    # --- what is in front
+    # --- the current page
 
     @property
     def at_welcome(self) -> bool:
-        """Whether the welcome page fills it, or what a window begins with: no page of a connection is in front."""
+        """Whether the welcome page, or what a window starts with, fills it: no page of a connection is current."""
         return self._area is None or self._stack.currentWidget() is not self._area
 
     @property
     def front(self) -> QWidget:
-        """What is beside the sidebar, or fills it."""
+        """The part beside the sidebar, or the part that fills all."""
         return (self._stack.currentWidget() or self) if self.at_welcome else self.tab_area
 
     @property
     def page(self) -> Page | None:
-        """The page in front; None at the welcome page."""
+        """The current page; None at the welcome page."""
         return None if self.at_welcome else self.tab_area.page
 
     @property
     def session(self) -> Session | None:
-        """The connection of the page in front, else the one opened last."""
+        """The connection of the current page, else the one opened last."""
         page = None if self._area is None else self._area.tab_area.page
         if page is not None:
             return page.session
         return self._sessions.all[-1] if self._sessions.all else None
 
     def await_source(self) -> None:
-        """Begin without the welcome page: a source is about to be opened."""
+        """Start without the welcome page: a source is about to be opened."""
         page = OpeningPage(self._stack)
         self._stack.addWidget(page)
         self.setFocusProxy(page)
@@ -161,12 +161,12 @@ class Workspace(QWidget):
 
     @property
     def _opening_page(self) -> OpeningPage | None:
-        """What a window begins with that gets a source, as long as it fills it."""
+        """The page of a window that is being opened with a source, while it is shown."""
         page = self._stack.currentWidget()
         return page if isinstance(page, OpeningPage) else None
 
     def begin(self, opening: Opening, title: str) -> None:
-        """Say that a source is being opened, with a way to stop that."""
+        """Say that a source is being opened, with a button that stops it."""
         self._being_opened = (opening, title)
         if (page := self._opening_page) is not None:
             page.say(title, partial(self.stop_asked.emit, opening))
@@ -174,7 +174,7 @@ class Workspace(QWidget):
             self.welcome.begin(opening, title)
 
     def end(self, opening: Opening | None = None, error: BaseException | None = None) -> None:
-        """Nothing is being opened any more; where it failed, the welcome page tells what was to be opened, and why."""
+        """Nothing is being opened any longer; after a failure, the welcome page shows the source and the reason."""
         self._being_opened = None
         if self._opening_page is not None:
             self.show_welcome()
@@ -184,7 +184,7 @@ class Workspace(QWidget):
             self._welcome.end()
 
     def opened(self) -> None:
-        """A source is open: forget what was typed for it."""
+        """Forget what was typed for a source, because it is open."""
         self._being_opened = None
         if self._welcome is not None:
             self._welcome.end()
@@ -210,12 +210,12 @@ class Workspace(QWidget):
         self.changed.emit()
 
     def open(self, session: Session, request: PageRequest) -> Page:
-        """Show the tabs, with the page that is asked for in front."""
+        """Show the tabs, with the requested page in front."""
         self.show_work()
         return self.tab_area.open(session, request)
 
     def show_state(self) -> None:
-        """Say which servers do not answer, and how much the repair centre has left to do."""
+        """Show which servers do not answer, and how much is left to do in the repair centre."""
         if self._area is None:
             return
         session = None if self.at_welcome else self.session
@@ -258,7 +258,7 @@ class Workspace(QWidget):
     # --- folding
 
     def toggle_sidebar(self) -> None:
-        """Fold or unfold; that holds until another page is in front or the width decides anew."""
+        """Fold or unfold the sidebar, until another page is current or the width decides again."""
         self._fold_choice = not self.sidebar.folded
         self._fold()
 
@@ -287,7 +287,7 @@ class Workspace(QWidget):
         if (event.oldSize().width() < line) != (event.size().width() < line) or not self.isVisible():
             self._fold_choice = None
             if self.isVisible():
-                QTimer.singleShot(0, self, self._fold_at_once)  # by itself: all parts have just got other places
+                QTimer.singleShot(0, self, self._fold_at_once)  # without animation: all parts have just moved
             else:
                 self._fold_at_once()
 
@@ -301,16 +301,16 @@ class Workspace(QWidget):
                 self.sidebar.read(session)
 
     def count_soon(self, *_: object) -> None:
-        """Drafts or tokens may be others now: count them once nothing has changed for a moment."""
+        """Count drafts and tokens again, once nothing has changed for a moment."""
         self._counting.start()
 
     def count(self) -> None:
-        """Count drafts, and tokens that wait where that costs little."""
+        """Count drafts, and waiting tokens if that costs little."""
         self._counted_of = session = self.session
         if session is None:
             return
 
-        # On a server, looking for tokens reads whole collections: that is done on request only.
+        # On a server, looking for tokens reads whole collections: that is only done on request.
         known = self.sidebar.ns_known(session) if session.is_local else []
         places = [info.ns for info in known if info.counts == "tokens"]
 

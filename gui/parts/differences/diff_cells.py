@@ -32,7 +32,7 @@ Range = tuple[int, int]
 
 
 def type_cell(node: DiffNode) -> Cell:
-    """The type, or both where they differ."""
+    """The type, or both if they differ."""
     kinds = [Value(slot[1], b"").kind for slot in (node.a, node.b) if slot is not None]
     if len(set(kinds)) == 2:
         return plain("  →  ".join(kinds), size=12, weight=500, accessible=tr(" became ").join(kinds))

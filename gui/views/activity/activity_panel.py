@@ -132,7 +132,9 @@ class ActivityPanel(QWidget):
         row.addWidget(name, 1)
         if self.id is None:
             beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
-            self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # so that arrow keys work too
+            self.modes.idClicked.connect(
+                self._mode, Qt.ConnectionType.QueuedConnection
+            )  # once the arrow key is handled
             row.addLayout(beside)
         segments, self.grouping = boxes.segments(self, GROUPINGS, tr("Grouped by {}"))
         self.grouping.idClicked.connect(self._group)

@@ -100,7 +100,7 @@ class LivePanel(QWidget):
         row.addWidget(name, 1)
         segments, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
         self.modes.button(1).setChecked(True)
-        self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # so that arrow keys work too
+        self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # once the arrow key is handled
         row.addLayout(segments)
         return made
 

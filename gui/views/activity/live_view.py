@@ -24,7 +24,7 @@ class LiveView(CellTree):
     """The view of a :class:`LiveModel`."""
 
     opened = Signal()
-    freed = Signal()  # it is not held any more
+    freed = Signal()  # rows may move again
 
     def __init__(self, model: LiveModel) -> None:
         super().__init__(row_height=28)

@@ -69,7 +69,7 @@ class DiffPanel(QWidget):
     ab_chosen = Signal(object, object)
     open_asked = Signal(object)
     field_asked = Signal(object, object)  # path, and the number of the version that it is in
-    find_asked = Signal(str)  # content, path that a draft takes from it, its name, a or b
+    find_asked = Signal(str)  # a filter
     take_asked = Signal(object, object, str, str)  # a content, the path that a draft takes from it, its name, a or b
     swap_asked = Signal()  # of two documents
 

@@ -1,4 +1,4 @@
-"""The paths that are hidden in the comparisons of a collection, each with how much it hides and a way back."""
+"""The paths hidden in a collection's comparisons, each with how much it hides and a button to show it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gui.views.compare.ignored_paths import IgnoredPaths, Pattern, pattern_text
 
 
 class HiddenSheet(Sheet):
-    """The sheet of hidden paths; ``shown`` carries the pattern to show again, or None for all of them."""
+    """The sheet of hidden paths; ``shown`` carries the pattern to show again, or None for all."""
 
     shown = Signal(object)
 

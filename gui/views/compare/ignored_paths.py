@@ -1,7 +1,7 @@
-"""Paths whose changes are not shown in a comparison: kept for each collection, counted wherever they hide something.
+"""Paths whose changes are hidden in comparisons: stored per collection, counted wherever they hide something.
 
-A path hides the changes at it and below it. Positions in arrays do not count, so ``riders[2].seen`` hides the field
-of every rider; people read it as ``riders[].seen``.
+A path hides the changes at and below it. Positions in arrays do not count, so ``riders[2].seen`` hides the field of
+every rider; it is shown as ``riders[].seen``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from model.diff import Operation
 from model.values.canonical import Path
 
 Pattern: TypeAlias = tuple[str | None, ...]
-"""Names, and None for any position of an array."""
+"""Names, and None for any position in an array."""
 
 
 def pattern_of(path: Path) -> Pattern:
@@ -41,11 +41,11 @@ class IgnoredPaths(Struct, frozen=True):
         return bool(self.patterns)
 
     def hides(self, op: Operation) -> bool:
-        """Whether an operation is not shown."""
+        """Whether an operation is hidden."""
         return self.hides_path(op.path)
 
     def hides_path(self, path: Path) -> bool:
-        """Whether changes at a path are not shown."""
+        """Whether changes at a path are hidden."""
         return any(_covers(pattern, path) for pattern in self.patterns)
 
     def counted(self, operations: tuple[Operation, ...]) -> list[int]:
@@ -53,12 +53,12 @@ class IgnoredPaths(Struct, frozen=True):
         return [sum(_covers(pattern, op.path) for op in operations) for pattern in self.patterns]
 
     def with_path(self, path: Path) -> IgnoredPaths:
-        """These patterns and that of one path more; the whole document cannot be hidden."""
+        """These patterns and the path's one; the whole document cannot be hidden."""
         made = pattern_of(path)
         return self if not made or made in self.patterns else IgnoredPaths((*self.patterns, made))
 
     def without(self, pattern: Pattern) -> IgnoredPaths:
-        """These patterns without one of them."""
+        """These patterns without one."""
         return IgnoredPaths(tuple(one for one in self.patterns if one != pattern))
 
 
@@ -71,7 +71,7 @@ def _covers(pattern: Pattern, path: Path) -> bool:
 
 
 def kept(source: str, ns: str) -> IgnoredPaths:
-    """The patterns that are hidden in a collection."""
+    """The hidden patterns of a collection."""
     found = preferences.remembered(_key(source, ns), [])
     patterns = []
     for one in found if isinstance(found, list) else []:
@@ -81,7 +81,7 @@ def kept(source: str, ns: str) -> IgnoredPaths:
 
 
 def keep(source: str, ns: str, ignored: IgnoredPaths) -> None:
-    """Remember the patterns that are hidden in a collection."""
+    """Store the hidden patterns of a collection."""
     preferences.remember(_key(source, ns), [list(pattern) for pattern in ignored.patterns])
 
 

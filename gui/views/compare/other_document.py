@@ -1,4 +1,4 @@
-"""Asks for a document to be compared with another one: of any connection that is open, any collection, any version."""
+"""Asks for a document to compare with: from any open connection, any collection, any version."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class OtherDocument(Sheet):
-    """Begins with the place of the document that is there. ``chosen`` carries a side that was found to be there."""
+    """Starts at the place of the first document. ``chosen`` carries a side that was found."""
 
     chosen = Signal(object)  # DocumentSide
 
     def __init__(self, parent: QWidget, there: DocumentSide, places: Mapping[Session, Sequence[str]]) -> None:
-        """Offer the connections that are ``places``, each with the names of its collections."""
+        """Offer the connections in ``places``, each with its collections."""
         super().__init__(parent, 560)
         self._places, self._there = places, there
         self._sessions = list(places)
@@ -88,7 +88,7 @@ class OtherDocument(Sheet):
         return self._sessions[self.connection.currentIndex()]
 
     def _names(self, typed: str, at: int, asked: bool) -> Offer | None:
-        """The collections that hold the words typed so far; all of them where a person asks."""
+        """The collections that contain the typed words; all if the person asked."""
         names = [name for name in self._places[self._session] if asked or (typed.lower() in name.lower() != typed)]
         if not names or names == [typed]:
             return None
@@ -105,7 +105,7 @@ class OtherDocument(Sheet):
         self.compare.setAccessibleDescription(self.itself.text() if is_itself else "")
 
     def _look(self) -> None:
-        """Look the document up; the sheet closes once it is found."""
+        """Look the document up; the sheet closes when it is found."""
         if not self.compare.isEnabled():
             return
         session, ns = self._session, self.collection.text().strip()

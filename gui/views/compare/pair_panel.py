@@ -1,4 +1,4 @@
-"""Two documents side by side: of one collection or two, of one connection or two, each in any of its versions."""
+"""Two documents side by side, from one or two collections and connections, each in any version."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _Histories = tuple[list[Version], list[Version]]
 
 
 class PairPanel(QWidget):
-    """Compares two documents. ``take_asked`` carries the side whose draft takes over, a content, a path and a name."""
+    """Compares two documents. ``take_asked`` carries the side whose draft takes it, a content, a path and a name."""
 
     take_asked = Signal(object, object, object, str)
     showing = Signal()
-    open_asked = Signal(object)  # the side whose document is to be shown in its collection
-    other_asked = Signal(object, str)  # the side that stays, and the one that another document is wanted for: a or b
+    open_asked = Signal(object)  # the side whose document to show in its collection
+    other_asked = Signal(object, str)  # the side that stays, and the side that needs another document: a or b
 
     def __init__(self, left: DocumentSide, right: DocumentSide, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -91,7 +91,7 @@ class PairPanel(QWidget):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many bytes both documents have."""
+        """The size of each document in bytes."""
         shown = self.diff.comparison
         return (0, 0) if shown is None else (len(shown.a.content or b""), len(shown.b.content or b""))
 
@@ -104,7 +104,7 @@ class PairPanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read both again."""
+        """Read both documents again."""
         left, right = self.left, self.right
         for side, (name, place) in zip((left, right), self.labels, strict=True):
             name.setText(wording.plain(side.id))
@@ -135,7 +135,7 @@ class PairPanel(QWidget):
         self.show_pair(self.right, self.left)
 
     def _take(self, source: bytes, path: Path, name: str, side: str) -> None:
-        """A's value goes to the draft of B's document, and the other way round."""
+        """A's value goes into the draft of B's document, and the reverse."""
         from_, into = (self.left, self.right) if side == "a" else (self.right, self.left)
         self.take_asked.emit(into, source, path, f"{wording.plain(from_.id)} {name}")
 
@@ -152,7 +152,7 @@ def _histories(left: DocumentSide, right: DocumentSide, progress: tasks.Progress
 
 
 def _chosen(versions: list[Version], v: Value | None) -> Version:
-    """The version of this number, else the current one, else the newest that is there."""
+    """The version with this number, else the current one, else the newest that exists."""
     there = [one for one in versions if one.state != "missing"] or versions
     named = next((one for one in there if v is not None and one.v == v), None)
     return named or next((one for one in there if one.current), there[0])

@@ -1,4 +1,4 @@
-"""The question before a restore: the comparison of what is there with what would be, and a tick at each field."""
+"""The question before a restore: a comparison of the present with the result, and a tick for each field."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ WIDTH, ROWS = 960, 14
 
 
 class Restoring(Struct, frozen=True):
-    """A restore as it was worked out: the changes that it would make, and the paths that it is of; None for all."""
+    """A restore as worked out: its changes, and the paths it restores; None for everything."""
 
     title: str
     text: str
-    titles: tuple[str, str]  # of what is there, and of what would be
+    titles: tuple[str, str]  # of the present, and of the result
     plan: Plan
     paths: tuple[Path, ...] | None
-    in_parts: bool  # whether some of its fields can be restored without the others
-    takes_reason: bool = False  # whether the new version can say why it was made
+    in_parts: bool  # whether single fields can be restored
+    takes_reason: bool = False  # whether the new version can have a reason
 
 
 def units(ops: Iterable[Operation], paths: Sequence[Path] | None = None) -> dict[Path, Path]:
-    """The field that is restored for each change: an array as a whole, as its positions mean nothing elsewhere."""
+    """The field to restore for each change: an array as a whole, because its positions mean nothing elsewhere."""
     made: dict[Path, Path] = {}
     for op in ops:
         asked = next((path for path in paths or () if op.path[: len(path)] == path), None)
         depth = next((at for at, step in enumerate(op.path) if isinstance(step, int)), len(op.path))
         made[op.path] = asked or op.path[:depth]
     whole = sorted({unit for unit in made.values() if unit}, key=len)
-    for at, unit in made.items():  # a field of which all is restored takes its parts with it
+    for at, unit in made.items():  # a field that is restored as a whole includes its parts
         made[at] = next((each for each in whole if unit[: len(each)] == each), unit)
     return made
 
 
 class RestoreModel(DiffModel):
-    """A comparison of which each change has a tick; those that can only be restored together are ticked together."""
+    """A comparison with a tick for each change; changes that can only be restored together are ticked together."""
 
     def __init__(self, asked: Restoring) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class RestoreModel(DiffModel):
         self.of = len(self.ticked)
 
     def unit(self, node: DiffNode | None) -> Path | None:
-        """The field that the tick of a row is for; None for a row without one."""
+        """The field that a row's tick is for; None for a row without a tick."""
         if not self.of or node is None or node.op is None:
             return None
         return self.units.get(node.op.path) or None
@@ -82,7 +82,7 @@ class RestoreModel(DiffModel):
 
 
 class RestoreSheet(Sheet):
-    """The sheet. ``agreed`` carries the paths to restore: those that it is of, or those that are ticked."""
+    """The sheet. ``agreed`` carries the paths to restore: the given ones, or the ticked ones."""
 
     agreed = Signal(object)
 
@@ -121,7 +121,7 @@ class RestoreSheet(Sheet):
     def _foot(self) -> QVBoxLayout:
         whole = boxes.column()
         row = boxes.wrapping()
-        row.setContentsMargins(theme.px(12), theme.px(8), theme.px(24), theme.px(8))  # its tick below the title
+        row.setContentsMargins(theme.px(12), theme.px(8), theme.px(24), theme.px(8))  # aligns its tick below the title
         self.all = button("", self._tick_all, "quiet", "small")
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))
         self.all.setVisible(bool(self.model.of))

@@ -1,4 +1,4 @@
-"""The arrows in the current row of a comparison, by which the draft of the document takes one difference over."""
+"""The arrows in the current row of a comparison, which take one difference into the document's draft."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SIDE = 22
 
 
 class TakeArrows(QObject):
-    """Two buttons over the row that the arrow keys are at. ``taken`` carries the side, ``a`` or ``b``.
+    """Two buttons over the current row. ``taken`` carries the side, ``a`` or ``b``.
 
-    Each lies at the end of its value; the keys are Alt+Right for A's value and Alt+Left for B's. Where another
-    comparison comes while the pointer is on one, both go until the pointer moves or a key is struck: a click would
-    take another difference.
+    Each lies at the end of its value; the keys are Alt+Right for A's value and Alt+Left for B's. If another
+    comparison appears while the pointer is on a button, both hide until the pointer moves or a key is pressed: a
+    click would take another difference.
     """
 
     taken = Signal(str)
@@ -57,14 +57,14 @@ class TakeArrows(QObject):
         table.installEventFilter(self)
 
     def name(self, into_a: str, into_b: str) -> None:
-        """Say whose draft takes B's value, and whose takes A's."""
+        """Name the draft that takes B's value, and the one that takes A's."""
         for side, into, keys in (("a", into_b, "Alt+Right"), ("b", into_a, "Alt+Left")):
             words = tr("Take {upper}'s value into {into} ({keys})", upper=side.upper(), into=into, keys=keys)
             self.buttons[side].setToolTip(wording.tip(words))
             self.buttons[side].setAccessibleName(words)
 
     def offer(self, from_a: bool, from_b: bool) -> None:
-        """Offer the sides from which something can be taken."""
+        """Set which sides something can be taken from."""
         self._may = {"a": from_a, "b": from_b}
         self.place()
 
@@ -84,7 +84,7 @@ class TakeArrows(QObject):
             self._gone = True
 
     def place(self, *_: object) -> None:
-        """Put the buttons into the current row, or hide them where there is nothing to take."""
+        """Put the buttons into the current row, or hide them if there is nothing to take."""
         index, model = self._table.currentIndex(), self._table.rows
         node = model.node(index)
         changed = node is not None and not node.is_hidden and (node.op is not None or node.kind == "parent")

@@ -1,4 +1,4 @@
-"""Two times of a collection: the documents that were added, removed or changed between them, counted and listed."""
+"""Two times of a collection: the documents added, removed or changed in between, counted and listed."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from model.session import Session
 from model.session.through_time import Compared, Difference, StateAt
 
 BEFORE, AFTER, AT, PROOF = range(2, 6)
-CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which some are handed on
+CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which a part is passed on
 LOOKS: dict[Difference, Badge] = {
     "added": Badge(tr("added"), "add", "addT", "add"),
     "removed": Badge(tr("removed"), "rem", "remT", "remove"),
     "changed": Badge(tr("changed"), "chg", "chgT", "replace"),
     "unproven": Badge(tr("not proven"), "warn", "warnT", "conflict"),
 }
-"""What became of a document: a word with its colours and its symbol."""
+"""What happened to a document: a word with its colours and symbol."""
 
 
 def version_of(state: StateAt | None) -> Version | None:
-    """The version that a document was at, for a comparison; None where it was not there, or nobody knows which."""
+    """A document's version, for a comparison; None if the document was missing, or the version is unknown."""
     if state is None or state.v is None:
         return None
     return Version(state.v, state.at, None, "document", "present", False, None, None)
 
 
 class ComparedModel(RowsModel[Compared]):
-    """Documents that were not the same at two times."""
+    """The documents that differ between two times."""
 
     headers = (tr("Document"), tr("What"), tr("First"), tr("Then"), tr("Changed on"), tr("Proof"))
 
@@ -71,7 +71,7 @@ class ComparedModel(RowsModel[Compared]):
 
 
 class TimesPanel(QWidget):
-    """Asks for two times, and lists what differs. ``open_asked`` carries the document whose history is wanted."""
+    """Asks for two times, and lists what differs. ``open_asked`` carries the document whose history to open."""
 
     chosen = Signal(object)  # Compared, or None
     open_asked = Signal(object)
@@ -81,7 +81,7 @@ class TimesPanel(QWidget):
         super().__init__(parent)
         self._session, self._ns = session, ns
         self._between: tuple[dt.datetime, dt.datetime] | None = None
-        self._is_whole = self._again = False  # whether a whole comparison is listed, and whether it is read again
+        self._is_whole = self._again = False  # whether a complete comparison is listed, and is being read again
         self._coming: list[Compared] = []
         self._told: Compared | None = None
         self.is_of_now = False
@@ -150,7 +150,7 @@ class TimesPanel(QWidget):
         )
 
     def minimumSizeHint(self) -> QSize:
-        """As high as its words are in lines of its width: a splitter around it knows no height for a width."""
+        """As high as its text at its width: a splitter around it does not ask for a height for a width."""
         least, layout = super().minimumSizeHint(), self.layout()
         assert layout is not None
         return least.expandedTo(QSize(0, layout.minimumHeightForWidth(self.width())))
@@ -161,7 +161,7 @@ class TimesPanel(QWidget):
         return self.model.at(self.list.currentIndex())
 
     def compare(self) -> None:
-        """Compare the two times that stand above."""
+        """Compare the two times entered above."""
         if not self.run.isEnabled():
             return
         first, then = self.first.moment, self.then.moment
@@ -174,7 +174,7 @@ class TimesPanel(QWidget):
         self._read(*self._between)
 
     def refresh(self) -> None:
-        """Read again; a whole comparison stays until all is there, with what is chosen and scrolled to."""
+        """Read again; a complete comparison stays until all is there, with its selection and scroll position."""
         if self._between is not None:
             first, then = self._between
             self._read(first, dt.datetime.now(dt.UTC) if self.is_of_now else then)
@@ -184,14 +184,14 @@ class TimesPanel(QWidget):
         self.reading.stop()
 
     def _forget(self) -> None:
-        """List nothing any more."""
+        """Clear the list."""
         self.counts, self._is_whole = Counter(), False
         self.model.fill([])
         self._tell()
         self._counted.hide()
 
     def _tell(self) -> None:
-        """Tell which document is chosen, where it is another one, or was another at either time than was told."""
+        """Emit ``chosen`` if another document was chosen, or its state at either time changed."""
         if self._told != self.row:
             self._told = self.row
             self.chosen.emit(self.row)
@@ -284,7 +284,7 @@ class TimesPanel(QWidget):
 
 
 def _compare(session: Session, ns: str, first: dt.datetime, then: dt.datetime, progress: tasks.Progress) -> None:
-    """Hand on what differs, some documents at a time."""
+    """Pass on what differs, some documents at a time."""
     some: list[Compared] = []
     due = time.monotonic() + PAUSE
     for each in session.time.as_of_both(ns, first, then, progress):

@@ -1,4 +1,4 @@
-"""The drop-down that chooses A or B: its letter on the accent, the version, a caret; for any number of versions."""
+"""The drop-down that chooses A or B: its letter on the accent colour, the version, a caret; scales to any number."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gui.style.cells import CELL, Badge, Cell, CellDelegate, Index, Span
 from model.foundation.records import Version
 from model.values.canonical import Value
 
-ROW, MOST = 28, 14  # height of a row of the drop-down, and how many are seen at once
+ROW, MOST = 28, 14  # height of a row, and rows visible at once
 
 
 class VersionChoices(QAbstractListModel):
-    """The versions that can be compared, newest first; both boxes share it."""
+    """The versions that can be compared, newest first; both boxes use it."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -37,14 +37,14 @@ class VersionChoices(QAbstractListModel):
         self._rows: dict[Value | None, int] = {}
 
     def fill(self, versions: Sequence[Version]) -> None:
-        """Offer other versions."""
+        """Replace the versions."""
         self.beginResetModel()
         self.versions = [one for one in versions if one.state != "missing"]
         self._rows = {one.v: row for row, one in enumerate(self.versions)}
         self.endResetModel()
 
     def row_of(self, v: Value | None) -> int:
-        """The row of a version; -1 where it is not offered."""
+        """The row of a version; -1 if it is not offered."""
         return self._rows.get(v, -1)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
@@ -74,7 +74,7 @@ class VersionChoices(QAbstractListModel):
 
 
 class _VersionDelegate(CellDelegate):
-    """A row of the drop-down, on the selection's colour where it is pointed at."""
+    """A row of the drop-down, in the selection's colour while hovered."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         if option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
@@ -102,7 +102,7 @@ class _Popup(QListView):
         self.clicked.connect(self._take)
 
     def open_below(self, owner: QWidget, row: int) -> None:
-        """Show it under a widget, or above where there is no room, at the chosen row."""
+        """Show it below a widget, or above if there is no room, at the chosen row."""
         longest = max([8, *(len(name_of(one)) + 2 for one in self._choices.versions[:1])]) + len("20 Nov 2026 14:26")
         words = QFontMetricsF(theme.mono(12)).horizontalAdvance("0" * longest)
         size = QSize(round(words) + theme.px(190), theme.px(ROW) * min(MOST, len(self._choices.versions)) + 2)
@@ -142,7 +142,7 @@ class VersionBox(QComboBox):
     """Chooses one version. ``picked`` carries it."""
 
     picked = Signal(object)
-    _popup: _Popup | None = None  # of the class too: Qt hides the list once more while the box is taken down
+    _popup: _Popup | None = None  # on the class as well: Qt hides the list once more while the box is destroyed
 
     def __init__(self, letter: str, choices: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -169,7 +169,7 @@ class VersionBox(QComboBox):
         self.update()
 
     def again(self) -> None:
-        """Find the shown version among the choices, which are others now."""
+        """Find the shown version among the new choices."""
         self.put(self._shown)
 
     @property

@@ -1,4 +1,4 @@
-"""The draft in the window: typing, as fields or as JSON, becomes steps on one content, and every part shows it."""
+"""The draft in the window: typing, as fields or as JSON, becomes steps on one content, which every part shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gui.views.edit.field_finder import replaced
 from model.values import canonical
 from model.values.canonical import Path
 
-LARGE = 1024 * 1024  # bytes above which differences are looked for in a task
+LARGE = 1024 * 1024  # bytes; in larger documents a task looks for differences
 
 
 class DraftPanel(EditorView):
@@ -34,7 +34,7 @@ class DraftPanel(EditorView):
         self._edit = Edit(canonical.EMPTY)
         super().__init__(lambda: self._edit, parent)
         self._changes: EditChanges | None = None
-        self._in_json: Edit | None = None  # the edit that the JSON was written from last
+        self._in_json: Edit | None = None  # the edit that the JSON was last written from
         self._writable = False
         self.menus.edited.connect(self._spot_edited)
         self.menus.told.connect(self.tell)
@@ -62,26 +62,26 @@ class DraftPanel(EditorView):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether anything is unsaved, a value or text being typed included."""
+        """Whether anything is unsaved, including a value or text being typed."""
         return self._edit.is_dirty or self.tree.is_typing or self.json.is_typing or bool(self.json.error)
 
     @property
     def can_redo(self) -> bool:
-        """Whether a step was taken back that can be done again."""
+        """Whether an undone step can be redone."""
         return self._edit.can_redo
 
     @property
     def changed_count(self) -> int:
-        """How many fields are changed, as far as is known."""
+        """How many fields are changed, as far as known."""
         known = len(self._changes) if self._changes is not None else 0
         return max(known, 1 if self.is_dirty else 0)
 
     def tell(self, said: str) -> None:
-        """Say what was done, in a message."""
+        """Say in a message what was done."""
         messages.tell(self, said)
 
     def set_writable(self, may: bool) -> None:
-        """Whether anything can be typed at all."""
+        """Set whether anything can be typed."""
         self._writable = may
         self.tree.may_edit = may and not self.json.error
         self.json.set_editable(may)
@@ -90,7 +90,7 @@ class DraftPanel(EditorView):
         self.replacing.all.setEnabled(may)
 
     def begin(self, edit: Edit) -> None:
-        """Show another edit from now on."""
+        """Show another edit."""
         self._edit = edit
         self.show_draft()
 
@@ -102,7 +102,7 @@ class DraftPanel(EditorView):
         self.edited.emit()
 
     def show_draft(self) -> None:
-        """Bring every part in line with the draft."""
+        """Make every part show the draft."""
         base, content = self._edit.base, self._edit.content
         if len(content) + len(base) <= 2 * LARGE or base == content:
             self._show_changes(EditChanges(base, content))
@@ -127,12 +127,12 @@ class DraftPanel(EditorView):
         self.shown.emit()
 
     def _write_json(self) -> None:
-        """Bring the JSON in line; its own undo goes back as far as the edit does, not into an older version."""
+        """Write the JSON anew; its undo goes back as far as the edit does, not into an older version."""
         self.json.show_content(self._edit.content, afresh=self._in_json is not self._edit)
         self._in_json = self._edit
 
     def show_change(self, change: Change) -> None:
-        """Go to the field of a change."""
+        """Go to a change's field."""
         self.show_tree()
         self.reveal(change.path)
         self.tree.setFocus()
@@ -164,7 +164,7 @@ class DraftPanel(EditorView):
         self.json.go_to_error()
 
     def drop_text(self) -> None:
-        """Forget JSON text that is no document; the draft is the document that was read last."""
+        """Discard JSON text that is not a document; the draft remains the document read last."""
         self.json.forget_text()
 
     def show_json(self, as_json: bool) -> None:
@@ -172,7 +172,7 @@ class DraftPanel(EditorView):
         self.show_view(JSON if as_json else TREE)
 
     def show_tree(self) -> None:
-        """Go to the fields, which may be in sight beside the JSON already."""
+        """Go to the fields, which may already be visible beside the JSON."""
         if self.tree.isHidden():
             self.show_view(TREE)
         self.json.flush()
@@ -194,14 +194,14 @@ class DraftPanel(EditorView):
     # --- steps
 
     def undo(self) -> None:
-        """Take the last step back; in JSON, the last typing."""
+        """Undo the last step; in JSON, the last typing."""
         if self.is_json and self.json.text.document().isUndoAvailable():
             self.json.text.undo()
         elif not self.json.error:
             self._step(back=True)
 
     def redo(self) -> None:
-        """Do the step again that was taken back last."""
+        """Redo the step undone last."""
         if self.is_json and self.json.text.document().isRedoAvailable():
             self.json.text.redo()
         elif not self.json.error:
@@ -220,7 +220,7 @@ class DraftPanel(EditorView):
             self.revert(change)
 
     def revert(self, change: Change) -> None:
-        """Take one change back, as a step."""
+        """Revert one change, as a step."""
         if self._changes is None or not self.tree.may_edit or not self.tree.commit():
             return
         made = self._changes.reverted(self._edit.content, change)
@@ -228,13 +228,13 @@ class DraftPanel(EditorView):
             self._spot_edited(None)
 
     def revert_all(self) -> None:
-        """Go back to the version that the draft began from, as one step that can be undone."""
+        """Return to the version that the draft began from, as one step that can be undone."""
         self.tree.give_up()
         if self.tree.may_edit and self._edit.apply(self._edit.base, tr("revert everything")):
             self._spot_edited(None)
 
     def replace_one(self) -> None:
-        """Replace the words in the chosen field, and go to the next one that holds them."""
+        """Replace the words in the chosen field, and go to the next field with them."""
         node = self.model.node(self.tree.currentIndex())
         self._replace(self.model.path(node) if node is not None else ())
         self.finder.next()

@@ -1,6 +1,7 @@
 """The editor of a document, by field or as JSON: the draft, its changes, and the guarded write that saves it.
 
-The draft is bytes and belongs to the version it began from; a refresh, a closed tab or another tab's save never end it.
+The draft is bytes and belongs to the version it began from; a refresh, a closed tab or another tab's save never ends
+it.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from model.session.query_help import FieldSurvey
 from model.values import canonical
 from model.values.canonical import Path, Value
 
-FEW = 200  # top-level fields up to which the containers among them are opened at once
+FEW = 200  # top-level fields; in a larger document no containers are expanded at once
 GUARDS = (
     (tr("It goes up by one"), "inc"),
     (tr("It is made anew, as a UUID"), "uuid"),
     (tr("It is an ordinary field"), "none"),
 )
-"""How the lock field of another program may move, for people and for the model."""
+"""How writes can change the lock field of another program, for people and for the model."""
 SHORT = 50  # fields or elements of such a container; a longer one would push the fields below it out of sight
 
 
@@ -50,13 +51,13 @@ class _Loaded(Struct, frozen=True):
 
     opened: Opened
     draft: Draft | None
-    missing: str | None  # why writing waits for an index
-    trouble: str  # a draft that cannot be read
-    gone: bool = False  # only the draft is left
+    missing: str | None  # why writing has to wait for an index
+    trouble: str  # why a draft cannot be read
+    gone: bool = False  # only the draft remains
 
 
 def load(session: Session, ns: str, id: Value, draft: Draft | None) -> _Loaded:
-    """Read the document, its draft and whether an index is missing; runs in a task."""
+    """Read the document, its draft, and whether an index is missing; runs in a task."""
     trouble = ""
     if draft is None:
         try:
@@ -97,13 +98,13 @@ class EditorPanel(DraftPanel):
         self._session, self.ns, self.id = session, ns, id
         self._opened: Opened | None = None
         self._base: Version | None = None
-        self._latest: Version | None = None  # the version in the database, as far as is known
+        self._latest: Version | None = None  # the version in the database, as far as known
         self._missing: str | None = None
         self._begin_at: Path = ()
-        self._taken: list[tuple[bytes, Path, str]] = []  # fields to be taken over once the document is there
+        self._taken: list[tuple[bytes, Path, str]] = []  # fields to take over once the document is there
         self._was_dirty = self._looked_around = False
         self._answers = True
-        self._missed = False  # the document was written while a save was under way
+        self._missed = False  # whether the document was written during a save
         self._previewed_for: tuple[Version, bytes, str] | None = None
         self._saver = Saver(session, ns, id, self)
         self._saver.applied.connect(self._applied)
@@ -152,7 +153,7 @@ class EditorPanel(DraftPanel):
         self.set_writable(False)
         self._load(draft)
 
-    # --- what is open
+    # --- the open document
 
     @property
     def base(self) -> Version | None:
@@ -161,7 +162,7 @@ class EditorPanel(DraftPanel):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the document is there."""
+        """Whether the document was read."""
         return self._opened is not None
 
     def _load(self, draft: Draft | None = None) -> None:
@@ -192,7 +193,7 @@ class EditorPanel(DraftPanel):
     def _loaded(self, loaded: _Loaded) -> None:
         opened, draft = loaded.opened, loaded.draft
         first = self._opened is None
-        if loaded.gone and not first and not self.is_dirty:  # the draft that is left is another window's
+        if loaded.gone and not first and not self.is_dirty:  # the remaining draft belongs to another window
             self._latest = None
             self._say_moved()
             self._load_failed(
@@ -204,7 +205,7 @@ class EditorPanel(DraftPanel):
         self.notices.clear("reload")
         if first and draft is not None:
             self._take_draft(draft)
-        if not self.is_behind:  # of equal content: the record that was just read guards the next save
+        if not self.is_behind:  # for equal content: the record just read guards the next save
             self._base = opened.base
         if (first or self._may_move) and not loaded.gone:
             self._take_base(opened.base)
@@ -223,7 +224,7 @@ class EditorPanel(DraftPanel):
             self.take_over(*each)
 
     def _look_around(self) -> None:
-        """Read once what names and types other documents have, as soon as somebody types."""
+        """Once a person types, read one time which names and types other documents have."""
         if self._looked_around or not self.tree.has_editor:
             return
         self._looked_around = True
@@ -274,7 +275,7 @@ class EditorPanel(DraftPanel):
         self.model.set_locked(*sides)
 
     def _locked_value(self, name: str, value: Value) -> Value | None:
-        """The value of a locked field in the version that the draft began from, as far as it is known."""
+        """The value of a locked field in the version that the draft began from, as far as known."""
         if name == "_id" or not self.is_behind or self._latest is None or self._base is None:
             return value
         if self._base.raw is not None:
@@ -282,11 +283,11 @@ class EditorPanel(DraftPanel):
         return self._base.v if value == self._latest.v else None  # a draft knows nothing else
 
     def reload(self) -> None:
-        """Read the document again. An edit stays as it is, on the version it began from."""
+        """Read the document again. An edit stays, on the version it began from."""
         self._load()
 
     def follow(self) -> None:
-        """Read the document again, as it was written; a save under way does so at its end."""
+        """Read the written document again; during a save, when that has ended."""
         if self._saver.busy:
             self._missed = True
         else:
@@ -300,32 +301,32 @@ class EditorPanel(DraftPanel):
 
     @property
     def _may_move(self) -> bool:
-        """Whether a newer version may take the place of what is shown: nothing is typed, and no cell is open."""
+        """Whether a newer version may replace the shown one: nothing is typed, and no cell is open."""
         return not self.is_dirty and not self.tree.has_editor
 
     def _catch_up(self) -> None:
-        """Show the newer version that an open cell was in the way of, unless an edit of the older can be redone."""
+        """Show the newer version that an open cell blocked, unless an edit of the older one can be redone."""
         busy = self._saver.busy or self.can_redo
         if self.is_behind and self._latest is not None and self._may_move and not busy:
             self.reload()
 
     def say_writable(self) -> None:
-        """Allow typing, or not, as the connection allows writes now."""
+        """Allow or forbid typing: the connection's permission changed."""
         if self._opened is None:
             return
         self._say_writable()
         self._show_foot()
         if not self._session.trust.read_only:
-            self.reload()  # whether an index that writing needs is missing was not asked so far
+            self.reload()  # asks again whether an index that writing needs is missing
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to save only while the server answers; typing goes on, and is kept as a draft."""
+        """Offer saving only while the server answers; typing continues, and is kept as a draft."""
         self._answers = answers
         self._show_foot()
 
     @property
     def is_behind(self) -> bool:
-        """Whether the database has moved on since the draft began, or lost the document."""
+        """Whether the database moved on since the draft began, or lost the document."""
         latest, base = self._latest, self._base
         if base is None:
             return False
@@ -366,7 +367,7 @@ class EditorPanel(DraftPanel):
             self.notices.put("lock", "note", said, [(label, partial(self._state_guard, how)) for label, how in GUARDS])
         else:
             self.notices.clear("lock")
-        if self._missing and not doubt:  # an index for a layout that may be wrong
+        if self._missing and not doubt:  # the layout may be wrong, and with it the index
             self.notices.put("index", "note", self._missing, [(tr("Create the index…"), self._ask_index)])
         else:
             self.notices.clear("index")
@@ -394,7 +395,7 @@ class EditorPanel(DraftPanel):
 
     @property
     def save_reason(self) -> str:
-        """Why it cannot be saved; "" where it can."""
+        """Why it cannot be saved; "" if it can."""
         opened = self._opened
         if opened is None:
             return tr("The document is not loaded yet")
@@ -463,24 +464,24 @@ class EditorPanel(DraftPanel):
         )
 
     def discard(self) -> None:
-        """Forget the edit and its draft, and show the version in the database."""
+        """Discard the edit and its draft, and show the version in the database."""
         self.tree.give_up()
         if self.json.error or self.json.is_typing:
             self.json.forget_text()
         self._keeper.forget()
-        self._keeper.flush()  # before it is read again
+        self._keeper.flush()  # before the draft is read again
         self._restart()
         self.reload()
 
     def _restart(self) -> None:
-        """Begin again from the version in the database, as far as it is known."""
+        """Begin again from the version in the database, as far as known."""
         if self._latest is not None:
             self._base = self._latest
         self.begin(Edit(self._latest.content or canonical.EMPTY if self._latest is not None else self._edit.base))
         self._say_moved()
 
     def save(self) -> None:
-        """Save the draft over the version it began from; a signal tells how that ended."""
+        """Save the draft over the version it began from; a signal reports the outcome."""
         if not self.tree.commit():
             return
         self.json.flush()
@@ -500,13 +501,13 @@ class EditorPanel(DraftPanel):
             self._saver.save(base, self._edit.content, self.foot.reason.take())
 
     def begin_at(self, path: Path) -> None:
-        """Choose a field, once the document has been read."""
+        """Choose a field, once the document was read."""
         self._begin_at = path
         if self._opened is not None:
             self.reveal(path)
 
     def take_over(self, source: bytes, path: Path, name: str) -> None:
-        """Give a field of the draft the value that it has in another content, ``name``; a step that can be undone."""
+        """Set a field of the draft to its value in another content, called ``name``; a step that can be undone."""
         if self._opened is None:
             self._taken.append((source, path, name))
             return
@@ -530,7 +531,7 @@ class EditorPanel(DraftPanel):
         self.tell(tr("{field} is taken from {name} into the draft", field=field, name=name))
 
     def act_on(self, conflict: Conflict, choice: str) -> None:
-        """Do a choice about a conflict; the choices "review" and "cancel" are the window's to do."""
+        """Carry out a choice about a conflict; "review" and "cancel" are left to the window."""
         if choice == "take" and conflict.theirs is not None:
             self._take_theirs(conflict.theirs)
         elif choice == "overwrite" and conflict.theirs is not None:
@@ -543,7 +544,7 @@ class EditorPanel(DraftPanel):
             self.discard()
 
     def _take_theirs(self, theirs: Version) -> None:
-        """Show the database's version; undo brings my edit back, over it."""
+        """Show the database's version; undo brings my edit back on top of it."""
         content = theirs.content or canonical.EMPTY
         self._base = self._latest = theirs
         self._edit.base = content
@@ -556,7 +557,7 @@ class EditorPanel(DraftPanel):
         self.notices.clear("doubt")
         self.foot.reason.clear()
         if outcome.id is not None and outcome.id != self.id:
-            # Saved as another document: this one is as the database has it.
+            # Saved as another document: this one stays as in the database.
             self._keeper.forget()
             self._restart()
         else:
@@ -565,7 +566,7 @@ class EditorPanel(DraftPanel):
         self.reload()
 
     def _saved_as(self, outcome: Outcome, there: Version | None) -> None:
-        """Go on from the saved version; typing since then stays an edit of it."""
+        """Continue from the saved version; what was typed since is an edit of it."""
         sent = self._saver.sent
         if there is None:
             size = len(sent)
@@ -607,7 +608,7 @@ class EditorPanel(DraftPanel):
         self.notices.put("draft", "note", tr("The draft could not be kept on disk: {sentence}", sentence=sentence))
 
     def _state_guard(self, how: str) -> None:
-        """Keep to an answer in this collection from now on, as its documents do."""
+        """State how the lock changes in this collection."""
         session, ns = self._session, self.ns
         tasks.run(
             lambda _: session.catalogue.state_guard(ns, how),
@@ -672,7 +673,7 @@ class EditorPanel(DraftPanel):
             self.set_zone(preferences.zone())
 
     def keep_now(self) -> None:
-        """Take the text being typed and keep the draft at once; for a tab that closes."""
+        """Accept the text being typed and keep the draft at once, because the tab closes."""
         self.tree.commit()
         self.json.flush(wait=True)  # an answer would come too late
         self._keeper.flush()
@@ -683,4 +684,4 @@ class EditorPanel(DraftPanel):
 
 
 def _no_hints(_: BaseException) -> None:
-    """Hints are a help: without them typing goes on."""
+    """Ignore it: hints only help, and typing works without them."""

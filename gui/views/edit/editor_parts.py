@@ -37,7 +37,7 @@ class Dot(QWidget):
 
 
 class FindField(QLineEdit):
-    """Find a field or value: Enter and F3 go on, Shift back, Esc empties it and leaves."""
+    """Finds a field or value: Enter and F3 go on, with Shift back; Esc clears it and leaves."""
 
     asked = Signal(str, bool)  # words, forward
     left = Signal()
@@ -56,7 +56,7 @@ class FindField(QLineEdit):
         return QSize(theme.px(180), super().sizeHint().height())
 
     def say(self, count: str) -> None:
-        """Say the number of the hit, and of how many, at the right end."""
+        """Show the number of the hit and of all hits at the right end."""
         self._count = count
         self.setAccessibleDescription(count)
         width = theme.px(8) + self.fontMetrics().horizontalAdvance(count) if count else 0
@@ -83,9 +83,9 @@ class FindField(QLineEdit):
 
 
 class ReplaceRow(QWidget):
-    """The row for other words in place of those that are looked for; Enter replaces one, Esc closes it.
+    """The row for replacement text; Enter replaces one, Esc closes it.
 
-    Its field stands below the one to find with, as far as the buttons behind it have room.
+    Its field is below the find field, as far as the buttons after it leave room.
     """
 
     one_asked = Signal()
@@ -112,7 +112,7 @@ class ReplaceRow(QWidget):
         row.addWidget(self.one)
         row.addWidget(self.all)
         row.addWidget(tool("x", tr("Close (Esc)"), self.left.emit, token="text3"))
-        row.addStretch(1)  # gets what is left over where the words have all that is before the field
+        row.addStretch(1)  # takes what is left if the text fills all before the field
         self.hide()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -143,9 +143,9 @@ class ReplaceRow(QWidget):
 
 
 class EditorHead(QWidget):
-    """The row above the fields: Tree | JSON | Both, id, version, find, and further views."""
+    """The row above the fields: Tree | JSON | Both, id, version, find, and other views."""
 
-    view_chosen = Signal(int)  # a place in VIEWS
+    view_chosen = Signal(int)  # an index in VIEWS
 
     def __init__(self) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class EditorHead(QWidget):
             self.views.addButton(tab, at)
             tabs.addWidget(tab)
         self.views.idToggled.connect(self._view)
-        row.addLayout(tabs)  # first: the words behind them change as people write, and the tabs stay under the pointer
+        row.addLayout(tabs)  # first: the text after them changes while people type, and the tabs stay under the pointer
         for said in (self.id, self.base, self.now):
             row.addWidget(said)
         row.addStretch(1)
@@ -199,14 +199,14 @@ class EditorHead(QWidget):
             self.view_chosen.emit(which)
 
     def narrow(self, is_narrow: bool) -> None:
-        """With little room the buttons keep their icons only; their names are in tooltip and accessible name."""
+        """With little room, show only the buttons' icons; their names are tooltips and accessible names."""
         for made, label in ((self.add, tr("Add field")), (self.compare, tr("Compare")), (self.history, tr("History"))):
             say(made, "" if is_narrow else label)
             made.setAccessibleName(label)
 
 
 NARROW = 560  # u
-REASON = 480  # u: the room of a sentence; what is left over is free
+REASON = 480  # u: the room of a sentence; the rest stays free
 
 
 class EditorFoot(QWidget):
@@ -240,7 +240,7 @@ class EditorFoot(QWidget):
         row.addLayout(ends, 1)
 
     def ask_reason(self, on: bool) -> None:
-        """Ask for a reason, or for none."""
+        """Show or hide the line for a reason."""
         self.reason.setVisible(on)
         self._fit()
 
@@ -249,20 +249,20 @@ class EditorFoot(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Leave a reason the room of a word where there is little."""
+        """Leave the reason some room if the foot is narrow."""
         is_narrow = self.reason.isVisibleTo(self) and self.width() < theme.px(NARROW)
         say(self.undo, "" if is_narrow else tr("Undo"))
         self._ends.setStretch(0, not is_narrow)
 
     def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
-        """Say what is unsaved, and why it cannot be saved where it cannot."""
+        """Show what is unsaved, and if it cannot be saved, why."""
         self.dot.setVisible(dirty)
         self.said.setVisible(dirty)
         since = tr(", from {base}", base=base) if base else ""
         if dirty:
             self.said.setText(tr("Unsaved: {fields}{since}", fields=many(count, "field"), since=since))
             if self.kept.text() == UNCHANGED:
-                self.kept.setText("")  # until the draft is kept, when that is said
+                self.kept.setText("")  # until the draft is kept; then that is shown
         else:
             self.said.setText("")
             self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
@@ -272,7 +272,7 @@ class EditorFoot(QWidget):
         self.save.setAccessibleDescription(reason)
 
     def draft_kept(self, at: dt.datetime | None) -> None:
-        """Say when the draft was written to disk."""
+        """Show when the draft was written to disk."""
         if at is None:
             self.kept.setText("")
         else:

@@ -1,4 +1,4 @@
-"""The editor's parts in their places: fields or JSON, a pane beside them that folds, head, foot, lines above it."""
+"""The editor's parts and their layout: fields or JSON, a foldable pane beside them, head, foot, lines above it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from gui.views.edit.json_view import JsonView
 from gui.views.edit.preview_pane import PreviewPane
 from model.values.canonical import Path
 
-FOLD_BELOW = 1040  # the side pane folds by itself in a narrower panel
-WIDE = 1400  # with one column more, it folds in a narrower panel than this
-BESIDE, BELOW = 640, 130  # fields and JSON stand below one another in a narrower panel, each at least so high
-ICONS_BELOW = 1000  # and the buttons above lose their words
+FOLD_BELOW = 1040  # in a narrower panel the side pane folds by itself
+WIDE = 1400  # with one more column, the limit is this
+BESIDE, BELOW = 640, 130  # in a narrower panel the JSON is below the fields, each at least this high
+ICONS_BELOW = 1000  # in a narrower one the buttons above show only icons
 SIDE = 368
-AMPLE = 1600  # of what a wider panel has more, the side pane gets a third: commands wrap less there
+AMPLE = 1600  # a third of the width beyond this goes to the side pane: commands wrap less there
 COLUMNS = "editor columns"
 
 
 class EditorView(QWidget):
-    """The look of the editor; :class:`~gui.views.edit.editor_panel.EditorPanel` holds its behaviour."""
+    """The look of the editor; :class:`~gui.views.edit.editor_panel.EditorPanel` is its behaviour."""
 
     def __init__(self, edit: Callable[[], Edit], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.zone = preferences.zone()
-        self._folded: bool | None = None  # None: by itself
+        self._folded: bool | None = None  # None: decided by the width
         self.head, self.states = EditorHead(), StateStack()
         self.replacing = ReplaceRow(self.head.finder)
         whole = boxes.column(self)
@@ -87,7 +87,7 @@ class EditorView(QWidget):
         )
 
     def _recall_columns(self) -> None:
-        """Columns are as wide as somebody made them last."""
+        """Give the columns the widths that a person set last."""
         widths = preferences.remembered_dict(COLUMNS)
         for column in (FIELD, TYPE, ACTION):
             wide = widths.get(str(column))
@@ -103,7 +103,7 @@ class EditorView(QWidget):
             preferences.remember(COLUMNS, widths)  # a hidden column keeps its width
 
     def keys(self, *pairs: tuple[str, Callable[[], object]]) -> None:
-        """Keys that count while the focus is anywhere in the panel."""
+        """Define keys that work while the focus is anywhere in the panel."""
         for key, call in pairs:
             made = QShortcut(QKeySequence(key), self)
             made.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -111,13 +111,13 @@ class EditorView(QWidget):
 
     @property
     def is_json(self) -> bool:
-        """Whether the JSON side is in front: it is alone, or it has the focus."""
+        """Whether the JSON side is in front: it is alone, or has the focus."""
         if self.json.isHidden():
             return False
         return self.tree.isHidden() or self.json.isAncestorOf(self.window().focusWidget() or self.window())
 
     def put_views(self, which: int) -> None:
-        """Show the tree, the JSON or both in step; either comes into sight at the field that the other stands at."""
+        """Show the tree, the JSON or both in step; each appears at the field where the other is."""
         had_tree, had_json = not self.tree.isHidden(), not self.json.isHidden()
         self.tree.setVisible(which != JSON)
         self.json.setVisible(which != TREE)
@@ -151,7 +151,7 @@ class EditorView(QWidget):
     # --- folding
 
     def fold(self, away: bool) -> None:
-        """Fold the side pane away, or out; stays so until the width asks for the other."""
+        """Fold or unfold the side pane, until the width decides otherwise."""
         self._folded = away
         self._fit()
 
@@ -187,7 +187,7 @@ class EditorView(QWidget):
     # --- finding
 
     def find(self, said: str) -> None:  # type: ignore[override]  # QWidget.find looks up windows by number
-        """Put words into the find field, which looks for them at once."""
+        """Put words into the find field, which then finds them."""
         self.head.finder.setText(said)
 
     def focus_find(self) -> None:
@@ -196,7 +196,7 @@ class EditorView(QWidget):
         self.head.finder.selectAll()
 
     def focus_replace(self) -> None:
-        """Go to the words that are to be replaced, or to those that come in their place."""
+        """Go to the words to replace, or to their replacement."""
         self.replacing.say("")
         self.replacing.show()
         field = self.replacing.field if self.head.finder.text() else self.head.finder
@@ -208,19 +208,19 @@ class EditorView(QWidget):
         self.replacing.hide()
 
     def focus_document(self) -> None:
-        """Focus the fields or, where they are not shown, the JSON."""
+        """Focus the fields or, if they are hidden, the JSON."""
         focus_keeper.give(self.json.text if self.tree.isHidden() else self.tree)
 
     def find_next(self) -> None:
-        """Go to the next field that holds the words."""
+        """Go to the next field with the words."""
         self.finder.next()
 
     def find_previous(self) -> None:
-        """Go to the previous field that holds the words."""
+        """Go to the previous field with the words."""
         self.finder.previous()
 
     def reveal(self, path: Path) -> None:
-        """Choose the field at a path and bring it into view."""
+        """Choose the field at a path and scroll to it."""
         index = self.model.find(path)
         if index.isValid():
             self.menus.reveal(index)

@@ -1,4 +1,4 @@
-"""The actions on a field besides typing: add, remove, duplicate, move, copy; as keys, buttons and a menu."""
+"""The actions on a field except typing: add, remove, duplicate, move, copy; as keys, buttons and a menu."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from model.values import canonical
 from model.values.canonical import ARRAY, OBJECT, Value
 
 NEW = "field"
-MOST_OPEN = 5000  # rows that "expand all" opens at most
+MOST_OPEN = 5000  # rows that "expand all" expands at most
 
 
 class FieldActions(QObject):
@@ -31,7 +31,7 @@ class FieldActions(QObject):
     edited = Signal(object)  # Spot or None
     revert_asked = Signal(object)  # FieldNode
     told = Signal(str)
-    field_asked = Signal(object, object)  # path, None: the history of a field is wanted
+    field_asked = Signal(object, object)  # path, None: show the history of a field
     find_asked = Signal(str)  # a filter
 
     def __init__(self, tree: FieldTree, edit: Callable[[], Edit]) -> None:
@@ -57,7 +57,7 @@ class FieldActions(QObject):
     # --- one field
 
     def set_value(self, node: FieldNode, value: Value) -> None:
-        """Give a field another value, of any type."""
+        """Set a field's value, of any type."""
         spot = self._model.spot(node)
         if spot is not None:
             title = (
@@ -68,12 +68,12 @@ class FieldActions(QObject):
             self._apply(edit_steps.replaced(self._edit().content, spot, value), title, spot, self._joined(node))
 
     def rename(self, node: FieldNode, name: str) -> None:
-        """Give a field another name; it keeps its place."""
+        """Rename a field; it keeps its place."""
         spot = self._model.spot(node)
         if spot is not None:
             made = edit_steps.renamed(self._edit().content, spot, name)
             usual = self._model.usual_kind(edit_steps.path_of(made, spot))
-            if usual and spot == self._new and node.value == text.blank("String"):  # as its neighbours have it
+            if usual and spot == self._new and node.value == text.blank("String"):  # the type that its neighbours have
                 made = edit_steps.replaced(made, spot, text.blank(usual))
             self._apply(made, tr("rename {name}", name=self._name(node)), spot, self._joined(node))
 
@@ -84,7 +84,7 @@ class FieldActions(QObject):
     _new: Spot | None = None
 
     def remove(self, node: FieldNode) -> None:
-        """Take a field or an element out."""
+        """Remove a field or an element."""
         spot = self._model.spot(node)
         if spot:
             self._apply(
@@ -92,7 +92,7 @@ class FieldActions(QObject):
             )
 
     def duplicate(self, node: FieldNode) -> None:
-        """Put a copy behind a field or an element; the name of a field's copy gets a number."""
+        """Insert a copy after a field or an element; the name of a field's copy gets a number."""
         spot = self._model.spot(node)
         if not spot:
             return
@@ -135,7 +135,7 @@ class FieldActions(QObject):
             )
             return
         at = len(there) if inward else spot[-2] + 1
-        made = edit_steps.inserted(content, target, at, name, node.value)  # behind the field itself, which stays put
+        made = edit_steps.inserted(content, target, at, name, node.value)  # after the field itself, which stays
         made = edit_steps.removed(made, spot)
         where = tr("into the field above") if inward else tr("out of its container")
         self._apply(made, tr("move {name} {where}", name=self._name(node), where=where), (*target, at))
@@ -143,9 +143,9 @@ class FieldActions(QObject):
     # --- adding
 
     def add(self, node: FieldNode | None = None, inside: bool = False) -> None:
-        """Add a field at the end of the document or of the container that ``node`` is in (or is, with ``inside``).
+        """Add a field at the end of the document, or of the container that ``node`` is in (or is, with ``inside``).
 
-        An element is added behind ``node``. Its name, then its value, can be typed at once.
+        An element is added after ``node``. Its name, then its value, can be typed at once.
         """
         container = self._container(node, inside)
         content = self._edit().content
@@ -174,7 +174,7 @@ class FieldActions(QObject):
 
     @staticmethod
     def _like(within: Value, at: int) -> Value:
-        """A blank of the type that the elements before it have; a String in a document."""
+        """A blank of the type of the elements before it; a String in a document."""
         items = canonical.items(within)
         if within.type == ARRAY and items:
             return text.blank(items[min(at, len(items)) - 1].kind)
@@ -211,7 +211,7 @@ class FieldActions(QObject):
         )
 
     def expand_all(self) -> None:
-        """Open every container, as far as a window can take it."""
+        """Expand every container, within a limit."""
         waiting = [self._model.index(row, 0) for row in range(self._model.rowCount())]
         opened = 0
         while waiting and opened < MOST_OPEN:
@@ -304,7 +304,7 @@ class FieldActions(QObject):
         return menu
 
     def show_spot(self, spot: Spot | None) -> None:
-        """Bring the row of a spot into view and choose it."""
+        """Scroll to a spot's row and choose it."""
         if spot is None:
             return
         try:
@@ -316,7 +316,7 @@ class FieldActions(QObject):
             self.reveal(index)
 
     def reveal(self, index: QModelIndex) -> None:
-        """Open what is above a row, choose it and bring it into view."""
+        """Expand the rows above a row, choose it and scroll to it."""
         above = index.parent()
         while above.isValid():
             self._tree.expand(above)

@@ -1,4 +1,4 @@
-"""Finding a field by its name or value, in the order in which the tree shows them, and replacing in values."""
+"""Finds fields by name or value, in the order of the tree, and replaces text in values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from model.foundation.records import Checkpoint, no_checkpoint
 from model.values.canonical import ARRAY, EMPTY, OBJECT, STRING, Path, Value, array, document, fields
 
 MOST = 10_000
-SMALL = 1024 * 1024  # bytes up to which hits are looked for at once, not in a task
+SMALL = 1024 * 1024  # bytes; a larger document is searched in a task
 
 
 def found(content: bytes, words: str, zone: str, checkpoint: Checkpoint = no_checkpoint) -> list[Path]:
-    """The paths whose name or value holds the words, upper and lower case alike; at most :data:`MOST`."""
+    """The paths whose name or value contains the words, ignoring case; at most :data:`MOST`."""
     wanted = words.casefold()
     hits: list[Path] = []
     if not wanted:
@@ -39,10 +39,10 @@ def found(content: bytes, words: str, zone: str, checkpoint: Checkpoint = no_che
 
 
 def replaced(content: bytes, words: str, by: str, zone: str, only: Path | None = None) -> tuple[bytes, int]:
-    """The content with other words in its values, and in how many; ``only`` in the one at a path.
+    """The content with words replaced in its values, and in how many; ``only`` limits it to one path.
 
-    Inside a String any part is replaced, upper and lower case alike; of any other value the whole, where the new words
-    are a value of its type. Names stay as they are.
+    Inside a String any part is replaced, ignoring case; any other value only as a whole, if the new words are a value
+    of its type. Names stay.
     """
     count = 0
 
@@ -127,7 +127,7 @@ class FieldFinder(QObject):
             self.look(said)
 
     def next(self) -> None:
-        """Go to the next hit; without words, to the field for them."""
+        """Go to the next hit; without words, to the field to type them."""
         if self._field.text():
             self.look(self._field.text())
         else:
@@ -138,7 +138,7 @@ class FieldFinder(QObject):
         self.look(self._field.text(), forward=False)
 
     def look(self, said: str, forward: bool = True) -> None:
-        """Go to the next hit, or the one before; they are looked for again once the content changed."""
+        """Go to the next or previous hit; hits are looked for again after the content changed."""
         content, zone = self._where()
         if not said:
             return

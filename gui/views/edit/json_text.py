@@ -1,4 +1,4 @@
-"""The text editor of JSON: line numbers, colours, and containers that fold."""
+"""The text editor for JSON: line numbers, colours, and foldable containers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from gui.style import symbols, theme
 from gui.views.edit.outline import Outline, outline, parts
 from model.values.canonical import Path
 
-OUTLINED = 1024 * 1024  # characters up to which a text is coloured and can be folded
+OUTLINED = 1024 * 1024  # characters; a longer text has no colours and no folds
 _INKS = {"name": "text", "string": "acc", "word": "text", "wrapper": "text3", "sign": "text3"}
 
 
 class _Colours(QSyntaxHighlighter):
-    """Names bold, strings in the accent, wrappers and signs faint; a change has colours of its own elsewhere."""
+    """Names bold, strings in the accent colour, wrappers and signs faint; colours of changes are elsewhere."""
 
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)
@@ -41,7 +41,7 @@ class _Colours(QSyntaxHighlighter):
         self.restyle()
 
     def restyle(self) -> None:
-        """Take the colours of the theme."""
+        """Take the theme's colours."""
         for kind, token in _INKS.items():
             made = QTextCharFormat()
             made.setForeground(theme.colour(token))
@@ -58,7 +58,7 @@ class _Colours(QSyntaxHighlighter):
 
 
 class _Gutter(QWidget):
-    """The line numbers, with a chevron where a container can be folded."""
+    """The line numbers, with a chevron at each foldable container."""
 
     def __init__(self, text: JsonText) -> None:
         super().__init__(text)
@@ -79,7 +79,7 @@ class _Gutter(QWidget):
 
 
 class JsonText(QPlainTextEdit):
-    """The text editor. ``moved`` carries the path of the field that the cursor came to."""
+    """The text editor. ``moved`` carries the path of the field at the cursor."""
 
     moved = Signal(object)  # Path
 
@@ -98,7 +98,7 @@ class JsonText(QPlainTextEdit):
         self._later.setSingleShot(True)
         self._later.setInterval(150)
         self._later.timeout.connect(self.read_outline)
-        self._later.timeout.connect(self._moved)  # the cursor may have come elsewhere meanwhile
+        self._later.timeout.connect(self._moved)  # the cursor may have moved meanwhile
         self.textChanged.connect(self._later.start)
         self.blockCountChanged.connect(self._fit_gutter)
         self.updateRequest.connect(self._scrolled)
@@ -109,16 +109,16 @@ class JsonText(QPlainTextEdit):
     def _restyle(self) -> None:
         self.setFont(theme.mono(12))
         self.setTabStopDistance(theme.px(14))
-        with QSignalBlocker(self):  # other colours are no other text
+        with QSignalBlocker(self):  # new colours are not new text
             self._colours.restyle()
         self._fit_gutter()
 
     def typed(self) -> str:
-        """The text as it stands; ``QPlainTextEdit.toPlainText`` would turn no-break spaces into blanks."""
+        """The text exactly; ``QPlainTextEdit.toPlainText`` would turn no-break spaces into blanks."""
         return self.document().toRawText().replace("\u2029", "\n")
 
     def change_to(self, made: str) -> None:
-        """Put another text in place of this one as one step that can be undone; what is alike stays, folds with it."""
+        """Change the text as one step that can be undone; equal parts stay, with their folds."""
         had = self.typed()
         head, tail = alike_ends(had, made)
         cursor = QTextCursor(self.document())
@@ -149,7 +149,7 @@ class JsonText(QPlainTextEdit):
     # --- the outline, and going to a field
 
     def read_outline(self) -> None:
-        """Read anew where the fields stand."""
+        """Find out again where the fields are."""
         self._later.stop()
         typed = self.typed()
         self.outline = outline(typed) if len(typed) <= OUTLINED else Outline()
@@ -157,7 +157,7 @@ class JsonText(QPlainTextEdit):
 
     @property
     def path(self) -> Path:
-        """The path of the field that the cursor is in."""
+        """The path of the field at the cursor."""
         return self.outline.path_at(self.textCursor().position())
 
     def _moved(self) -> None:
@@ -172,7 +172,7 @@ class JsonText(QPlainTextEdit):
         self._mark()
 
     def go_to(self, path: Path) -> None:
-        """Put the cursor at a field, which somebody chose elsewhere."""
+        """Put the cursor at a field that was chosen elsewhere."""
         if self._later.isActive():
             self.read_outline()
         place = self.outline.place_of(path)
@@ -185,13 +185,13 @@ class JsonText(QPlainTextEdit):
         self.ensureCursorVisible()
 
     def set_error(self, marks: list[QTextEdit.ExtraSelection]) -> None:
-        """Underline what makes no sense."""
+        """Underline the part that is wrong."""
         self._error = marks
         self._mark()
 
     @property
     def error_marks(self) -> list[QTextEdit.ExtraSelection]:
-        """The marks below what makes no sense."""
+        """The marks under the part that is wrong."""
         return self._error
 
     def _mark(self) -> None:
@@ -207,7 +207,7 @@ class JsonText(QPlainTextEdit):
     # --- folding
 
     def fold_here(self, away: bool) -> None:
-        """Fold, or unfold, the innermost container around the cursor."""
+        """Fold or unfold the innermost container around the cursor."""
         if self._later.isActive():
             self.read_outline()
         line = self.textCursor().blockNumber()
@@ -217,12 +217,12 @@ class JsonText(QPlainTextEdit):
             self.fold(max(wanted), away)
 
     def is_folded(self, line: int) -> bool:
-        """Whether the container that begins on a line is folded."""
+        """Whether the container that starts on a line is folded."""
         inside = self.document().findBlockByNumber(line + 1)
         return line in self.outline.folds and inside.isValid() and not inside.isVisible()
 
     def fold(self, line: int, away: bool) -> None:
-        """Fold or unfold the container that begins on a line; its last line stays in sight."""
+        """Fold or unfold the container that starts on a line; its last line stays visible."""
         last = self.outline.folds.get(line)
         if last is None or last - line < 2:
             return
@@ -245,7 +245,7 @@ class JsonText(QPlainTextEdit):
                 self.fold(first, False)
 
     def toggle_at(self, y: int) -> None:
-        """Fold or unfold the container that begins on the line at a height."""
+        """Fold or unfold the container that starts on the line at a height."""
         block = self.cursorForPosition(QPoint(0, y)).block()
         self.fold(block.blockNumber(), not self.is_folded(block.blockNumber()))
 
@@ -275,7 +275,7 @@ class JsonText(QPlainTextEdit):
             self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
 
     def paint_gutter(self, painter: QPainter, rect: QRect) -> None:
-        """Draw the numbers of the lines in a rectangle, and what can be folded."""
+        """Draw the line numbers in a rectangle, and the chevrons."""
         painter.fillRect(rect, theme.colour("sunken"))
         painter.setFont(theme.mono(11))
         width, chevron = self._gutter.width(), theme.px(18)
@@ -304,5 +304,5 @@ class JsonText(QPlainTextEdit):
 
 
 def _units(words: str) -> int:
-    """How many positions of a text document some words take: it counts in UTF-16."""
+    """How many positions of a text document some text takes: Qt counts in UTF-16."""
     return len(words.encode("utf-16-le", "surrogatepass")) // 2

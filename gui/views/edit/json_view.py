@@ -1,8 +1,8 @@
-"""The draft as Extended JSON to type in. An error is a line below with its place; the text stays as typed.
+"""The draft as editable Extended JSON. An error is shown in a line below with its place; the text stays as typed.
 
-Relaxed notation does not tell an Int32 from an Int64 nor always from a Double. Text in it is therefore compared
-with the relaxed form of the content, and only the difference is applied to the content itself: a number that nobody
-touched keeps its type.
+Relaxed notation does not tell an Int32 from an Int64, nor always from a Double. Its text is therefore compared with
+the relaxed form of the content, and only the difference is applied to the content: a number that nobody touched keeps
+its type.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from model import diff, text
 from model.errors import Refused
 
 PAUSE = 250  # milliseconds of silence before the text is read
-SMALL = 128 * 1024  # bytes up to which it is read at once, not in a task
-HUGE = 1024 * 1024  # bytes above which it is shown only when asked for
+SMALL = 128 * 1024  # bytes; a larger text is read in a task
+HUGE = 1024 * 1024  # bytes; a larger document is shown only when asked for
 
 
 def written(content: bytes, relaxed: bool) -> str:
-    """The text of a document as it is put into the editor."""
+    """A document's text, as it is put into the editor."""
     made = text.relaxed(content, 2) if relaxed else text.to_text(content, 2)
-    # A text document takes these for line breaks or its own marks; inside JSON strings they can be escaped.
+    # A text document takes these for line breaks or its own marks; in JSON strings they can be escaped.
     for odd in ("\u2028", "\u2029", "\ufdd0", "\ufdd1", "\ufffc"):
         if odd in made:
             made = made.replace(odd, f"\\u{ord(odd):04x}")
@@ -45,7 +45,7 @@ def written(content: bytes, relaxed: bool) -> str:
 
 
 def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
-    """The document that a text stands for, given the content it began from; raises ``Refused`` with line and column."""
+    """The document for a text, given the content it began from; raises ``Refused`` with line and column."""
     made = text.from_text(typed)
     if not relaxed:
         return made
@@ -54,7 +54,7 @@ def taken(typed: str, content: bytes, relaxed: bool) -> bytes:
 
 
 class _Writing(Struct, frozen=True):
-    """A text that was written from a content; ``depth`` is how many steps of the text's own undo stand below it."""
+    """A text written from a content; ``depth`` is the number of steps in the text's own undo below it."""
 
     depth: int
     content: bytes
@@ -64,7 +64,7 @@ class _Writing(Struct, frozen=True):
 class JsonView(QWidget):
     """The JSON side of the editor."""
 
-    edited = Signal(object)  # bytes: the document that the text stands for
+    edited = Signal(object)  # bytes: the document of the text
     error_changed = Signal()
     typing_changed = Signal()
 
@@ -120,7 +120,7 @@ class JsonView(QWidget):
 
     @property
     def error(self) -> str:
-        """The reason why the text is no document; "" where it is one."""
+        """Why the text is not a document; "" if it is one."""
         return self._error
 
     @property
@@ -130,14 +130,14 @@ class JsonView(QWidget):
 
     @property
     def _writing(self) -> _Writing:
-        """What the text was written from, before anything was typed into it."""
+        """The content that the text was written from, before anything was typed."""
         depth = self.text.document().availableUndoSteps()
         return next(each for each in reversed(self._writings) if each.depth <= depth)
 
     def show_content(self, content: bytes, afresh: bool = False) -> None:
-        """Show a content; a text that stands for it already stays as it was typed.
+        """Show a content; a text that already means it stays as it was typed.
 
-        The text's own undo leads back to what it was before, unless it begins ``afresh``.
+        The text's own undo leads back to the former text, unless it begins ``afresh``.
         """
         if self._shown and (content == self._content or self._error):
             self._content = content if not self._error else self._content
@@ -190,19 +190,19 @@ class JsonView(QWidget):
         self._say("")
 
     def _forget_undone(self) -> None:
-        """Forget what was written after the text on show, where no redo leads to it any more."""
+        """Forget what was written after the shown text, if no redo leads to it any more."""
         depth = self.text.document().availableUndoSteps()
         self._writings = [each for each in self._writings if each.depth <= depth]
 
     _may_edit = True
 
     def set_editable(self, may: bool) -> None:
-        """Whether anything can be typed."""
+        """Set whether anything can be typed."""
         self._may_edit = may
         self.text.setReadOnly(not may)
 
     def forget_text(self) -> None:
-        """Drop the typed text, read or not, and write the content anew."""
+        """Discard the typed text, read or not, and write the content again."""
         self._stop_reading()
         self._say("")
         if self._shown:
@@ -235,7 +235,7 @@ class JsonView(QWidget):
 
     @property
     def is_typing(self) -> bool:
-        """Whether something is typed that is not read yet."""
+        """Whether typed text is not read yet."""
         return self._unread or self._taking
 
     def flush(self, wait: bool = False) -> None:
@@ -266,7 +266,7 @@ class JsonView(QWidget):
         self._taken(made)
 
     def _stop_reading(self) -> None:
-        """Stop reading the text, as another takes its place."""
+        """Stop reading the text, because another replaces it."""
         tasks.drop(self, "read")
         self._pause.stop()
         self._unread = self._taking = False
@@ -278,7 +278,7 @@ class JsonView(QWidget):
             self._content = made
             self.edited.emit(made)
         if self._writing.relaxed != self.relaxed:
-            self._write(afresh=True)  # the other notation was chosen before this was read
+            self._write(afresh=True)  # the other notation was chosen before this text was read
         self.typing_changed.emit()
 
     def _failed(self, error: BaseException) -> None:
@@ -315,7 +315,7 @@ class JsonView(QWidget):
         self.text.set_error([mark])
 
     def go_to_error(self) -> None:
-        """Put the cursor where the text stops making sense."""
+        """Put the cursor where the text becomes wrong."""
         marks = self.text.error_marks
         if marks:
             cursor = QTextCursor(marks[0].cursor)

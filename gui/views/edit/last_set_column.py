@@ -1,4 +1,4 @@
-"""The optional column beside the fields: which version last set each, when and by whom; filled as versions are read."""
+"""The optional column beside the fields: which version last set each, when and by whom; filled while reading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT = "editor-last-set"
 
 
 class LastSetColumn(QObject):
-    """Reads the chain of a document while its button is on. Off stops the reading."""
+    """Reads a document's versions while its button is on. Switching it off stops the reading."""
 
     def __init__(
         self, button: QToolButton, tree: FieldTree, model: FieldModel, read: Callable[[tasks.Progress], Chain]
@@ -41,7 +41,7 @@ class LastSetColumn(QObject):
         preferences.signals.changed.connect(self._fill)
 
     def follow(self, base: Version | None, moved: Callable[[Path], Path]) -> None:
-        """Take the version that the fields began from, and the places where its fields stand by now."""
+        """Set the version that the fields began from, and where its fields are now."""
         self._moved, before = moved, self._base
         if base is None:
             return
@@ -103,7 +103,7 @@ class LastSetColumn(QObject):
         self._say("")
 
     def _stopped(self) -> None:
-        self._task = self._chain = None  # switched on again, it is read again
+        self._task = self._chain = None  # it is read again when switched on
         self._say(tr("stopped"))
 
     def _failed(self, error: BaseException) -> None:
@@ -130,7 +130,7 @@ class LastSetColumn(QObject):
 
 
 def _cell(one: Blame, inside: bool) -> Cell:
-    """``v17   3 Nov 2026   rk-204``; quieter for a container, whose fields are meant."""
+    """``v17 3 Nov 2026 rk-204``; fainter for a container, because it is about the fields inside."""
     name = wording.version(one.version.v) or tr("current")
     tip = "" if one.op else tr("As it was from the start")
     if one.since is not None:

@@ -1,4 +1,4 @@
-"""A new document: its id, and its content as Extended JSON. Errors are said below; the text stays as typed."""
+"""A new document: its id, and its content as Extended JSON. Errors are shown below; the text stays as typed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.values.canonical import Value
 
 
 def typed_id(typed: str) -> Value | None:
-    """The id a person typed: Extended JSON where it is some, plain text otherwise, None for nothing."""
+    """The id that a person typed: Extended JSON if it is valid, otherwise plain text; None for nothing."""
     if not typed.strip():
         return None
     try:

@@ -1,6 +1,6 @@
-"""Asks for a count or an entry: a few lines to fill in, and a sentence on why repeating it does no harm.
+"""Asks for a count or an entry: a few lines to fill in, and why repeating it does no harm.
 
-The sheet stays open until the write has ended; a refusal is said below, and the lines stay as typed.
+The sheet stays open until the write has ended; a refusal is shown below, and the lines stay as typed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FormLine(Struct, frozen=True):
 
 
 class OnceSheet(Sheet):
-    """The sheet. ``agreed`` carries the values by the lines' names; an empty line that may stay so is None."""
+    """The sheet. ``agreed`` carries the values by the lines' names; an optional line left empty is None."""
 
     agreed = Signal(object)
 

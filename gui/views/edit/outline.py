@@ -1,7 +1,7 @@
-"""Where the fields of a JSON text stand: the path at each place, and the lines that can be folded.
+"""Where the fields of a JSON text are: the path at each position, and the foldable lines.
 
-It reads what people type, so it takes text that is not whole as far as it goes. The wrappers of Extended JSON, such as
-``{"$oid": …}``, are values here, not documents.
+It reads text while people type it, so it accepts incomplete text as far as it goes. The wrappers of Extended JSON,
+such as ``{"$oid": …}``, are values here, not documents.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _NAMED = re.compile(r"\s*:")
 
 
 class Outline(Struct, frozen=True):
-    """The fields of a text by where they begin, and its folds: the first and the last line of each container."""
+    """The fields of a text by their start, and its folds: the first and last line of each container."""
 
     starts: tuple[int, ...] = ()
     paths: tuple[Path, ...] = ()
     folds: Mapping[int, int] = field(default_factory=dict)
 
     def path_at(self, place: int) -> Path:
-        """The path of the field that a place in the text belongs to; ``()`` before the first."""
+        """The path of the field at a position in the text; ``()`` before the first field."""
         at = bisect_right(self.starts, place) - 1
         return self.paths[at] if at >= 0 else ()
 
     def place_of(self, path: Path) -> int | None:
-        """Where a field begins; of the nearest container around it, where it has no place of its own."""
+        """The start of a field; if it has none, of the nearest container around it."""
         places = dict(zip(reversed(self.paths), reversed(self.starts), strict=True))
         while path:
             if path in places:
@@ -51,7 +51,7 @@ class _Open(Struct):
     line: int
     count: int = 0
     name: str | None = None
-    wraps: bool = False  # the value of one type, spelt out
+    wraps: bool = False  # the wrapper of a typed value
 
     @property
     def awaits_name(self) -> bool:
@@ -59,7 +59,7 @@ class _Open(Struct):
         return not self.is_array and self.name is None
 
     def name_next(self, said: str) -> None:
-        """Take a name; one with a dollar sign in front makes this a value spelt out."""
+        """Take a name; one that begins with a dollar sign makes this a wrapper."""
         self.name = _decoded(said)
         self.wraps = self.wraps or (self.name.startswith("$") and not self.count)
 

@@ -52,14 +52,14 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class ChangeModel(QAbstractListModel):
-    """The changes of an edit, one a row."""
+    """The changes of an edit, one per row."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._changes: tuple[Change, ...] = ()
 
     def show(self, changes: tuple[Change, ...]) -> None:
-        """Show other changes from now on."""
+        """Show other changes."""
         same = len(changes) == len(self._changes)
         if same:
             self._changes = changes
@@ -87,7 +87,7 @@ class ChangeModel(QAbstractListModel):
 
 
 def sides(change: Change, limit: int) -> tuple[str, str]:
-    """Both values as the list shows them; "" where there is none."""
+    """Both values as the list shows them; "" if there is none."""
     zone = preferences.zone()
     old = text.shown(change.old, zone, limit) if change.old is not None else ""
     new = text.shown(change.new, zone, limit) if change.new is not None else ""
@@ -202,7 +202,7 @@ class ChangeList(QListView):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        if not self.selectionModel().hasSelection():  # else nothing shows where the focus is
+        if not self.selectionModel().hasSelection():  # else nothing shows the focus
             self.setCurrentIndex(self.rows.index(0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -222,7 +222,7 @@ class ChangeList(QListView):
 
 
 class CodeText(QTextEdit):
-    """Code to read and copy: lines that are too long go on further in, and the box is as high as its lines."""
+    """Code to read and copy: long lines continue indented, and the box is as high as its lines."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -239,7 +239,7 @@ class CodeText(QTextEdit):
         theme.signals.changed.connect(self._anew)
 
     def put(self, whole: str, short: str) -> None:
-        """Show code with its long values elided; a copy is made of ``whole``."""
+        """Show code with its long values elided; ``whole`` is what is copied."""
         if (whole, short) != (self.whole, self._short):
             self.whole, self._short = whole, short
             self._anew()
@@ -274,11 +274,11 @@ class CodeText(QTextEdit):
         self._show_last_write()
 
     def _show_last_write(self) -> None:
-        """Begin at the write that decides, where the code is higher than its place; what prepares it is above."""
+        """Begin at the write that decides if the code is too high for its place; what prepares it is above."""
         self.moveCursor(QTextCursor.MoveOperation.Start)
         block, last = self.document().begin(), None
         while block.isValid():
-            if block.text().startswith(("# ", "// ")):  # the note of a write
+            if block.text().startswith(("# ", "// ")):  # the note above a write
                 last = block
             block = block.next()
         if last is not None:
@@ -354,11 +354,12 @@ class PreviewPane(QWidget):
         self.languages.idToggled.connect(self._language)
         column.addLayout(row)
         self.code = CodeText()
-        column.addWidget(self.code, 1000)  # all the room there is, as far as its lines need it
+        column.addWidget(self.code, 1000)  # all the room that its lines need
         self.explanation = words("", "second", wrap=True)
         column.addWidget(self.explanation)
         column.addStretch(1)
-        # At the foot, where it stays: the write comes a moment after an edit, when the mouse may be there already.
+        # At the foot, where it does not move: the write appears a moment after an edit, when the mouse may be there
+        # already.
         self.copy = button(tr("Copy"), self._copy, "small", icon="copy")
         row = QHBoxLayout()
         row.addWidget(self.copy)
@@ -366,7 +367,7 @@ class PreviewPane(QWidget):
         column.addLayout(row)
         return column
 
-    # --- what it shows
+    # --- content
 
     def show_changes(self, changes: EditChanges | None) -> None:
         """List these changes."""
@@ -379,7 +380,7 @@ class PreviewPane(QWidget):
         self.list.setMaximumHeight(self.list.sizeHint().height())
 
     def show_sending(self, sending: Sending | None, reason: str = "") -> None:
-        """Show a write; without one, why there is none."""
+        """Show a write; without one, the reason why."""
         self._sending, self._reason = sending, reason
         self._language()
 

@@ -1,4 +1,4 @@
-"""The versions at which a condition turns: a filter is judged on the content of every version of one document."""
+"""The versions at which a condition turns: a filter is checked on every version of one document."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class BisectPanel(QWidget):
         super().__init__(parent)
         self._session, self.ns, self.id = session, ns, id
         self.found: Bisection | None = None
-        self.ran = self._running = self._wanted = ""  # the conditions judged last, judged now, and asked for last
-        self._is_asked = False  # by a person, who goes on in the list
+        self.ran = self._running = self._wanted = ""  # the conditions checked last, checked now, and asked for last
+        self._is_asked = False  # by a person, who continues in the list
         boxes.ground(self, "surface")
         self._survey = FieldSurvey()
         self.input = CompletingLine(self._words)
@@ -133,7 +133,7 @@ class BisectPanel(QWidget):
         column.addWidget(states.hair())
         column.addWidget(self.stack, 1)
 
-    # --- the names of fields, below the line
+    # --- field names, below the line
 
     def _words(self, typed: str, at: int, asked: bool) -> Offer | None:
         return in_filter(typed, at, self._survey.fields, asked)
@@ -153,18 +153,18 @@ class BisectPanel(QWidget):
         self._survey = survey
 
     def _no_fields(self, error: BaseException) -> None:
-        pass  # operators are offered all the same, and what is wrong is said when it is looked for
+        pass  # operators are still offered, and errors are told when it is looked for
 
     # --- finding
 
     def ask(self, filter: str) -> None:
-        """Put a condition into the line, with the focus, and find its turns."""
+        """Put a condition into the line, focus it, and find its turns."""
         self.input.setText(filter)
         self.input.setFocus()
         self.run()
 
     def run(self) -> None:
-        """Judge every version by the condition in the line."""
+        """Check every version against the condition in the line."""
         filter = self.input.text().strip()
         if not filter:
             self._say_trouble(tr("Type a condition first."))
@@ -174,7 +174,7 @@ class BisectPanel(QWidget):
         self._judge(filter)
 
     def refresh(self) -> None:
-        """Judge again, as the document has other versions now; what is being typed stays, and so does the focus."""
+        """Check again, because the document has new versions; typed text and the focus stay."""
         if filter := self._running or self.ran:
             self._judge(filter)
 
@@ -198,7 +198,7 @@ class BisectPanel(QWidget):
         self._say_known()
 
     def _say_known(self) -> None:
-        """Give the result of a search, and the way to compare, only where that result can be seen."""
+        """Show the result of a search, and the compare button, only while that result is visible."""
         self.summary.setVisible(not self.trouble.text() and not self.stack.is_unread)
         self._offer()
 
@@ -215,7 +215,7 @@ class BisectPanel(QWidget):
     def _not_judged(self, error: BaseException) -> None:
         self._end()
         if isinstance(error, Refused) and not isinstance(error, Unreachable | NotAllowed | NotFound):
-            self._say_trouble(translated(str(error)))  # the condition is at fault: what was found before stays
+            self._say_trouble(translated(str(error)))  # the condition is wrong: the former result stays
             if self.found is not None:
                 self._fill()
             else:

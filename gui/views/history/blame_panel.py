@@ -1,4 +1,4 @@
-"""Blame: each field of the current version beside the version that last set it, when, and by whom."""
+"""Blame: each field of the current version beside the version that last set it, its date and its author."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from model.session.history_reading import Blame, Chain, FieldSet, key_parts, key
 from model.values import canonical
 from model.values.canonical import Value
 
-CHANGE, FIELD, SET, WHEN, BY, VALUE = range(6)  # the widest last: beside it, the others would be far apart
+CHANGE, FIELD, SET, WHEN, BY, VALUE = range(6)  # the widest last: else the other columns would be far apart
 WIDTHS = (36, 240, 110, 150, 120, 380)
 SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "remove": "remove", "": ""}
 
 
 class BlameModel(RowsModel[Blame]):
-    """A row for each field, in the order of the document."""
+    """One row per field, in the order of the document."""
 
     headers = ("", tr("Field"), tr("Last set"), tr("When"), tr("By"), tr("Value"))
     spoken_at = FIELD
@@ -63,7 +63,7 @@ class BlameModel(RowsModel[Blame]):
 
 
 def by_cell(version: Version) -> Cell:
-    """A version's author, and the reason where there is one."""
+    """A version's author, and its reason if there is one."""
     by, why = version.author, version.reason
     return Cell(
         spans=(Span(by or tr("not known"), "text2" if by else "text3"), *((Span(f"  {why}", "text3"),) if why else ())),
@@ -78,7 +78,7 @@ def when_cell(version: Version) -> Cell:
 
 
 def doubt(row: Blame | FieldSet) -> str:
-    """The uncertainty about a version."""
+    """Why a version is uncertain."""
     if row.since is None:
         return "" if row.op else tr("As it was from the start")
     if not row.op:
@@ -87,7 +87,7 @@ def doubt(row: Blame | FieldSet) -> str:
 
 
 def set_in(row: Blame | FieldSet) -> str:
-    """``v57``, ``v17–v20`` over a gap, ``v12 or before`` where the beginning is missing."""
+    """``v57``, ``v17–v20`` over a gap, ``v12 or before`` if the beginning is missing."""
     name = wording.version(row.version.v) or tr("current")
     if row.since is None:
         return name
@@ -95,14 +95,14 @@ def set_in(row: Blame | FieldSet) -> str:
 
 
 class FieldList(CellTree):
-    """A list in which Return opens a row and Ctrl+C copies a cell, whole."""
+    """A list in which Return opens a row and Ctrl+C copies a whole cell."""
 
     opened = Signal()
     copy_asked = Signal()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_asked.emit()  # Qt would copy the drawn words, which may be cut
+            self.copy_asked.emit()  # Qt would copy the drawn text, which may be cut
             return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
@@ -114,7 +114,7 @@ class BlamePanel(ChainPanel):
     """The list, a line to find fields in it, and the way to the comparison and the map."""
 
     map_asked = Signal()
-    field_asked = Signal(object)  # the path of a field whose history is wanted
+    field_asked = Signal(object)  # the path of a field whose history to show
     find_asked = Signal(str)  # a filter
     key = "blame"
 
@@ -126,7 +126,7 @@ class BlamePanel(ChainPanel):
         self.list = FieldList(row_height=28)
         self.list.as_list(self.model, tr("Fields and the versions that last set them"))
         self.list.resize_columns(WIDTHS, dispensable=(VALUE,))
-        self.list.setTreePosition(FIELD)  # the column that the arrows begin at
+        self.list.setTreePosition(FIELD)  # the column that the arrow keys start in
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)
         self.list.doubleClicked.connect(self._double)
@@ -212,14 +212,14 @@ class BlamePanel(ChainPanel):
         self._chosen()
 
     def _say_known(self) -> None:
-        """Count, and offer to compare, only where the fields that were counted can be seen."""
+        """Count, and offer comparing, only while the counted fields are visible."""
         self.summary.setVisible(not self.stack.is_unread)
         self._chosen()
 
     # --- the chosen row
 
     def _copy(self) -> None:
-        """Put the cell on the clipboard; a value, or a path, whole."""
+        """Put the whole value or path of the cell on the clipboard."""
         here = self.list.currentIndex()
         if not 0 <= here.row() < len(self.model.rows):
             return
@@ -254,7 +254,7 @@ class BlamePanel(ChainPanel):
         return menu
 
     def _pair(self) -> tuple[int, int] | None:
-        """The ages of the version that set the chosen field and of the one before it."""
+        """The ages of the version that set the chosen field and of the version before it."""
         at = self.list.currentIndex().row()
         if self._chain is None or self.stack.is_unread or not 0 <= at < len(self.model.rows):
             return None
@@ -285,7 +285,7 @@ class BlamePanel(ChainPanel):
 
 
 def _whole(row: Blame, session: Session, ns: str, id: Value, keys: Sequence[str]) -> str:
-    """A field's value; a long one was not kept while the versions were followed and is read again."""
+    """A field's value; a long one was not kept while the versions were read, and is read again."""
     found = row.now.value
     if found is None and any(isinstance(step, int) for step in row.key):  # in an array without keys
         found = canonical.get(session.history.version(ns, id).content or canonical.EMPTY, row.path)

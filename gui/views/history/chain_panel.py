@@ -1,4 +1,4 @@
-"""The base of panels that follow a document through its versions: it reads the chain in a task."""
+"""Base of panels that follow a document through its versions: reads the versions in a task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.values.canonical import Value
 class ChainPanel(QWidget):
     """Base of the panels; ``compare_asked`` carries two versions, older first.
 
-    It calls down to ``_has_chain`` and ``_put``, and to ``_keep`` once reading was stopped.
+    It calls ``_has_chain`` and ``_put``, and ``_keep`` after reading was stopped.
     """
 
     compare_asked = Signal(object, object)
@@ -27,7 +27,7 @@ class ChainPanel(QWidget):
     stack: StateStack
     key = ""
     in_parts = False
-    """Whether what is known so far is shown while older versions arrive, where nothing is shown yet."""
+    """Whether, if nothing is shown yet, partial results are shown while older versions arrive."""
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class ChainPanel(QWidget):
 
     @cached_property
     def reading(self) -> Reading:
-        """The question for the chain, which stands in the panel's own states."""
+        """The reading of the versions, shown in the panel's own states."""
         title = tr("The versions of {id} could not be followed", id=wording.plain(self.id))
         return Reading(
             self,
@@ -51,12 +51,12 @@ class ChainPanel(QWidget):
         )
 
     def refresh(self) -> None:
-        """Read the chain again; the one on show stays until then."""
+        """Read the versions again; the shown ones stay until then."""
         self._begun = None
         self._read(self.in_parts and not self._has_chain)
 
     def read_on(self) -> None:
-        """Go on with a reading that was stopped."""
+        """Continue a stopped reading."""
         self._read(self.in_parts)
 
     def _read(self, in_parts: bool) -> None:
@@ -74,23 +74,23 @@ class ChainPanel(QWidget):
 
     @property
     def _has_chain(self) -> bool:
-        """Whether a chain, or the newer part of it, is shown."""
+        """Whether the versions, or the newer ones, are shown."""
         raise NotImplementedError
 
     def _put(self, chain: Chain) -> None:
-        """Show a chain, whole or the newer part of it."""
+        """Show the versions: all, or the newer part."""
         raise NotImplementedError
 
     def _keep(self) -> None:
-        """Show what is there of a chain that was not read to its end."""
+        """Show the part of the versions that was read."""
         self.stack.show_content()
 
     def compare(self) -> None:
-        """Ask to compare the chosen setting with what was before it."""
+        """Ask to compare the chosen setting with the value before it."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Stop reading; the tab closes."""
+        """Stop reading, because the tab closes."""
         self.reading.stop()
 
     def _done(self, chain: Chain) -> None:

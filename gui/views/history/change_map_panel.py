@@ -1,4 +1,4 @@
-"""The change map of one document: its fields by its versions, the changes, and those still in force."""
+"""The change map of one document: its fields by its versions, the changes, and which are still in force."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from model.session.history_reading import Chain
 from model.values.canonical import Value
 
 NARROW = 600  # u; in a narrower panel the map comes first
-LEGEND = 420  # u that the meanings of the marks keep beside a button
+LEGEND = 420  # u that the legend keeps beside a button
 
 
 class ChangeMapPanel(ChainPanel):
-    """Shows a document's chain, and the newer part of it while older versions arrive.
+    """Shows a document's versions, and the newer part while older ones arrive.
 
     ``restore_asked`` carries a version and the key of a field.
     """
@@ -110,7 +110,7 @@ class ChangeMapPanel(ChainPanel):
         return made
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a narrow panel the map comes before its legend, and there are fewer words above it."""
+        """In a narrow panel the map comes before its legend, with fewer words above."""
         super().resizeEvent(event)
         is_narrow = self.width() < theme.px(NARROW)
         if is_narrow == self._is_narrow:
@@ -126,7 +126,7 @@ class ChangeMapPanel(ChainPanel):
             self._content.insertWidget(last + at if is_narrow else at, part)
 
     def _fit_segments(self) -> None:
-        # The checked one is bolder, and Qt asks for the room that the other weight needs.
+        # The checked one is bolder, and Qt reserves the room for that weight.
         metrics = QFontMetricsF(theme.font(12, 600))
         for one in self._orders.buttons():
             one.setMinimumWidth(round(metrics.horizontalAdvance(one.text())) + theme.px(22))
@@ -179,7 +179,7 @@ class ChangeMapPanel(ChainPanel):
             column = self.model.column_of(version) if version is not None else -1
             column = column if column >= 0 else self.model.newest
             row = next((i for i, one in enumerate(self.model.rows) if one.track.key == key), None)
-            if row is None:  # opened: all that changed last is in sight, as far as it fits
+            if row is None:  # just opened: as much of the latest changes as fits is in sight
                 last = max(one.last_column for one in self.model.rows)
                 changed = [i for i, one in enumerate(self.model.rows) if one.last_column == last]
                 self.grid.go(changed[-1], column)
@@ -202,11 +202,11 @@ class ChangeMapPanel(ChainPanel):
         else:
             self.stack.show_part(tr("Reading was stopped; the oldest versions are not in the map"), self.read_on)
 
-    # --- saying
+    # --- texts
 
     def _preference(self, name: str) -> None:
         if name == "zone":
-            self.view.redraw()  # years are counted in it
+            self.view.redraw()  # years depend on the zone
             self._say()
 
     def _say_title(self) -> None:
@@ -225,11 +225,11 @@ class ChangeMapPanel(ChainPanel):
         self.save.setEnabled(seen)
 
     def say_writable(self) -> None:
-        """Offer to restore, or not, as the connection allows now."""
+        """Update whether restoring is offered: the connection's permission changed."""
         self._say()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to restore only while the server answers."""
+        """Offer restoring only while the server answers."""
         self._answers = answers
         self._say()
 
@@ -273,7 +273,7 @@ class ChangeMapPanel(ChainPanel):
         self.restore.setToolTip(wording.tip(why))
 
     def _pair(self, column: int, mark: MapMark | None) -> tuple[int, int] | None:
-        """The version at the crosshair, or the first behind its gap, and the one before it."""
+        """The version at the crosshair, or the first after its gap, and the version before it."""
         column = mark.column if mark is not None else column
         before = self.model.before(column)
         if before is None or not self.model.readable(column):
@@ -281,7 +281,7 @@ class ChangeMapPanel(ChainPanel):
         return before, column
 
     def _why_not(self, row: MapRow, column: int) -> str:
-        """Why the value at the crosshair cannot be restored; "" where it can."""
+        """Why the value at the crosshair cannot be restored; "" if it can."""
         if self._session.trust.read_only:
             return tr("{name} is open read-only", name=wording.source(self._session.name, first=True))
         if not self._answers:
@@ -297,7 +297,7 @@ class ChangeMapPanel(ChainPanel):
             return tr("This value is in force now")
         return ""
 
-    # --- doing
+    # --- actions
 
     def _ordered(self, at: int, on: bool) -> None:
         if on:
@@ -320,7 +320,7 @@ class ChangeMapPanel(ChainPanel):
         self._say_title()
 
     def compare(self) -> None:
-        """Ask to compare the versions around the change at the crosshair."""
+        """Ask to compare the versions before and after the change at the crosshair."""
         current = self._current()
         if current is None:
             return
@@ -334,7 +334,7 @@ class ChangeMapPanel(ChainPanel):
             self.restore_asked.emit(self.model.versions[current[1]], current[0].track.key)
 
     def _show_value(self) -> None:
-        """The whole value at the crosshair, below."""
+        """Show the whole value at the crosshair below."""
         current = self._current()
         if current is None:
             return
@@ -376,7 +376,7 @@ class ChangeMapPanel(ChainPanel):
             self.save_to(path)
 
     def save_to(self, path: str) -> None:
-        """Write the whole map as a PNG, and say so."""
+        """Save the whole map as a PNG, and say so."""
         draw = self.view.picture()
 
         def save(_: tasks.Progress) -> str:

@@ -1,4 +1,4 @@
-"""The history of one field: each version that set it, with its value, as a list and, of a number or date, a line."""
+"""The history of one field: each version that set it, with its value; a list, and for numbers and dates a line."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from model.values.canonical import Path, Value
 
 CHANGE, VERSION, WHEN, BY, BEFORE, AFTER = range(6)
 WIDTHS = (28, 110, 150, 140, 260, 260)
-STACKED = 620  # u; in a narrower panel the fields stand below the history of the one chosen
+STACKED = 620  # u; in a narrower panel the fields are below the history of the chosen one
 
 
 class _Fields(RowsModel[Track]):
-    """The fields of all versions, with how often each was set."""
+    """The fields of all versions, and how often each was set."""
 
     headers = (tr("Field"), tr("Changes"))
     right_headers = frozenset((1,))
@@ -65,7 +65,7 @@ class SetRow(Struct, frozen=True):
 
 
 class SettingsModel(RowsModel[SetRow]):
-    """The settings of a field, newest first."""
+    """The versions that set a field, newest first."""
 
     headers = ("", tr("Version"), tr("When"), tr("By"), tr("Before"), tr("After"))
     spoken_at = VERSION
@@ -96,7 +96,7 @@ class SettingsModel(RowsModel[SetRow]):
 
 
 class FieldPanel(ChainPanel):
-    """All fields at the left, the history of the chosen one at the right. ``find_asked`` carries a filter."""
+    """All fields at the left, the chosen one's history at the right. ``find_asked`` carries a filter."""
 
     find_asked = Signal(str)
     key = "field"
@@ -195,7 +195,7 @@ class FieldPanel(ChainPanel):
     # --- reading
 
     def show_field(self, path: Path, v: Value | None = None) -> None:
-        """Show the field at a path of a version, the current one without ``v``, as soon as the versions are read."""
+        """Show the field at a path of version ``v``, or of the current one, once the versions are read."""
         self._wanted = path, v
         if self.chain is not None:
             self._look_up()
@@ -230,7 +230,7 @@ class FieldPanel(ChainPanel):
         self.summary.setText(tasks.describe(error)[0])
 
     def _found(self, key: Key) -> None:
-        """Choose a field; of one that holds others, list these."""
+        """Choose a field; if it contains others, list these."""
         if self.chain is None:
             return
         track = self.chain.track(key)
@@ -300,11 +300,11 @@ class FieldPanel(ChainPanel):
             self.settings.setCurrentIndex(self.model.index(0, VERSION))
         self._offer()
 
-    # --- the chosen setting
+    # --- the chosen version
 
     @property
     def row(self) -> SetRow | None:
-        """The chosen setting."""
+        """The chosen row."""
         return self.model.at(self.settings.currentIndex())
 
     def _setting_chosen(self, *_: object) -> None:
@@ -318,7 +318,7 @@ class FieldPanel(ChainPanel):
             self.settings.setFocus()
 
     def _pair(self) -> tuple[Version, Version] | None:
-        """The version that set the field, and the one before it that could be read."""
+        """The version that set the field, and the last readable one before it."""
         row, chain = self.row, self.chain
         if row is None or chain is None or not row.made.op or self.stack.is_unread:
             return None
@@ -344,7 +344,7 @@ class FieldPanel(ChainPanel):
             self.compare_asked.emit(*pair)
 
     def find_when(self) -> None:
-        """Ask for the versions at which a condition on this field turns, beginning with the chosen value."""
+        """Ask for the versions at which a condition on this field turns, starting with the chosen value."""
         if self.track is not None:
             row = self.row
             seen = row.made.after if row is not None else None
@@ -382,7 +382,7 @@ class FieldPanel(ChainPanel):
 def _whole(
     seen: SeenValue, session: Session, ns: str, id: Value, version: Version, key: Key, keys: Sequence[str]
 ) -> str:
-    """A value; a long one was not kept while the versions were followed and is read again."""
+    """A value; a long one was not kept while the versions were read, and is read again."""
     found = seen.value if seen.value is not None else value_at(session.history.version(ns, id, version.v), key, keys)
     if found is None:
         raise Refused(tr("{key} is not there any more; read the history again.", key=key_text(key)))

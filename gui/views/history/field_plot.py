@@ -1,4 +1,4 @@
-"""The course of a number or a date over the versions, as a step line: each value holds until the next one."""
+"""The course of a number or date over the versions, as a step line: each value holds until the next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEIGHT, SIDE, TOP, FOOT = 148, 16, 16, 26
 
 
 class PlotPoint(Struct, frozen=True):
-    """One version's value; ``y`` is None where the field is not there, ``gap``: versions before it are missing."""
+    """One version's value; ``y`` is None if the field is missing; ``gap``: versions before it are missing."""
 
     age: int
     at: dt.datetime | None
@@ -35,7 +35,7 @@ class PlotPoint(Struct, frozen=True):
 
 
 def points(chain: Chain, track: Track) -> tuple[PlotPoint, ...]:
-    """The points of a field, oldest first; none where its values cannot be drawn on one line, or are too few."""
+    """A field's points, oldest first; none if its values cannot be drawn on one line, or are too few."""
     values = chain.values(track)
     kinds = {seen.type for _, seen in values if seen is not None}
     if not kinds or not (kinds.issubset(NUMBERS) or kinds == {DATE}):
@@ -64,7 +64,7 @@ def _number(seen: SeenValue | None) -> float | None:
 
 
 class FieldPlot(QWidget):
-    """The line. ``chosen`` carries the age of the version whose setting was clicked."""
+    """The line. ``chosen`` carries the age of the version that was clicked."""
 
     chosen = Signal(int)
 
@@ -72,14 +72,14 @@ class FieldPlot(QWidget):
         super().__init__(parent)
         self.points: tuple[PlotPoint, ...] = ()
         self.by_time = False
-        self.current = -1  # the age that is marked
+        self.current = -1  # the marked age
         self._names: dict[int, str] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         theme.signals.changed.connect(self.updateGeometry)
 
     def put(self, chain: Chain, track: Track) -> None:
-        """Draw a field; the widget hides where there is nothing to draw."""
+        """Draw a field; the widget hides if there is nothing to draw."""
         self.points = points(chain, track)
         self._names = {one.age: wording.version(chain.versions[one.age].v) for one in self.points}
         self.setVisible(bool(self.points))
@@ -103,12 +103,12 @@ class FieldPlot(QWidget):
         return bool(self.points) and all(one.at is not None for one in self.points)
 
     def set_by_time(self, on: bool) -> None:
-        """Place the versions by their dates, or one beside the other."""
+        """Place the versions by date, or side by side."""
         self.by_time = on
         self.update()
 
     def mark(self, age: int) -> None:
-        """Mark the version of this age; -1 for none."""
+        """Mark the version of this age; -1 is none."""
         self.current = age
         self.update()
 
@@ -133,7 +133,7 @@ class FieldPlot(QWidget):
         return QRectF(left, theme.px(TOP), max(1.0, wide), self.height() - theme.px(TOP + FOOT))
 
     def places(self) -> list[QPointF]:
-        """Where each point is; of one without a value only the x counts."""
+        """The position of each point; for one without a value only x counts."""
         box = self._box()
         low, high = (one.y or 0.0 for one in self._ends())
         times = [one.at.timestamp() for one in self.points if one.at is not None]
@@ -211,7 +211,7 @@ class FieldPlot(QWidget):
                 painter.drawEllipse(place, theme.px(4), theme.px(4))
 
     def _feet(self, painter: QPainter, box: QRectF, places: Sequence[QPointF]) -> None:
-        """The names of the versions below, as many as have room."""
+        """The versions' names below, as many as fit."""
         painter.setFont(theme.font(11))
         painter.setPen(theme.colour("text3"))
         metrics, busy = QFontMetricsF(theme.font(11)), -1.0

@@ -13,11 +13,11 @@ from gui.views.history.map_model import MapModel
 from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, gap_ground, version_name, year_lines, years
 from gui.views.history.map_sizes import MapSizes
 
-YEARS, TOP, FLOOR = 16, 26, 86  # the middle of the years, the chart's ceiling and floor
+YEARS, TOP, FLOOR = 16, 26, 86  # the middle of the years, the top and bottom of the chart
 
 
 def ceiling(model: MapModel) -> int:
-    """The size at the chart's top, in bytes: two steps of a power of two that hold the largest version."""
+    """The size at the chart's top, in bytes: twice a power of two, above the largest version."""
     largest = max((one.bytes or 0 for one in model.versions), default=0)
     step = 16
     while step * 2 < largest:
@@ -26,7 +26,7 @@ def ceiling(model: MapModel) -> int:
 
 
 def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, current: int) -> None:
-    """Draw years, sizes and axis above the cells; ``current`` is the crosshair's column or -1."""
+    """Draw years, sizes and axis above the cells; ``current`` is the crosshair's column, or -1."""
     first = max(0, int(offset // sizes.column))
     last = min(len(model.versions) - 1, int((offset + width) // sizes.column))
     if last < first:
@@ -56,7 +56,7 @@ def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, wid
 
 
 def year_names(model: MapModel, sizes: MapSizes, first: int, last: int, offset: float) -> list[tuple[float, str]]:
-    """Where years are named, and how; one that began left of what is in sight is named at the edge, or not at all."""
+    """The years and their positions; one that began left of the visible part is named at the edge, or not at all."""
     starts = [(max(offset, column * sizes.column), year) for column, year in years(model, first, last)]
     dated = next((at for one in reversed(model.versions[: first + 1]) if (at := one.at) is not None), None)
     if dated is not None and (not starts or starts[0][0] > offset):
@@ -112,7 +112,7 @@ def _steps(painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last
 def _axis(
     painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, current: int, seen: tuple[float, float]
 ) -> None:
-    """Name versions; ``seen`` is the part in sight, and no name is drawn that its edge would cut."""
+    """Name versions within ``seen``, the visible part; no name is cut at its edge."""
     font, y = theme.mono(12), theme.px(AXIS)
     metrics = QFontMetricsF(font)
     count = len(model.versions)
@@ -133,7 +133,7 @@ def _axis(
         x = min(max(x, theme.px(2)), max(theme.px(2), count * sizes.column - wide - theme.px(1)))
         room = theme.px(5)
         if x < seen[0] or x + wide > seen[1]:
-            return  # the rest of it would read as another name
+            return  # the rest of it would look like another name
         if any(x < b + room and x + wide > a - room for a, b in taken):
             return
         taken.append((x, x + wide))
@@ -153,7 +153,7 @@ def _axis(
 
 
 def _labelled(model: MapModel, sizes: MapSizes, first: int, last: int, metrics: QFontMetricsF) -> Iterable[int]:
-    """The columns that are named: round numbers, or every so many where versions are no numbers."""
+    """The named columns: round numbers, or every n-th if versions are not numbers."""
     room = metrics.horizontalAdvance("v000") + theme.px(14)
     step = next((s for s in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500) if s * sizes.column >= room), 1000)
     for column in range(first, last + 1):
@@ -185,7 +185,7 @@ def _flag(
 
 
 def scale(painter: QPainter, model: MapModel, width: float) -> None:
-    """Draw the title, the scale and the column's header left of the chart."""
+    """Draw the title, the scale and the column's header to the left of the chart."""
     painter.setFont(theme.font(12, 500))
     painter.setPen(theme.colour("text2"))
     left, top, floor = theme.px(16), theme.px(TOP), theme.px(FLOOR)

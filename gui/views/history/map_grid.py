@@ -1,6 +1,6 @@
-"""The cells of a change map as an item view, with the field names, the axis and the counts that stay put beside it.
+"""The cells of a change map as an item view, with fixed field names, axis and counts around them.
 
-The drawing is kept in tiles, so that moving the crosshair and scrolling paint nothing anew; only the crosshair and the
+The drawing is cached in tiles, so that moving the crosshair and scrolling repaint nothing; only the crosshair and the
 ring are drawn at each paint. Each cell is an item with an accessible name.
 """
 
@@ -42,15 +42,15 @@ from gui.style.states import hair
 from gui.views.history import map_axis, map_painter, map_picture, map_sizes
 from gui.views.history.map_model import MapModel
 
-TILE = 512  # pixels of the window
+TILE = 512  # pixels
 TILES = 48
 COUNTS = 184  # the width of the counts at the right
-YEAR = 48  # the least width of the matrix: a year stands above two versions too
+YEAR = 48  # the least width of the matrix: a year must fit above two versions as well
 NAMES = (96, 232)  # the least and the usual width of the names
 
 
 class MapGrid(QTableView):
-    """The cells. ``opened`` asks to compare at the current cell, ``wanted_value`` to see its whole value."""
+    """The cells. ``opened`` asks to compare at the current cell, ``wanted_value`` to show its whole value."""
 
     opened = Signal()
     wanted_value = Signal()
@@ -81,7 +81,7 @@ class MapGrid(QTableView):
         self.fit()
 
     def fit(self, zoom: float | None = None) -> None:
-        """Take the sizes from the theme, and another width of the columns."""
+        """Take the sizes from the theme, and optionally another zoom."""
         if zoom is not None:
             self.sizes = map_sizes.MapSizes(zoom)
         self.horizontalHeader().setDefaultSectionSize(self.sizes.column)
@@ -107,7 +107,7 @@ class MapGrid(QTableView):
         return QSize(theme.px(80), theme.px(60))
 
     def go(self, row: int, column: int) -> None:
-        """Make a cell the current one, or the nearest where there is none."""
+        """Make a cell current, or the nearest one that exists."""
         if self.map.rows and self.map.versions:
             row = min(max(row, 0), len(self.map.rows) - 1)
             column = min(max(column, 0), len(self.map.versions) - 1)
@@ -126,7 +126,7 @@ class MapGrid(QTableView):
         at_end = 0 < down.maximum() == down.value()
         super().resizeEvent(event)
         if at_end:
-            down.setValue(down.maximum())  # as does the last row, when something opens below,
+            down.setValue(down.maximum())  # as the last row does when something opens below,
         if seen:
             self.scrollTo(here)  # and the crosshair
 
@@ -170,7 +170,7 @@ class MapGrid(QTableView):
 
     @property
     def page(self) -> int:
-        """The rows that a key for a page goes on by."""
+        """The number of rows that Page Up and Page Down move by."""
         return max(1, self.viewport().height() // self.sizes.row - 1)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -195,7 +195,7 @@ class MapGrid(QTableView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip:
-            return True  # the line below the map has these words
+            return True  # the line below the map says the same
         return super().viewportEvent(event)
 
     # --- painting
@@ -280,9 +280,9 @@ CONTROL_MOVES: dict[int, _Move] = {
 
 
 class _GridSide(QWidget):
-    """A strip beside the cells; scrolling and clicks go to them."""
+    """A strip beside the cells, which passes scrolling and clicks to them."""
 
-    _vertical = False  # of the class too: Qt still sends events to a widget whose attributes are gone
+    _vertical = False  # on the class as well: Qt still sends events to a widget whose attributes are gone
 
     def __init__(self, grid: MapGrid, draw: Callable[[QPainter, QWidget], None], vertical: bool) -> None:
         super().__init__()
@@ -381,7 +381,7 @@ class MapView(QWidget):
     # --- sizes
 
     def fit(self) -> None:
-        """Take in how many fields and versions there are, and how large the font is."""
+        """Fit to the number of fields and versions, and to the font."""
         self.grid.fit(None if self._zoomed else self._filling())
         head = theme.px(map_painter.HEAD) - 1
         for one in (self.corner, self.head, self.counts_head):
@@ -399,7 +399,7 @@ class MapView(QWidget):
         return max(self.grid.wide, theme.px(YEAR))
 
     def _filling(self) -> float:
-        """The width of a column with which a short history fills the room between names and counts."""
+        """The column width at which a short history fills the room between names and counts."""
         versions = len(self.model.versions)
         if not versions:
             return map_sizes.USUAL
@@ -408,18 +408,18 @@ class MapView(QWidget):
 
     @property
     def widest(self) -> float:
-        """The zoom beyond which columns grow no more."""
+        """The zoom beyond which columns stop growing."""
         return max(map_sizes.WIDEST, self._filling())
 
     def _names_need(self) -> int:
-        """The width that the names need, as far as they may have it."""
+        """The width of the names, within their limits."""
         metrics = QFontMetricsF(theme.mono(12))
         longest = max((metrics.horizontalAdvance("".join(row.label)) for row in self.model.rows[:2000]), default=0.0)
         return max(theme.px(NAMES[0]), min(round(longest) + theme.px(28), round(self.width() * 0.26), theme.px(360)))
 
     def _fit_names(self) -> None:
         need, usual = self._names_need(), theme.px(NAMES[1])
-        bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width()  # also while the whole view is not shown yet
+        bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width()  # correct even before the view is shown
         spare = self.width() - self.wide - theme.px(COUNTS) - bar
         wide = min(max(need, spare), max(need, usual))
         for one in (self.corner, self.names):
@@ -464,7 +464,7 @@ class MapView(QWidget):
     # --- painting
 
     def redraw(self) -> None:
-        """Draw everything anew; the crosshair and the part in sight stay."""
+        """Draw everything again; the crosshair and the scroll position stay."""
         self.model.revision += 1
         for one in (self.grid.viewport(), self.head):
             one.update()
@@ -498,7 +498,7 @@ class MapView(QWidget):
         map_painter.counts_head(painter)
 
     def picture(self, ratio: float = 2.0) -> Callable[[], QImage]:
-        """A call that draws the whole map as it is now, in sight or not; for a task, because it takes seconds."""
+        """A call that draws the whole map as it is now, visible or not; for a task, because it takes seconds."""
         model, sizes, wide = self.model.still(), self.grid.sizes, self.wide
         names, counts = self.names.width(), self.counts.width()
         return lambda: map_picture.whole(model, sizes, names, wide, counts, ratio)

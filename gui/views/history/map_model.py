@@ -1,7 +1,7 @@
-"""A chain as rows and columns: fields down, versions across from old to new, changes where they cross.
+"""A document's versions as a table: fields down, versions across from old to new, changes in the cells.
 
-The model is an item model, so that each cell has an accessible name; :mod:`gui.views.history.map_painter` decides how
-cells look.
+It is an item model, so that each cell has an accessible name; :mod:`gui.views.history.map_painter` decides how cells
+look.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ DID = {
 
 
 class MapMark(Struct, frozen=True):
-    """A change in its cell. ``first`` is the leftmost column that it may have fallen into, itself where that is sure.
+    """A change in its cell. ``first`` is the leftmost column that it may belong to, its own column if that is
+    certain.
 
-    ``force`` says that nothing has changed since.
+    ``force`` means that nothing has changed it since.
     """
 
     column: int
@@ -63,7 +64,7 @@ class MapRow:
 
     @cached_property
     def label(self) -> tuple[str, str]:
-        """The path to the field, muted, and its own name."""
+        """The path above the field, muted, and the field's own name."""
         parts = key_parts(self.track.key)
         for at, step in enumerate(self.track.key):
             if isinstance(step, TrackedElement) and step.id.type == OBJECT_ID:
@@ -88,7 +89,7 @@ class MapRow:
 
     @cached_property
     def by_column(self) -> dict[int, MapMark]:
-        """The change that each column shows; a change over a gap shows in all of its columns."""
+        """The change shown in each column; a change over a gap is shown in all of its columns."""
         return {column: mark for mark in self.marks for column in range(mark.first, mark.column + 1)}
 
     @cached_property
@@ -108,7 +109,7 @@ class MapRow:
 
     @property
     def ring(self) -> int | None:
-        """The column of the ring that says: from the start."""
+        """The column of the ring, which means "from the start"."""
         return self._oldest if self.track.from_start else None
 
     @property
@@ -118,11 +119,11 @@ class MapRow:
 
     @property
     def last_column(self) -> int:
-        """The column where it was last set, the oldest where it never was."""
+        """The column where it was last set; the oldest if it never was."""
         return self.marks[-1].column if self.marks else self._oldest
 
     def seen(self, column: int) -> SeenValue | None:
-        """The value in force at a column; None where the field is not there."""
+        """The value in force at a column; None if the field is missing there."""
         after = [mark for mark in self.marks if mark.column <= column]
         if after:
             return after[-1].change.after
@@ -131,7 +132,7 @@ class MapRow:
         return self.track.now
 
     def setter(self, column: int) -> MapMark | None:
-        """The change that made the value in force at a column."""
+        """The change that set the value in force at a column."""
         found = [mark for mark in self.marks if mark.column <= column]
         return found[-1] if found else None
 
@@ -145,15 +146,15 @@ class MapModel(QAbstractTableModel):
         self.versions: list[Version] = []  # oldest first
         self.rows: list[MapRow] = []
         self.order, self.unfolded = "document", False
-        self.folded = 0  # fields that change in every version
+        self.folded = 0  # the number of fields that change in every version
         self.most = 0
-        self.revision = 0  # counts the changes of the drawing
-        self._changed: dict[int, list[MapRow]] | None = None  # the rows that a column changed, once asked for
+        self.revision = 0  # counts the repaints that were needed
+        self._changed: dict[int, list[MapRow]] | None = None  # the rows that a column changed, once computed
 
     # --- filling
 
     def put(self, chain: Chain) -> None:
-        """Show a chain, whole or so far."""
+        """Show versions: all, or those read so far."""
         self.beginResetModel()
         self.chain = chain
         self.versions = list(reversed(chain.versions))
@@ -161,7 +162,7 @@ class MapModel(QAbstractTableModel):
         self.endResetModel()
 
     def arrange(self, order: str, unfolded: bool) -> None:
-        """Put the rows in another order, or show or fold the fields that change in every version."""
+        """Reorder the rows, or show or hide the fields that change in every version."""
         if (order, unfolded) != (self.order, self.unfolded):
             self.beginResetModel()
             self.order, self.unfolded = order, unfolded
@@ -169,7 +170,7 @@ class MapModel(QAbstractTableModel):
             self.endResetModel()
 
     def still(self) -> MapModel:
-        """A copy that no longer changes, for a picture that a task draws."""
+        """A copy that does not change, for a picture drawn in a task."""
         made = MapModel()
         made.chain, made.versions, made.rows, made.most = self.chain, self.versions, self.rows, self.most
         made.order, made.unfolded, made.folded = self.order, self.unfolded, self.folded
@@ -191,7 +192,7 @@ class MapModel(QAbstractTableModel):
         self.most = max((row.count for row in rows), default=0)
         self.revision += 1
 
-    # --- asking
+    # --- lookups
 
     @property
     def newest(self) -> int:
@@ -199,19 +200,19 @@ class MapModel(QAbstractTableModel):
         return len(self.versions) - 1 - self.chain.start
 
     def column_of(self, version: Version) -> int:
-        """The column of a version; -1 where it is not shown."""
+        """The column of a version; -1 if it is not shown."""
         return next((i for i, one in enumerate(self.versions) if one.v == version.v), -1)
 
     def readable(self, column: int) -> bool:
-        """Whether a version's content took part."""
+        """Whether a version's content was read."""
         return len(self.versions) - 1 - column in self.chain.read
 
     def before(self, column: int) -> int | None:
-        """The next older column that took part."""
+        """The next older column whose content was read."""
         return next((i for i in range(column - 1, -1, -1) if self.readable(i)), None)
 
     def gaps(self, first: int, last: int) -> list[tuple[int, int]]:
-        """The runs of missing versions that touch some columns."""
+        """The runs of missing versions that touch a range of columns."""
         made: list[tuple[int, int]] = []
         column = first
         while column <= last and column < len(self.versions):
@@ -244,7 +245,7 @@ class MapModel(QAbstractTableModel):
         return f"{said}." if self.chain.complete else tr("{said} so far.", said=said)
 
     def together(self, row: MapRow, column: int) -> list[str]:
-        """The other fields shown that the same version changed."""
+        """The other shown fields that the same version changed."""
         if self._changed is None:
             self._changed = {}
             for other in self.rows:
@@ -280,7 +281,7 @@ class MapModel(QAbstractTableModel):
             return f"{one.name}, {name}, {state}" + ("" if mark.force else tr(", added again since"))
         return f"{one.name}, {name}, {state}, {(tr('in force now') if mark.force else tr('overwritten since'))}"
 
-    # --- Qt's side
+    # --- Qt's interface
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's default)
         return 0 if parent.isValid() else len(self.rows)

@@ -1,8 +1,8 @@
 """Draws the change map: fields, cells, counts.
 
 Everything is drawn from a :class:`~gui.views.history.map_sizes.MapSizes` and a scroll offset, on any painter, so that
-the widgets and a saved picture share it. Newest ink lies over older: a change in force is full and runs to the right
-edge, an overwritten one is pale. :mod:`gui.views.history.map_axis` draws the head above the cells.
+the widgets and a saved picture share it. A newer change is drawn over older ones: one in force is full and extends to
+the right edge, an overwritten one is pale. :mod:`gui.views.history.map_axis` draws the head above the cells.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gui.views.history.map_model import MapMark, MapModel, MapRow
 from gui.views.history.map_sizes import MapSizes
 
 HEAD = 119  # years, sizes, axis
-AXIS = 106  # the middle of the texts in the head that name columns
-SYMBOLS_FROM = 12  # the width of a column from which symbols are drawn
-# operation -> tokens of its ink, of a pale cell and of that cell's edge
+AXIS = 106  # the middle of the column names in the head
+SYMBOLS_FROM = 12  # columns of at least this width show symbols
+# operation -> tokens of its colour, of a pale cell and of that cell's border
 INK = {
     "set": ("chg", "chgS", "chgM"),
     "reorder": ("chg", "chgS", "chgM"),
@@ -36,7 +36,7 @@ RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
 
 def matrix(painter: QPainter, model: MapModel, sizes: MapSizes, box: QRectF) -> None:
-    """Draw the part of the cells in ``box``; the ground stays as it is, for the crosshair lies under the cells."""
+    """Draw the cells in ``box``; the background stays, because the crosshair is below the cells."""
     width, height = sizes.column, sizes.row
     first, last = max(0, int(box.left() // width)), min(len(model.versions) - 1, int(box.right() // width))
     top, end = max(0, int(box.top() // height)), min(len(model.rows), int(box.bottom() // height) + 1)
@@ -58,13 +58,13 @@ def matrix(painter: QPainter, model: MapModel, sizes: MapSizes, box: QRectF) -> 
 
 
 def separated(above: MapRow, below: MapRow) -> bool:
-    """Whether a line stands between two rows: where another sub-document begins, or the last one ends."""
+    """Whether a line separates two rows: a sub-document begins or ends there."""
     a, b = above.track.key, below.track.key
     return len(a) > 1 or len(b) > 1 if a[:1] != b[:1] else False
 
 
 def gap_ground(painter: QPainter, box: QRectF) -> None:
-    """Draw the ground of missing versions."""
+    """Draw the background of missing versions."""
     painter.fillRect(box, theme.colour("sunken"))
     _diagonals(painter, box, theme.colour("border"), 6)
     edge = theme.colour("border")
@@ -72,7 +72,7 @@ def gap_ground(painter: QPainter, box: QRectF) -> None:
 
 
 def _diagonals(painter: QPainter, box: QRectF, ink: QColor, step: float) -> None:
-    """Thin lines from the lower left to the upper right, on one grid over the whole map."""
+    """Thin diagonal lines, aligned over the whole map."""
     painter.save()
     painter.setClipRect(box, Qt.ClipOperation.IntersectClip)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -164,7 +164,7 @@ def _mark(painter: QPainter, sizes: MapSizes, mark: MapMark, y: float) -> None:
 
 
 def gap_bar(painter: QPainter, box: QRectF, op: str) -> None:
-    """Draw a change that fell into a gap, over the gap and the next version."""
+    """Draw a change that happened within a gap, over the gap and the next version."""
     ink = theme.colour(INK[op][0])
     shape = QPainterPath()
     shape.addRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), theme.px(2.5), theme.px(2.5))
@@ -183,7 +183,7 @@ def gap_bar(painter: QPainter, box: QRectF, op: str) -> None:
 
 
 def cell(painter: QPainter, centre: QPointF, op: str, force: bool, side: int, with_symbol: bool = True) -> None:
-    """Draw a change: full where it is in force, pale with an edge where it was overwritten, with its symbol."""
+    """Draw a change with its symbol: full if it is in force, pale with a border if it was overwritten."""
     ink, pale, edge = (theme.colour(token) for token in INK[op])
     left, top = round(centre.x() - side / 2), round(centre.y() - side / 2)
     box = QRectF(left, top, side, side)
@@ -229,7 +229,7 @@ def _sign(painter: QPainter, box: QRectF, op: str, ink: QColor) -> None:
 
 
 def years(model: MapModel, first: int, last: int) -> list[tuple[int, int]]:
-    """(column, year) of the versions between two columns that are the first of a year."""
+    """(column, year) of the versions in a range of columns that are the first of a year."""
     made: list[tuple[int, int]] = []
     known: int | None = None
     for column in range(first - 1, -1, -1):
@@ -262,7 +262,7 @@ def year_lines(
 def fields(
     painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, height: float, current: int
 ) -> None:
-    """Draw the names of the fields, parents muted; ``current`` is the crosshair's row or -1."""
+    """Draw the field names, with parents muted; ``current`` is the crosshair's row, or -1."""
     font = theme.mono(12)
     metrics = QFontMetricsF(font)
     left, room = theme.px(16), width - theme.px(16) - theme.px(12)
@@ -303,7 +303,7 @@ def counts_head(painter: QPainter) -> None:
 def counts(
     painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, height: float, current: int
 ) -> None:
-    """Draw the version that last set each field, and how often it changed, as number and bar."""
+    """Draw which version last set each field, and how often it changed, as number and bar."""
     font = theme.mono(12)
     bar_left, bar_room = theme.px(113), theme.px(53)
     for at, y in _rows(model, sizes, offset, height):

@@ -1,4 +1,4 @@
-"""Parts of the change map's panel that draw themselves: the legend, and a line in several weights."""
+"""Self-painted parts of the change map's panel: the legend, and a line in several weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEGEND = (
 
 
 class MapLegend(QWidget):
-    """The meaning of the marks, in as many lines as it takes; screen readers are told it at each cell."""
+    """The legend, in as many lines as needed; screen readers are told the meaning at each cell."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class MapLegend(QWidget):
 
 
 class _Meaning(QWidget):
-    """A mark with what it means."""
+    """A mark with its meaning."""
 
     def __init__(self, kind: str, said: str) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class _Meaning(QWidget):
 
 
 class Said(QWidget):
-    """One line of runs of text in several weights, elided at its end."""
+    """One line of text in several weights, elided at its end."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

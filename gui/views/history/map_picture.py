@@ -1,4 +1,4 @@
-"""The whole change map as one picture, drawn from its arguments alone, so that a task can do it."""
+"""The whole change map as one image, drawn from its arguments alone, so that a task can do it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gui.views.history import map_axis, map_painter
 from gui.views.history.map_model import MapModel
 from gui.views.history.map_sizes import MapSizes
 
-LONGEST, MOST = 30_000, 150_000_000  # pixels of a side, and in all
+LONGEST, MOST = 30_000, 150_000_000  # pixels per side, and in all
 
 
 def whole(model: MapModel, sizes: MapSizes, names: int, cells: int, counts: int, ratio: float) -> QImage:
-    """Draw it; ``names``, ``cells`` and ``counts`` are how wide these are. Less sharp where it would be too large."""
+    """Draw it; ``names``, ``cells`` and ``counts`` are widths. A too large image becomes less sharp."""
     head, tall = theme.px(map_painter.HEAD), len(model.rows) * sizes.row
     wide, high = names + cells + counts, head + tall + theme.px(8)
     ratio = max(0.1, min(ratio, LONGEST / max(wide, high), (MOST / (wide * high)) ** 0.5))

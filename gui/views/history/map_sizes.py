@@ -1,4 +1,4 @@
-"""The measures of a change map, which its widgets and a saved picture share."""
+"""The sizes of a change map, shared by its widgets and a saved picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gui.style import theme
 
 ROW = 18
 NARROWEST, USUAL, WIDEST = 8, 16, 24
-FILLING = 96  # the widest column of a short history, which fills the width by itself
+FILLING = 96  # the widest column of a short history that fills the width
 
 
 class MapSizes(Struct, frozen=True):

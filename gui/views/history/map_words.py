@@ -1,4 +1,4 @@
-"""The change map's words about the cell under its crosshair."""
+"""The change map's text about the cell under its crosshair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.values.canonical import Value
 
 
 def happened(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
-    """The event of a cell: what happened to the field there, when and by whom."""
+    """What happened to the field in a cell, when and by whom."""
     mark = row.by_column.get(column)
     field, name = Span(row.name, weight=600), version_name(model, column)
     version = model.versions[column]
@@ -97,14 +97,14 @@ def values(model: MapModel, row: MapRow, column: int) -> Sequence[Span]:
 
 
 def shown(seen: SeenValue | None, zone: str) -> str:
-    """A value in a line: itself, or how long it is."""
+    """A value on one line: itself, or its length."""
     if seen is None:
         return ""
     return wording.size(seen.size) if seen.value is None else text.shown(seen.value, zone, 80)
 
 
 def value_at(version: Version, key: Key, keys: Sequence[str]) -> Value | None:
-    """The value of a field in a version, ``keys`` those of its chain."""
+    """The value of a field in a version; ``keys`` are those of its versions' arrays."""
     if version.content is None:
         return None
     path = locate(version.content, key, keys)

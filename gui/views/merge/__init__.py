@@ -1,1 +1,1 @@
-"""When somebody was faster: the prompt and the resolver."""
+"""When somebody saved first: the prompt and the resolver."""

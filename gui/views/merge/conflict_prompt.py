@@ -1,6 +1,6 @@
-"""The prompt after a save found another version in the database: both sides first, then the choices.
+"""The prompt after a save found another version in the database: first both sides, then the choices.
 
-The prompt writes nothing; it only tells the choice. Overwriting asks a second time, and lists the loss.
+The prompt writes nothing; it only reports the choice. Overwriting asks a second time, and lists the loss.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from model.values import canonical
 from model.values.canonical import Path, Value
 
 WIDTH, COLUMNS, BADGES = 784, (208, 160), 144
-SMALL = 560  # u; in a narrower one the last column says less, so that both sides are read
-THEIRS, BADGE = 2, 3  # the column of what is in the database, and the one that says who changed it
-BESIDE = 300  # the room that is needed above and below the list
-LONGEST = 4000  # characters of a text in which the difference is looked for
+SMALL = 560  # u; in a narrower prompt the last column is shorter, so that both sides can be read
+THEIRS, BADGE = 2, 3  # the column with the database's value, and the one with who changed it
+BESIDE = 300  # u needed above and below the list
+LONGEST = 4000  # characters of a text in which differences are looked for
 ROW = 28  # u
-ROWS = 8  # more than these scroll
+ROWS = 8  # more rows than these scroll
 NUMBERS = (
     tr("no"),
     tr("one"),
@@ -52,10 +52,10 @@ NUMBERS = (
 
 
 class Clash(Struct, frozen=True):
-    """One field that the database changed, beside the edit's change of it."""
+    """One field that the database changed, beside the edit's change to it."""
 
     theirs: Change
-    mine: Change | None  # the edit's change at, above or below the same place
+    mine: Change | None  # the edit's change at, above or below that place
     needs_choice: bool
 
     @property
@@ -65,7 +65,7 @@ class Clash(Struct, frozen=True):
 
 
 def clashes(conflict: Conflict) -> list[Clash]:
-    """The fields that the database changed, those that need a person first."""
+    """The fields that the database changed; those that need a person come first."""
     base = conflict.base.content
     if conflict.theirs is None or conflict.theirs.content is None or base is None:
         return []
@@ -94,7 +94,7 @@ def clashes(conflict: Conflict) -> list[Clash]:
 
 
 class _Elements:
-    """Pairs the elements that the edit added with those that the database added, which their places do not tell."""
+    """Pairs the elements added by the edit with those added by the database: positions do not tell."""
 
     def __init__(self, mine: Sequence[Change], asked: Sequence[Decision]) -> None:
         self._mine = {(own.old_path[:-1], own.new): i for i, own in enumerate(mine) if own.is_element}
@@ -105,7 +105,7 @@ class _Elements:
                     self._asked[decision.path[:-1], value] = decision
 
     def beside(self, change: Change) -> tuple[int | None, bool]:
-        """The number of the edit's change, if it has one, and whether a choice between both is due."""
+        """The number of the edit's change, if there is one, and whether a person has to choose."""
         array, new = change.old_path[:-1], change.new
         decision = self._asked.get((array, new)) if new is not None else None
         if decision is None:
@@ -115,14 +115,14 @@ class _Elements:
 
 
 def _elements(decision: Decision, value: Value | None) -> list[Value]:
-    """The elements that a side adds."""
+    """The elements that one side adds."""
     if value is None:
         return []
     return canonical.items(value) if decision.kind == "inserted" else [value]
 
 
 class _ByPlace:
-    """Finds those of many paths at, above or below a path without a look at each: both sides may have thousands."""
+    """Finds paths at, above or below a path without looking at each: both sides may have thousands."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._at: dict[Path, list[int]] = {}
@@ -139,19 +139,19 @@ class _ByPlace:
 
 
 def _steps(path: Path) -> tuple[tuple[int, str | int], ...]:
-    """A path as a key to sort by: names and positions are never compared, and (2, "") sorts behind all steps."""
+    """A path as a sort key: names and positions are never compared, and (2, "") sorts after all steps."""
     return tuple((int(isinstance(step, str)), step) for step in path)
 
 
 def _meet(a: Change, b: Change) -> bool:
-    """Whether two changes are at one place, or one inside the other."""
+    """Whether two changes are at the same place, or one inside the other."""
     if a.op == b.op == "move" and a.old_path[:-1] == b.old_path[:-1]:
-        return True  # elements of one array, whose order both changed
+        return True  # elements of one array that both reordered
     return a.touches(b.old_path) and b.touches(a.old_path)
 
 
 def _waits(decision: Decision, change: Change) -> bool:
-    """Whether a change waits for a decision; a decision on an order does not decide the values in it."""
+    """Whether a change waits for a decision; a decision about an order does not decide the values in it."""
     if decision.kind != "order":
         return change.touches(decision.path)
     container = change.old_path[:-1] if change.op == "move" else change.old_path
@@ -171,7 +171,7 @@ class ClashModel(CellModel):
         self._is_brief = self._is_briefest = False
 
     def be_brief(self, header: bool, badges: bool) -> None:
-        """Have a short ``header`` above the fields, and short ``badges``; the tooltips have the long words."""
+        """Use a short ``header`` and short ``badges``; the tooltips have the long texts."""
         if (header, badges) != (self._is_brief, self._is_briefest):
             self._is_brief, self._is_briefest = header, badges
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
@@ -188,7 +188,7 @@ class ClashModel(CellModel):
 
     @property
     def badge_width(self) -> int:
-        """The pixels in which every badge is read."""
+        """The pixels in which every badge can be read."""
         return math.ceil(
             max((full_width(self.cell(self.index(row, BADGE))) for row in range(len(self.rows))), default=0)
         )
@@ -215,7 +215,7 @@ class ClashModel(CellModel):
         return self._badge(clash)
 
     def _badge(self, clash: Clash) -> Cell:
-        """Who changed it; the short words stand for the long ones, which screen readers hear."""
+        """Who changed it; the short word replaces the long one, which screen readers hear."""
         sign: tuple[str, ...] = ()
         if clash.needs_choice:
             said, brief, sign = tr("Both changed"), tr("Both"), ("warn", "warnT", "conflict")
@@ -250,7 +250,7 @@ class ClashModel(CellModel):
         return Cell(spans=(*spans, Span(f"  {word}", "text2", sans=True)) if word else spans, mono=True, size=12)
 
     def _worded(self, change: Change) -> str:
-        """The new value; a long text by the words that differ, else both sides would begin and end alike."""
+        """The new value; a long text only as the words that differ, because both sides may begin and end alike."""
         assert change.new is not None
         shown = text.shown(change.new, self._zone, LONGEST)
         if change.old is None or change.old.type != change.new.type or change.new.is_container:
@@ -334,7 +334,7 @@ class ConflictPrompt(Sheet):
                 column.addWidget(rule)
 
     def _place(self) -> None:
-        """Fit to the window; in a low one fewer rows are seen at once."""
+        """Fit to the window; a low one shows fewer rows at once."""
         if self.table is not None:
             model = self.table.model()
             assert isinstance(model, ClashModel)
@@ -355,7 +355,7 @@ class ConflictPrompt(Sheet):
         column.addWidget(body)
 
     def _row(self) -> WrappingRow:
-        """The row of buttons, in sight whatever scrolls above it."""
+        """The row of buttons, which stays visible whatever scrolls above it."""
         row = boxes.wrapping(y=0)
         row.setContentsMargins(self.inset, 0, self.inset, 0)
         assert self._page is not None
@@ -383,9 +383,9 @@ class ConflictPrompt(Sheet):
         self._turned()
 
     def _turned(self) -> None:
-        """Fit the sheet to the page that is in front now."""
+        """Fit the sheet to the page now in front."""
         if self.isVisible() and self._page is not None and self._first is not None:
-            self._page.show()  # else the layout passes it over until the next event
+            self._page.show()  # else the layout ignores it until the next event
             self._place()
             self._first.setFocus(Qt.FocusReason.PopupFocusReason)
 
@@ -489,7 +489,7 @@ class ConflictPrompt(Sheet):
         self._button(row, "cancel", tr("Cancel"))
 
     def _overwrite(self) -> None:
-        """Ask the second question: the changes that would be lost, by name, with the focus on Cancel."""
+        """Ask the second question: list the changes that would be lost, with the focus on Cancel."""
         lost = [clash for clash in self.rows if not clash.same]
         now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
         column = self._new_page(

@@ -1,4 +1,4 @@
-"""The resolver's table, a place a row: the opened version, my edit, the database's, and the value taken."""
+"""The resolver's table, one row per place: the opened version, my edit, the database's, and the value taken."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from model.values.canonical import Value
 
 SYMBOL, FIELD, BASE, MINE, THEIRS, DECISION = range(6)
 SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
-TIGHT = 760  # a narrower table has little room for words beside the values
-BARE = 560  # and one that is narrower still has none: symbol, ticks and colours say the decision
+TIGHT = 760  # a narrower table has little room for text beside the values
+BARE = 560  # a still narrower one has none: symbol, ticks and colours show the decision
 ROW = 36
-LEAST = 8  # differing characters that have to be in sight
+LEAST = 8  # differing characters that have to be visible
 Spans: TypeAlias = tuple[Span, ...]
 NAMED = 60  # names of an order that a cell lists
 
 
 def operation(decision: Decision, taken: Value | None, in_array: bool = False) -> str:
-    """The symbol of a decision's effect on the opened version; elements of an array move, fields are reordered."""
+    """The symbol for what a decision does to the opened version; array elements move, fields are reordered."""
     if decision.kind == "order":
         return "move" if in_array else "reorder"
     if decision.base is None:
@@ -51,14 +51,14 @@ def operation(decision: Decision, taken: Value | None, in_array: bool = False) -
 
 
 class DecisionModel(CellModel):
-    """A row for each decision, then one that counts the unchanged fields."""
+    """A row per decision, then one with the number of unchanged fields."""
 
     def __init__(self, resolution: Resolution, zone: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.resolution, self.zone = resolution, zone
         self.unchanged: int | None = None
         self._short = False
-        self._room = 30  # characters that fit a side
+        self._room = 30  # characters that fit into a side
         self._drawn: dict[tuple[Value, Value, bool], Spans] = {}
         self.headers = self._headers()
 
@@ -67,7 +67,7 @@ class DecisionModel(CellModel):
 
     @property
     def full_headers(self) -> tuple[str, ...]:
-        """The sides in full."""
+        """The headers of the sides in full."""
         conflict = self.resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         return (
@@ -83,7 +83,7 @@ class DecisionModel(CellModel):
         return ("", tr("Field"), *(short if self._short else self.full_headers), tr("Decision"))
 
     def show(self, resolution: Resolution) -> None:
-        """Show a resolution, or the next state of it after a choice."""
+        """Show a resolution, or its next state after a choice."""
         if resolution is self.resolution:
             last = self.index(self.rowCount() - 1, DECISION)
             self.dataChanged.emit(self.index(0, 0), last)
@@ -94,19 +94,19 @@ class DecisionModel(CellModel):
         self.endResetModel()
 
     def shorten(self, on: bool) -> None:
-        """Say the sides in one word each, or in full."""
+        """Use one word for each side, or the full header."""
         if on != self._short:
             self._short = on
             self.headers = self._headers()
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, BASE, THEIRS)
 
     def set_room(self, characters: int) -> None:
-        """Say how many characters fit a side: longer values are cut around their difference."""
+        """Set how many characters fit into a side: longer values are cut around their difference."""
         if characters != self._room:
             self._room, self._drawn = characters, {}
 
     def count_unchanged(self, number: int) -> None:
-        """Say how many fields are the same on all sides."""
+        """Show how many fields are the same on all sides."""
         self.unchanged = number
         row = self.rowCount() - 1
         self.dataChanged.emit(self.index(row, 0), self.index(row, DECISION))
@@ -122,7 +122,7 @@ class DecisionModel(CellModel):
         return QModelIndex()
 
     def is_row(self, index: Index) -> bool:
-        """Whether it is a decision's row, not the last one that only counts."""
+        """Whether it is a decision's row, not the last one, which only counts."""
         return index.isValid() and index.row() < len(self.resolution.rows)
 
     # --- cells
@@ -200,12 +200,12 @@ class DecisionModel(CellModel):
             return self._order(decision, side, value)
         kinds = {v.type for v in (decision.base, decision.mine, decision.theirs) if v is not None}
         behind = (Span(f"  {value.kind}", "text2", sans=True),) if len(kinds) > 1 else ()
-        in_lines = self._short and bool(behind)  # a type that is cut off would leave values that look alike
+        in_lines = self._short and bool(behind)  # without its type, values would look alike
         spans = self._spans(decision, side, value, taken)
         return Cell(spans=(*spans, *behind), mono=True, size=12, wrap=in_lines)
 
     def _spans(self, decision: Decision, side: str, value: Value, taken: bool) -> Spans:
-        """A value with its difference from another side marked, where it is merged or too long to be seen whole."""
+        """A value with its difference from another side marked, if it is merged or too long to be visible whole."""
         aside = side != "base" and not decision.conflict
         same = aside and value == decision.base
         merged = aside and taken and not value.is_container
@@ -219,13 +219,13 @@ class DecisionModel(CellModel):
 
     @staticmethod
     def _beside(decision: Decision, side: str, value: Value) -> Value | None:
-        """The value of another side that this one can be compared with; None where their types differ."""
+        """The value of another side to compare this one with; None if their types differ."""
         other = decision.base if side != "base" else decision.mine if decision.mine != value else decision.theirs
         alike = other is not None and value.type == other.type and not value.is_container
         return other if alike else None
 
     def _is_cut(self, value: Value, other: Value) -> bool:
-        """Whether the difference would stand beyond the column's edge."""
+        """Whether the difference would be beyond the column's edge."""
         if not self._room < max(len(value.data), len(other.data)) < diff_cells.HUGE:
             return False
         shown = [diff_cells.shown(one, self.zone) for one in (value, other)]
@@ -240,11 +240,11 @@ class DecisionModel(CellModel):
         return self._drawn[key]
 
     def _order(self, decision: Decision, side: str, value: Value) -> Cell:
-        """The names of fields, or the keys of elements, in a side's order; those that changed places are marked."""
+        """The fields' names or the elements' keys in one side's order; those that moved are marked."""
         here = _names(value, self.zone)
         moved = _moved(decision.base, value, self.zone) if side != "base" and decision.base else frozenset()
         start = 0
-        if len(here) > NAMED:  # from the first that changed places on
+        if len(here) > NAMED:  # from the first that moved
             start = max(0, next((at for at, name in enumerate(here) if name in moved), 0) - 1)
         end = min(len(here), start + NAMED)
         spans = [Span("[ … " if start else "[ ", "text2")]
@@ -288,7 +288,7 @@ class DecisionModel(CellModel):
         }[decision.action]
 
 
-# An order can be one of thousands of names, and each is asked for at every paint.
+# An order can have thousands of names, and is needed at every paint.
 @lru_cache(maxsize=16)
 def _names(value: Value, zone: str) -> tuple[str, ...]:
     return tuple(text.shown(one, zone, 40) for one in canonical.items(value))
@@ -296,14 +296,14 @@ def _names(value: Value, zone: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _moved(base: Value, value: Value, zone: str) -> frozenset[str]:
-    """The names that have another place than in the base; none where not all of them are in both, once each."""
+    """The names that moved compared with the base; none unless both have the same names, once each."""
     before, here = list(_names(base, zone)), list(_names(value, zone))
     together = sorted(here) == sorted(before) and len(set(here)) == len(here)
     return frozenset(moved_names(before, here)) if together else frozenset()
 
 
 def renamed(decision: Decision) -> str:
-    """``it may have become charge``, where a field looks renamed; "" where it does not."""
+    """``it may have become charge`` if a field seems renamed; else ""."""
     way, _, name = decision.hint.partition(" ")[2].partition(" ")
     if not name:
         return ""
@@ -324,7 +324,7 @@ def clash(decision: Decision) -> str:
 
 
 class _DecisionDelegate(CellDelegate):
-    """Lines between rows and sides."""
+    """Paints lines between rows and sides."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         whole = QRectF(option.rect)
@@ -340,9 +340,9 @@ class _DecisionDelegate(CellDelegate):
 
 
 class DecisionTable(CellTree):
-    """Arrows go from cell to cell, Space and Enter take the cell's side; a click takes it where a choice is due.
+    """Arrows move between cells, Space and Enter take a cell's side; a click does so if a choice is due.
 
-    Space beside the sides, and the menu, ask for the whole values.
+    Space outside the sides, and the menu, show the whole values.
     """
 
     taken = Signal(int, str)  # row, side
@@ -384,12 +384,12 @@ class DecisionTable(CellTree):
 
     @property
     def row(self) -> int:
-        """The current decision's row; -1 for none."""
+        """The current decision's row; -1 if there is none."""
         index = self.currentIndex()
         return index.row() if self.rows.is_row(index) else -1
 
     def go(self, row: int, column: int = -1) -> None:
-        """Make a row the current one."""
+        """Make a row current."""
         here = self.currentIndex().column()
         index = self.rows.index(row, column if column >= 0 else here if here in SIDES else MINE)
         self.setCurrentIndex(index)

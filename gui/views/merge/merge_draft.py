@@ -1,4 +1,4 @@
-"""The draft of an edit that is merged: kept and forgotten with it. A draft of another edit stays as it is."""
+"""The draft of an edit being merged: kept and forgotten with it. Another edit's draft is left alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from model.values.canonical import Value
 
 
 class MergeDraft(QObject):
-    """The draft of one merge. An edit out of the editor has one; an undo or a restore gets one of its own.
+    """The draft of one merge. The editor's edits have one already; an undo or a restore gets its own.
 
-    ``kept``: whether the document's draft is this edit, or there was none; ``said`` has the words for it. ``changed``
-    follows once these are known.
+    ``kept``: whether the document's draft is this edit, or there was none; ``said`` is the text for that. ``changed``
+    is emitted once both are known.
     """
 
     changed = Signal()
@@ -32,7 +32,7 @@ class MergeDraft(QObject):
         tasks.run(lambda _: self._is_mine(), done=self._look, failed=self._unreadable, owner=self, key="draft")
 
     def _is_mine(self) -> bool | None:
-        """Whether the draft on disk is this edit; None where there is none."""
+        """Whether the draft on disk is this edit; None if there is no draft."""
         there = self._session.drafts.get(self._session.source, self._ns, self._id)
         return None if there is None else there.content == self._mine
 
@@ -51,12 +51,12 @@ class MergeDraft(QObject):
         self.changed.emit()
 
     def flush(self) -> None:
-        """Write the waiting draft now; the tab closes."""
+        """Write the waiting draft now, because the tab closes."""
         self._keeper.flush()
 
     def forget(self) -> None:
-        """The edit is saved or discarded."""
-        tasks.drop(self, "draft")  # nothing is to be kept any more
+        """Forget the draft: the edit was saved or discarded."""
+        tasks.drop(self, "draft")  # nothing may be kept any more
         if not self._known:
             try:
                 self.kept = self._is_mine() is not False

@@ -1,4 +1,4 @@
-"""A merge under decision: each choice is one step that can be taken back, and the result is known meanwhile."""
+"""A merge in progress: each choice is one step that can be undone, and the result is always known."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from model.values.canonical import ARRAY, EMPTY, OBJECT, Path, Value
 
 
 class Standing(Struct, frozen=True):
-    """The decisions so far: those of the merge, and values typed where none was due.
+    """The decisions so far: those of the merge, and values typed at other places.
 
-    The places of the values are those in the result of just these decisions: another choice can move elements.
+    The paths of the typed values are those in the result of exactly these decisions: another choice can move
+    elements.
     """
 
     merge: Merge
@@ -26,7 +27,7 @@ class Standing(Struct, frozen=True):
 
 
 class Resolution:
-    """The decisions of one conflict. Rows are numbers of decisions: those that need a person first."""
+    """The decisions of one conflict. Rows are numbers of decisions; those that need a person come first."""
 
     def __init__(self, conflict: Conflict) -> None:
         assert conflict.merge is not None
@@ -45,11 +46,11 @@ class Resolution:
 
     @property
     def unresolved(self) -> int:
-        """How many places still wait for a choice."""
+        """How many places wait for a choice."""
         return self.now.merge.unresolved
 
     def decision(self, row: int) -> Decision:
-        """The decision of a row, as it stands."""
+        """The present decision of a row."""
         return self.now.merge.decisions[self.rows[row]]
 
     def is_overridden(self, row: int) -> bool:
@@ -68,7 +69,7 @@ class Resolution:
             self.now = standing
 
     def choose(self, row: int, action: str | Value) -> None:
-        """Decide a row: base, mine, theirs, both or a value. Raises ``Refused`` where that is not to be had."""
+        """Decide a row: base, mine, theirs, both or a value. Raises ``Refused`` if that is impossible."""
         decision = self.decision(row)
         self._take(
             tr("choose for {place}", place=decision.place),
@@ -76,7 +77,7 @@ class Resolution:
         )
 
     def choose_all(self, action: str) -> int:
-        """Decide every row that is open, as one step; returns how many there were."""
+        """Decide all open rows as one step; returns their number."""
         made = tuple(_decided(decision, action) for decision in self.now.merge.decisions)
         before = self.unresolved
         merge = replace(self.now.merge, decisions=made)
@@ -84,21 +85,21 @@ class Resolution:
         return before - self.unresolved
 
     def reopen(self, row: int) -> None:
-        """Take a row's choice back, as a step of its own."""
+        """Undo a row's choice, as a step of its own."""
         decision = self.decision(row)
         self._take(tr("reopen {place}", place=decision.place), replace(self.now, merge=self.now.merge.reopen(decision)))
 
     def type_value(self, path: Path, value: Value, row: int | None, seen: Merge | None = None) -> None:
-        """Take a typed value: as the decision of a row, or for a field on which no decision was due.
+        """Enter a typed value: as the decision of a row, or for a field that needed none.
 
-        ``seen`` are the decisions of the result that the path was read from, where others may have been made since.
+        ``seen`` are the decisions behind the result that the path was read from, if others were made since.
         """
         if row is not None:
             decision = self.decision(row)
             if decision.kind != "inserted":
                 self.choose(row, value)
                 return
-            # The row inserts elements, of which this is the first; without any, the element behind was meant.
+            # The row inserts elements, and this is the first; if it inserts none, the element after it was meant.
             there = [] if decision.open or decision.result is None else canonical.items(decision.result)
             if there or decision.open:
                 self.choose(row, canonical.array([value, *there[1:]]))
@@ -113,11 +114,11 @@ class Resolution:
 
     @property
     def undo_title(self) -> str:
-        """What undo would take back, or ""."""
+        """What undo would undo, or ""."""
         return self._done[-1][0] if self._done else ""
 
     def undo(self) -> bool:
-        """Take the last step back; the conflict it decided is open again."""
+        """Undo the last step; the conflict that it decided is open again."""
         if not self._done:
             return False
         title, before = self._done.pop()
@@ -126,7 +127,7 @@ class Resolution:
         return True
 
     def redo(self) -> bool:
-        """Take the step again that was taken back last."""
+        """Redo the step undone last."""
         if not self._undone:
             return False
         title, after = self._undone.pop()
@@ -134,17 +135,17 @@ class Resolution:
         self.now = after
         return True
 
-    # --- moved again
+    # --- after the database moved again
 
     def chosen(self) -> list[Decision]:
-        """The decisions that a person made."""
+        """The decisions made by a person."""
         every = self.now.merge.decisions
         return [d for d in every if not d.open and (d.conflict or d.action != d.initial)]
 
     def carried(self, conflict: Conflict) -> tuple[Resolution, int]:
-        """A resolution of the conflict that this edit meets now, with the choices that still fit; and how many did.
+        """A resolution of the edit's new conflict, with the choices that still fit; and their number.
 
-        A choice fits where the place, and the values of all three sides there, are those of before.
+        A choice fits if the place, and the values of all three sides there, are unchanged.
         """
         after = Resolution(conflict)
         waiting = {decision.path: decision for decision in self.chosen()}
@@ -165,7 +166,7 @@ class Resolution:
     # --- the result
 
     def preview(self) -> bytes:
-        """The document as it stands, with a stand-in where nothing is decided."""
+        """The document so far, with placeholders where nothing is decided."""
         return self._with_typed(_drawn(self.now.merge))
 
     def document(self) -> bytes:
@@ -181,7 +182,7 @@ class Resolution:
     def _followed(
         self, typed: tuple[tuple[Path, Value], ...], before: Merge, after: Merge
     ) -> tuple[tuple[Path, Value], ...]:
-        """The typed values where their fields stand after another choice; without those that it took away."""
+        """The typed values at their fields' places after another choice; without those whose fields it removed."""
         changes = EditChanges(_drawn(before), _drawn(after), self.conflict.keys)
         gone = {change.old_path for change in changes.all if change.op == "remove"}
         return tuple(
@@ -201,12 +202,12 @@ def _decided(decision: Decision, action: str) -> Decision:
 
 
 def _drawn(merge: Merge) -> bytes:
-    """The result of a merge, with a stand-in where nothing is decided."""
+    """The result of a merge, with placeholders where nothing is decided."""
     return replace(merge, decisions=tuple(map(_stand_in, merge.decisions))).preview()
 
 
 def _stand_in(decision: Decision) -> Decision:
-    """An open decision with something at its place, so that its row is there."""
+    """An open decision with something at its place, so that it has a row."""
     if not decision.open or decision.base is not None:
         return decision
     side = decision.mine if decision.mine is not None else decision.theirs
@@ -216,19 +217,19 @@ def _stand_in(decision: Decision) -> Decision:
 
 
 class Result(Struct, frozen=True):
-    """The result as it stands, compared with each side; worked out in a task where it is large."""
+    """The present result, compared with each side; a task computes large ones."""
 
     content: bytes
     changes: EditChanges  # from the opened version
     from_mine: EditChanges
     from_theirs: EditChanges
-    places: dict[Path, int]  # the rows of the decisions by where they are in the result
+    places: dict[Path, int]  # the rows of the decisions by their paths in the result
     unchanged: int
-    merge: Merge  # the decisions that made it
+    merge: Merge  # the decisions behind it
 
 
 def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
-    """Work out the result; ``unchanged`` where it is known already."""
+    """Compute the result; ``unchanged`` if it is already known."""
     merge, content, keys = resolution.now.merge, resolution.preview(), resolution.conflict.keys
     changes = EditChanges(resolution.base, content, keys)
     mine, theirs = EditChanges(resolution.mine, content, keys), EditChanges(resolution.theirs, content, keys)
@@ -252,7 +253,7 @@ def drawn(resolution: Resolution, unchanged: int | None = None) -> Result:
 
 
 def _orders_fields(decision: Decision, base: bytes) -> bool:
-    """Whether a decision is on the order of a document's fields, whose values may all be unchanged."""
+    """Whether a decision is about the order of a document's fields, whose values may all be unchanged."""
     if decision.kind != "order":
         return False
     there = canonical.get(base, decision.path) if decision.path else None
@@ -260,7 +261,7 @@ def _orders_fields(decision: Decision, base: bytes) -> bool:
 
 
 def leaves(value: Value) -> int:
-    """How many fields hold a value and no further fields."""
+    """The number of fields that contain no further fields."""
     count = 0
     waiting = [value]
     while waiting:

@@ -1,7 +1,7 @@
-"""An edit and the database's version merged field by field: conflicts first, then the places merged by themselves.
+"""Merges an edit with the database's version, field by field: first the conflicts, then places merged by themselves.
 
-Each choice is one step, and undo brings the conflict back. The result is swapped against the database's version; should
-that have moved again, the merge is made anew and the choices that still fit are kept.
+Each choice is one step, and undo brings the conflict back. The result is swapped against the database's version; if
+that has moved again, the merge is made anew, and choices that still fit are kept.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from model.session import Session
 from model.session.guarded_writing import Conflict
 from model.values.canonical import Path, Value
 
-LARGE = 512 * 1024  # bytes of the three sides together above which the result is worked out in a task
+LARGE = 512 * 1024  # bytes of all three sides; larger results are computed in a task
 NARROW = 1160
 HUGE = 1024 * 1024
-AT_ONCE = 64 * 1024  # bytes that are written as JSON in no time
+AT_ONCE = 64 * 1024  # bytes that are written as JSON without delay
 
 
 class ResolverPanel(QWidget):
-    """The merge of one edit. ``moved``: the database moved again in a way that leaves nothing to merge here."""
+    """The merge of one edit. ``moved``: the database moved again, and nothing is left to merge here."""
 
     saved = Signal(object)  # Outcome
     moved = Signal(object)  # Conflict
@@ -132,7 +132,7 @@ class ResolverPanel(QWidget):
         made.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         made.activated.connect(call)
 
-    # --- what is merged
+    # --- the merge
 
     @property
     def unresolved(self) -> int:
@@ -141,7 +141,7 @@ class ResolverPanel(QWidget):
 
     @property
     def resolution(self) -> Resolution:
-        """The decisions as they stand."""
+        """The present decisions."""
         return self._resolution
 
     @property
@@ -151,7 +151,7 @@ class ResolverPanel(QWidget):
 
     @property
     def draft(self) -> MergeDraft:
-        """The draft of the edit on disk."""
+        """The edit's draft on disk."""
         return self._draft
 
     def _draft_known(self) -> None:
@@ -163,7 +163,7 @@ class ResolverPanel(QWidget):
         self.head.show(self._resolution, wording.plain(self.id), self._following, self._draft.kept, in_doubt)
 
     def _begin(self) -> None:
-        """Begin with another resolution."""
+        """Start with another resolution."""
         self._unchanged = None
         self.rows.show(self._resolution)
         rows = min(len(self._resolution.rows) + 1, 9)
@@ -180,7 +180,7 @@ class ResolverPanel(QWidget):
         self.split.setSizes([above, max(1, self.split.height() - above)])
 
     def _work_out(self) -> None:
-        """Work out the result of the decisions, and show it."""
+        """Compute the result of the decisions, and show it."""
         resolution, unchanged = self._resolution, self._unchanged
         self.rows.show(resolution)
         self._show_state()
@@ -221,7 +221,7 @@ class ResolverPanel(QWidget):
         self._show_state()
 
     def _open_changed(self) -> None:
-        """Open the containers in which something was changed or waits."""
+        """Expand the containers in which something changed or waits."""
         result = self._result
         if result is None:
             return
@@ -235,7 +235,7 @@ class ResolverPanel(QWidget):
 
     @property
     def place(self) -> Path:
-        """The path in the result of the row in front, else of the first conflict; () where it has none there."""
+        """The path in the result of the current row, else of the first conflict; () if it has none there."""
         row = max(0, self.table.row)
         return next((path for path, at in self._result.places.items() if at == row), ()) if self._result else ()
 
@@ -257,7 +257,7 @@ class ResolverPanel(QWidget):
     # --- the whole values below
 
     def toggle_value(self) -> None:
-        """Show both sides' whole values of the current row below, or hide them."""
+        """Show the whole values of the current row below, or hide them."""
         if self.value.isHidden() and self.table.row >= 0:
             self.value.show()
             self._show_value()
@@ -287,7 +287,7 @@ class ResolverPanel(QWidget):
             self.table.go(row)
 
     def _step(self, by: int) -> None:
-        """Go to the next row that waits; where none does, to the next that was a conflict."""
+        """Go to the next waiting row; if none waits, to the next one that was a conflict."""
         count, here = self._resolution.asked, self.table.row
         if not count:
             return
@@ -318,17 +318,17 @@ class ResolverPanel(QWidget):
         self._decided()
 
     def choose_current(self, side: str) -> None:
-        """Decide the row that is current."""
+        """Decide the current row."""
         if self.table.row >= 0:
             self.choose(self.table.row, side)
 
     def choose_all(self, side: str) -> None:
-        """Decide everything that is unresolved, as one step."""
+        """Decide all unresolved rows, as one step."""
         if self._resolution.choose_all(side):
             self._decided()
 
     def reopen(self, row: int) -> None:
-        """Take the choice of a row back."""
+        """Undo a row's choice."""
         self._resolution.reopen(row)
         self._decided()
 
@@ -351,13 +351,13 @@ class ResolverPanel(QWidget):
         self.changed.emit()
 
     def undo(self) -> None:
-        """Take the last choice back; its conflict is open again."""
+        """Undo the last choice; its conflict is open again."""
         self.tree.give_up()
         if self._resolution.undo():
             self._decided()
 
     def redo(self) -> None:
-        """Take the choice again that was taken back last."""
+        """Redo the choice undone last."""
         if self._resolution.redo():
             self._decided()
 
@@ -365,7 +365,7 @@ class ResolverPanel(QWidget):
 
     @property
     def save_reason(self) -> str:
-        """Why the result cannot be saved; "" where it can."""
+        """Why the result cannot be saved; "" if it can."""
         if self._session.trust.read_only:
             return tr("This connection is read-only")
         if not self._answers:
@@ -379,11 +379,11 @@ class ResolverPanel(QWidget):
         return "" if self._result.from_theirs.all else tr("The result is what is in the database already")
 
     def say_writable(self) -> None:
-        """Offer to save, or not, as the connection allows now."""
+        """Update whether saving is offered: the connection's permission changed."""
         self._show_state()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to save only while the server answers; what is decided stays."""
+        """Offer saving only while the server answers; decisions stay."""
         self._answers = answers
         self._show_state()
 
@@ -423,7 +423,7 @@ class ResolverPanel(QWidget):
         )
 
     def _moved_again(self, conflict: Conflict) -> None:
-        """Merge the edit anew, as the database moved again; the choices that still fit are kept."""
+        """Merge the edit again, because the database moved again; choices that still fit are kept."""
         self.notices.clear("doubt")
         if conflict.theirs is None:
             self.moved.emit(conflict)
@@ -457,13 +457,13 @@ class ResolverPanel(QWidget):
         self.changed.emit()
 
     def look_again(self) -> None:
-        """Look whether the database moved again; decisions stay as far as they still fit."""
+        """Check whether the database moved again; decisions stay if they still fit."""
         if self._saver.hold_reason:
-            return  # a save under way, or in doubt, has its own way to find out
+            return  # a save under way, or in doubt, finds out by itself
         self._ask_again(self._looked_again, self._not_looked_again, tr("Looking at {id}", id=wording.plain(self.id)))
 
     def follow(self) -> None:
-        """Merge anew with the version that was just written; where nothing is left to merge, say so and wait."""
+        """Merge again with the version just written; if nothing is left to merge, say so and wait."""
         if not self._saver.hold_reason:
             title = tr("Looking at {id}", id=wording.plain(self.id))
             self._ask_again(self._followed, self._not_looked_again, title)
@@ -483,7 +483,7 @@ class ResolverPanel(QWidget):
             self._merged_again(conflict)
 
     def _is_still(self, conflict: Conflict) -> bool:
-        """Whether the database has the version that was merged with."""
+        """Whether the database still has the version that was merged with."""
         before, now = self._resolution.conflict.theirs, conflict.theirs
         return before is not None and now is not None and (before.v, before.content) == (now.v, now.content)
 
@@ -501,7 +501,7 @@ class ResolverPanel(QWidget):
         messages.fail(self, error)
 
     def act_on(self, conflict: Conflict, choice: str) -> None:
-        """Do a choice of the prompt where nothing is left to merge."""
+        """Carry out a choice of the prompt when nothing is left to merge."""
         if choice == "create_again":
             self._saver.create(conflict.mine, self.id, self.head.reason.take())
         elif choice in ("take", "discard"):
@@ -524,7 +524,7 @@ class ResolverPanel(QWidget):
         )
 
     def discard(self) -> None:
-        """Forget the edit, its draft and the decisions."""
+        """Discard the edit, its draft and the decisions."""
         self._draft.forget()
         self.discarded.emit()
 
@@ -546,7 +546,7 @@ class ResolverPanel(QWidget):
             self.json.setPlainText(
                 tr("The result is {content}; read it in the tree.", content=wording.size(len(content)))
             )
-        elif len(content) > AT_ONCE:  # half a megabyte takes a tenth of a second, at each choice
+        elif len(content) > AT_ONCE:  # half a megabyte takes a tenth of a second, for each choice
             tasks.run(
                 lambda _: text.to_text(content, 2),
                 done=self.json.setPlainText,

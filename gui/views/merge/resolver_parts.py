@@ -1,4 +1,4 @@
-"""The resolver's frame: the edit and how much waits above, the three ways below the table, the result's head."""
+"""The resolver's frame: above, the edit and how much waits; below, the three choices and the result's head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gui.views.merge.resolution import Resolution
 from model import text
 from model.merge import Decision
 
-TITLE, SAID = 300, 120  # what the words of a row keep beside its buttons
+TITLE, SAID = 300, 120  # u that a row's text keeps beside its buttons
 WAYS = (("base", "Ctrl+1"), ("mine", "Ctrl+2"), ("theirs", "Ctrl+3"))
 
 
@@ -30,7 +30,7 @@ class MergeHead:
         said.setSpacing(theme.px(2))
         said.addStretch(1)
         self.title = OneLine("title")
-        self.title.setMinimumWidth(theme.px(TITLE))  # with less room the buttons go on in a further line
+        self.title.setMinimumWidth(theme.px(TITLE))  # with less room the buttons wrap
         self.line = words("", "second", wrap=True)
         said.addWidget(self.title)
         said.addWidget(self.line)
@@ -54,7 +54,7 @@ class MergeHead:
         row.addLayout(ends)
 
     def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool, in_doubt: bool) -> None:
-        """Say which edit is merged, whether it is kept as a draft, and that nothing was written, if that is known."""
+        """Say which edit is merged, whether it is kept as a draft, and that nothing was written, if that is certain."""
         conflict = resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
         lead = (
@@ -71,7 +71,7 @@ class MergeHead:
         self.save.setText(tr("Save as {following}", following=following) if following else tr("Save"))
 
     def show_state(self, resolution: Resolution, reason: str) -> None:
-        """Say how much waits, and why the result cannot be saved where it cannot."""
+        """Show how much waits, and if the result cannot be saved, why."""
         waiting = resolution.unresolved
         if waiting:
             self.count.put(tr("{waiting} unresolved", waiting=waiting), "warn", "warnT", "conflict")
@@ -90,7 +90,7 @@ class MergeHead:
 
 
 class ConflictBar:
-    """The three ways for the current row, and the way to the other conflicts."""
+    """The three choices for the current row, and the buttons to the other conflicts."""
 
     def __init__(self, owner: QWidget) -> None:
         self.bar = boxes.ground(QWidget(), "sunken")
@@ -116,7 +116,7 @@ class ConflictBar:
         owner.setTabOrder(self.ways["both"], self.up)
 
     def show(self, resolution: Resolution, row: int) -> None:
-        """Say the current row's conflict, and offer its choices."""
+        """Show the current row's conflict, and offer its choices."""
         decision = resolution.decision(row) if row >= 0 else None
         was = version(resolution.conflict.base.v)
         labels = {
@@ -184,7 +184,7 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
 
 
 class ResultHead(QWidget):
-    """The row above the result: the version it is saved over, its differences from that, Tree | JSON."""
+    """The row above the result: the version it is saved over, the differences from that, Tree | JSON."""
 
     view_chosen = Signal(bool)  # whether JSON
 
@@ -211,7 +211,7 @@ class ResultHead(QWidget):
             self.view_chosen.emit(which == 1)
 
     def show_result(self, now: str, following: str, differing: list[str], waiting: int) -> None:
-        """Say in which fields the result differs from the database."""
+        """Show in which fields the result differs from the database."""
         self.against.setText(
             tr("what would be saved as {following}, against {now}", following=following, now=now)
             if following and now

@@ -21,7 +21,7 @@ NARROW = (44, 190, 160, 110, 170)  # the widths in a window of 1024 pixels
 
 
 class ResultModel(FieldModel):
-    """The fields of the result; the last column says whose they are."""
+    """The fields of the result; the last column shows which side each came from."""
 
     headers = ("", tr("Field"), tr("Value"), tr("Type"), tr("Where it comes from"))
 
@@ -38,7 +38,7 @@ class ResultModel(FieldModel):
         self.set_content(result.content, result.changes)
 
     def waiting(self, node: FieldNode) -> Decision | None:
-        """The decision that is still open about this very field."""
+        """The open decision about this field itself."""
         if node.kind != "field" or self.result is None or self.resolution is None:
             return None
         row = self.result.places.get(self.path(node))
@@ -86,7 +86,7 @@ class ResultModel(FieldModel):
         return (waiting is None or waiting.kind == "order") and super().hasChildren(parent)
 
     def whose(self, node: FieldNode) -> str:
-        """The side that a field comes from, in words."""
+        """The side that a field came from, in words."""
         result = self.result
         if result is None:
             return ""
@@ -114,7 +114,7 @@ class ResultModel(FieldModel):
 
 
 class ResultTree(FieldTree):
-    """The editor's tree over a result; typing into an undecided field starts empty."""
+    """The editor's tree for a result; typing into an undecided field starts empty."""
 
     def __init__(self, model: ResultModel, parent: QWidget | None = None) -> None:
         super().__init__(model, parent)
@@ -135,7 +135,7 @@ class ResultTree(FieldTree):
     has_actions = False
 
     def narrow(self, is_narrow: bool) -> None:
-        """With little room the columns beside the value give way."""
+        """With little room the columns beside the value get narrower."""
         widths = NARROW if is_narrow else WIDE
         if widths != self._given:  # a person's widths stay until then
             self.resize_columns(widths)

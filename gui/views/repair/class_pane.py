@@ -1,4 +1,4 @@
-"""The left of the repair centre: the findings by class, the scan's buttons, and the places it did not look at."""
+"""The left of the repair centre: the findings by class, the scan's buttons, and the places not checked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tag(QWidget):
         theme.signals.changed.connect(self.update)
 
     def put(self, text: str, ink: str = "typ", ground: str = "typT") -> None:
-        """Show a word; nothing for ""."""
+        """Show a word; "" hides the badge."""
         self._text, self._ink, self._ground = text, ink, ground
         self.setAccessibleName(text)
         self.setVisible(bool(text))
@@ -47,14 +47,14 @@ class Tag(QWidget):
             symbols.badge(QPainter(self), 0, self.height() / 2, self._text, self._ink, self._ground)
 
 
-WORDED = 270  # the least width with words on the button above
-ROWS = 4  # of the classes are in sight where their findings stand below them
+WORDED = 270  # the least width at which the button above has text
+ROWS = 4  # visible classes if their findings are below them
 
 
 class ClassPane(QWidget):
-    """The classes of damage that a scan found, with its progress and its buttons."""
+    """The classes of damage found by a scan, with its progress and its buttons."""
 
-    scan_asked = Signal(bool)  # True: go on where it was stopped
+    scan_asked = Signal(bool)  # True: continue a stopped scan
     plan_opened = Signal(object)  # Plan
     health_asked = Signal()
 
@@ -62,7 +62,7 @@ class ClassPane(QWidget):
         super().__init__(parent)
         self._scanner = scanner
         self.plan: Plan | None = None
-        """What saving would save: with the ticks and answers of now."""
+        """The plan that saving would save, with the present ticks and answers."""
         boxes.ground(self, "sidebar")
         self.setMinimumWidth(theme.px(230))
         self.model = ClassModel()
@@ -121,15 +121,15 @@ class ClassPane(QWidget):
         self.again.setText(tr("Scan again") if self.width() >= theme.px(WORDED) else "")
 
     def stack(self, is_low: bool) -> None:
-        """Show a few classes above what is said of them, and no empty list; or all beside it."""
+        """Show a few classes above the text about them, and no empty list; or all classes beside it."""
         self._is_low = is_low
         self.tree.setMinimumHeight(theme.px(ROWS * ROW) if is_low else 0)
         self.tree.setVisible(not is_low or self.total > 0)
 
-    # --- what is known
+    # --- content
 
     def put(self, counts: Mapping[str, int]) -> None:
-        """Show how many findings there are of each class."""
+        """Show the number of findings of each class."""
         self.total = total = sum(counts.values())
         self._count.put(wording.count(total) if total else "", "warn", "warnT")
         self.model.put(counts)
@@ -137,7 +137,7 @@ class ClassPane(QWidget):
         self.stack(self._is_low)
 
     def begin(self) -> None:
-        """Show that a scan is under way."""
+        """Show that a scan is running."""
         self.plan = None
         self.put({})
         self.done.setText(tr("Scanning…"))
@@ -151,7 +151,7 @@ class ClassPane(QWidget):
         self.done.setText(tr("{done}{of} documents so far", done=wording.count(done), of=of))
 
     def end(self, plan: Plan | None = None) -> None:
-        """Show that no scan is under way; ``plan`` came of the last one, or of a file."""
+        """Show that no scan is running; ``plan`` came from the last one, or from a file."""
         self.plan = plan
         scanner = self._scanner
         if plan is not None and plan.note:
@@ -208,7 +208,7 @@ class ClassPane(QWidget):
         menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
     def menu(self) -> QMenu:
-        """The menu of further actions on a scan and its plan."""
+        """The menu with more actions on a scan and its plan."""
         menu = QMenu(self)
         menu.addAction(tr("Save the plan…"), self._save).setEnabled(self.plan is not None and bool(self.plan.items))
         menu.addAction(tr("Open a plan…"), self._open)
@@ -243,7 +243,7 @@ class ClassPane(QWidget):
             self.load(path)
 
     def load(self, path: str) -> None:
-        """Read a plan from a file; it takes the place of the findings."""
+        """Read a plan from a file; it replaces the findings."""
         session = self._scanner.session
         tasks.run(
             lambda _: session.repairs.load(path),
@@ -264,7 +264,7 @@ class ClassPane(QWidget):
     def write_report(
         self, path: str, session: Session, plan: Plan, results: Sequence[tuple[int, str, str]], applied: bool, run: str
     ) -> None:
-        """Write the report as a page, or as JSON where the file's name ends so."""
+        """Write the report as a page, or as JSON if the file's name ends so."""
         make = session.repairs.report_json if path.endswith(".json") else session.repairs.report_html
         tasks.run(
             lambda _: session.repairs.keep_report(path, make(plan, results, applied, run)),

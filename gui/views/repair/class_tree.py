@@ -32,7 +32,7 @@ class _Node(Struct):
 
 
 class ClassModel(CellModel):
-    """Groups, and their classes below them."""
+    """Groups with their classes."""
 
     headers = (tr("Findings"), "")
     right_headers = frozenset({1})
@@ -42,16 +42,16 @@ class ClassModel(CellModel):
         self._root = _Node((), "", 0)
 
     def put(self, counts: Mapping[str, int]) -> None:
-        """Show how many findings there are of each class; rows that are there already only get new counts.
+        """Show the number of findings of each class; existing rows only get new counts.
 
-        A class whose findings are all repaired stays, with none.
+        A class whose findings are all repaired stays, with zero.
         """
         wanted = [(group, [c for c in CLASSES if CLASSES[c].group == group and c in counts]) for group in GROUPS]
         wanted = [(group, codes) for group, codes in wanted if codes]
         shape = [(node.name, [kid.codes[0] for kid in node.children]) for node in self._root.children]
         if shape != wanted:
             self.beginResetModel()
-            old, self._root = self._root, _Node((), "", 0)  # Qt holds bare pointers to the old rows until the end
+            old, self._root = self._root, _Node((), "", 0)  # Qt holds bare pointers to the old rows until then
             for group, codes in wanted:
                 above = _Node(tuple(codes), group, 0, self._root)
                 self._root.children.append(above)
@@ -78,7 +78,7 @@ class ClassModel(CellModel):
         return self._node(index).codes if index.isValid() else ()
 
     def index_of(self, codes: tuple[str, ...]) -> QModelIndex:
-        """The row of some classes; an invalid index where it is not there."""
+        """The row of some classes; an invalid index if there is none."""
         for at, group in enumerate(self._root.children):
             if group.codes == codes and len(codes) > 1:
                 return self.index(at, 0)
@@ -152,13 +152,13 @@ class ClassTree(CellTree):
         self._kept: tuple[str, ...] = ()
 
     def _fit_counts(self) -> None:
-        """Leave to the names what the counts do not need."""
+        """Give the names the room that the counts leave."""
         groups = (self._classes.index(at, 1) for at in range(self._classes.rowCount()))
         wide = max((full_width(self._classes.cell(group)) for group in groups), default=0.0)
         self.header().resizeSection(1, math.ceil(wide))
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
-        # Off the edge of the window's rail, and beside its words: the groups have no icon in between.
+        # Away from the window's edge, and close to its text: groups have no icon in between.
         super().drawBranches(painter, rect.translated(theme.px(5), 0), index)
 
     def _moved(self, now: QModelIndex, _: QModelIndex) -> None:
@@ -174,10 +174,10 @@ class ClassTree(CellTree):
             self.setCurrentIndex(there)
 
     def choose(self, codes: tuple[str, ...] = ()) -> None:
-        """Choose some classes, the first where they are not there."""
+        """Choose some classes, or the first if they are not there."""
         there = self._classes.index_of(codes) if codes else QModelIndex()
         wanted = there if there.isValid() else self._classes.first()
-        self._kept = ()  # the choice is told even where it is an old one: the findings behind it are new
+        self._kept = ()  # emit ``chosen`` even if the choice is the same: its findings are new
         if wanted == self.currentIndex():
             self._moved(wanted, wanted)
         else:

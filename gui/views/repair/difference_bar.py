@@ -1,4 +1,4 @@
-"""What a plan wants that a scan of today would not propose, and the consent to do the rest of it."""
+"""Where a plan differs from what a scan would propose today, and the consent to do only the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.session.repairs import DryItem
 
 
 class DifferenceBar(QWidget):
-    """Shown where a plan is no more, or never was, what a scan proposes; ``agreed_changed`` as its box is ticked."""
+    """Shown if parts of a plan are not, or no longer, what a scan proposes; ``agreed_changed``: its box was ticked."""
 
     agreed_changed = Signal()
 
@@ -37,15 +37,15 @@ class DifferenceBar(QWidget):
 
     @property
     def agreed(self) -> bool:
-        """Whether what differs, if anything does, may be left out."""
+        """Whether differing items, if there are any, may be left out."""
         return not self._known or self.box.isChecked()
 
     def put(self, items: Sequence[DryItem]) -> None:
-        """Show how many items differ, and how; a consent holds for just these."""
+        """Show how many items differ, and how; a consent holds only for exactly these."""
         known = frozenset((item.no, item.text) for item in items)
         if known != self._known:
             self._known = known
-            self.box.blockSignals(True)  # whoever puts them looks at the consent next
+            self.box.blockSignals(True)  # the caller looks at the consent next
             self.box.setChecked(False)
             self.box.blockSignals(False)
         ways = Counter(translated(item.text).rstrip(".") for item in items)

@@ -1,4 +1,4 @@
-"""The two lists of the health page: the course of each class over the scans, and the scans themselves."""
+"""The two lists of the health page: each class over the scans, and the scans themselves."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from model.session.repairs import class_of
 
 CLASS, BARS, FIRST, BEFORE, LAST, CHANGE = range(6)
 SHOWN = 24
-"""Scans that are drawn; what came before them is in the list of scans."""
+"""Scans that are drawn; older ones are in the list of scans."""
 _PITCH, _BAR = 10, 7
 
 
 class CoursesModel(RowsModel[Course]):
-    """A row for each class that was ever found in a place."""
+    """A row for each class ever found in a place."""
 
     headers = (tr("Class"), tr("Over the scans"), tr("First"), tr("Before"), tr("Now"), tr("Since the first scan"))
     right_headers = frozenset({FIRST, BEFORE, LAST})
-    spoken_at = None  # the class and its course are a sentence already
+    spoken_at = None  # the class and its course are already a sentence
 
     def key(self, row: Course) -> Hashable:
         return row.code
@@ -81,7 +81,7 @@ def spoken(row: Course) -> str:
 
 
 class BarsDelegate(CellDelegate):
-    """Cells as everywhere, and bars in the column of courses."""
+    """Draws cells as elsewhere, and bars in the column of courses."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
@@ -94,7 +94,7 @@ class BarsDelegate(CellDelegate):
 
 
 def bars(painter: QPainter, rect: QRectF, counts: Sequence[int | None], ink: str) -> None:
-    """A bar a scan, old to new, the last in ink; flat: that scan found none, a slash: it was stopped."""
+    """A bar per scan, old to new, the last one coloured; flat: no findings, a slash: the scan was stopped."""
     pitch, width = theme.px(_PITCH), theme.px(_BAR)
     room = rect.adjusted(theme.px(8), theme.px(5), -theme.px(8), -theme.px(5))
     counts = counts[-max(1, min(SHOWN, int((room.width() + pitch - width) // pitch))) :]
@@ -109,7 +109,7 @@ def bars(painter: QPainter, rect: QRectF, counts: Sequence[int | None], ink: str
             painter.drawLine(QPointF(x, base), QPointF(x + width, base - width))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             continue
-        # Even one of very many can be seen.
+        # One of very many must still be visible.
         high = max(theme.px(3), round(room.height() * count / most)) if count else theme.px(2)
         token = ("acc" if not count else ink) if at == last else "ctl"
         painter.fillRect(QRectF(x, base - high, width, high), theme.colour(token))
@@ -120,7 +120,7 @@ class CourseList(CellTree):
 
     WIDTHS = (290, 258, 72, 72, 72, 200)
     NARROW = (226, 258, 62, 66, 62, 180)
-    DISPENSABLE = (3, 2)  # the counts before, which the bars show
+    DISPENSABLE = (3, 2)  # the counts before, which the bars show too
 
     def __init__(self, model: CoursesModel, parent: QWidget | None = None) -> None:
         super().__init__(parent, delegate=BarsDelegate(None, 28))
@@ -130,7 +130,7 @@ class CourseList(CellTree):
 
 
 class ScansModel(RowsModel[tuple[Counted, Counted | None]]):
-    """Scans, newest first, each with the one that it is compared with."""
+    """Scans, newest first, each with the one it is compared with."""
 
     headers = (
         tr("When"),

@@ -1,4 +1,4 @@
-"""The health of a place: its findings by class over the scans that were made from here, and the scans."""
+"""The health of a place: its findings by class over the scans made from this computer, and the scans."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERYWHERE = tr("All databases")
 
 
 class HealthPanel(QWidget):
-    """Shows the summaries of a place's scans, and makes another scan."""
+    """Shows the summaries of a place's scans, and makes new scans."""
 
     place_changed = Signal()
     repairs_asked = Signal()
@@ -36,7 +36,7 @@ class HealthPanel(QWidget):
         self, session: Session, place: str = "", ids: Sequence[Value] | None = None, production: bool = False,
         parent: QWidget | None = None, asks: bool = False,
     ) -> None:  # fmt: skip
-        """With ``asks`` the first scan of such a place waits for an agreement about scope and pace."""
+        """With ``asks``, the first scan of such a place waits until scope and pace are agreed to."""
         super().__init__(parent)
         self._asks = asks
         self._session, self.place, self._ids, self._production = session, place, ids, production
@@ -95,7 +95,7 @@ class HealthPanel(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.refresh()  # another page may have made a scan meanwhile
+        self.refresh()  # another page may have made a scan
 
     # --- reading
 
@@ -104,7 +104,7 @@ class HealthPanel(QWidget):
         return subject([self.place] if self.place else [], self._ids)
 
     def refresh(self) -> None:
-        """Read the kept summaries again."""
+        """Read the stored summaries again."""
         if self.scanning:
             return
         health = self._session.health
@@ -166,7 +166,7 @@ class HealthPanel(QWidget):
         return self.place or tr("all databases")
 
     def _fill_places(self, found: set[str]) -> None:
-        """Offer the other places with scans; the box is only shown where there are any."""
+        """Offer the other places with scans; the box is hidden if there are none."""
         self.places.clear()
         for each in sorted(found):
             self.places.addItem(text.plain(each) or EVERYWHERE, each)
@@ -183,11 +183,11 @@ class HealthPanel(QWidget):
 
     @property
     def scanning(self) -> bool:
-        """Whether a scan is under way."""
+        """Whether a scan is running."""
         return self.scanner is not None and self.scanner.running
 
     def scan(self) -> None:
-        """Make another scan of this place."""
+        """Scan this place again."""
         if self.scanning:
             return
         known = agreed(self._session, self.place)
@@ -205,7 +205,7 @@ class HealthPanel(QWidget):
         self.states.show_loading(tr("Looking for damage"), self.scanner.stop)
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to scan only while the server answers."""
+        """Offer scanning only while the server answers."""
         self._answers = answers
         self._say_again()
 
@@ -250,13 +250,13 @@ class HealthPanel(QWidget):
         messages.fail(self, error)
 
     def leave(self) -> None:
-        """Stop a scan or a reading under way."""
+        """Stop a running scan or reading."""
         if self.scanner is not None:
             self.scanner.stop()
 
 
 def _verdict(scans: Sequence[Counted]) -> str:
-    """In one sentence whether it became better; scans come newest first."""
+    """Whether it became better, in one sentence; the newest scan comes first."""
     whole = [scan for scan in scans if scan.whole]
     if not whole:
         return tr("The scans were stopped before their end, so nothing can be compared yet.") if scans else ""

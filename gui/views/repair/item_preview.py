@@ -1,4 +1,4 @@
-"""One item in detail: stored documents before and after, the fields at stake, the writes as they would be sent."""
+"""One item in detail: stored documents before and after, the affected fields, the writes as they would be sent."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from model.values.canonical import without
 
 
 class _StoredLine(Struct, frozen=True):
-    op: str  # add, remove, replace, or "" where nothing changes
+    op: str  # add, remove, replace, or "" if nothing changes
     place: str
     before: str
     after: str
 
 
 class _LinesModel(RowsModel[_StoredLine]):
-    """Collection, before, after: a row for each stored document that the item is about."""
+    """Collection, before, after: one row for each stored document of the item."""
 
-    headers = ("", tr("Collection"), tr("Before"), tr("After"), "")  # the last stands above the types of the fields
+    headers = ("", tr("Collection"), tr("Before"), tr("After"), "")  # the last column is above the types of the fields
 
     def key(self, row: _StoredLine) -> Hashable:
         return row
@@ -98,12 +98,12 @@ class ItemPreview(QWidget):
         self.at_stake.setAccessibleName(tr("The fields at stake"))
         self.at_stake.header().sectionResized.connect(self._align)
         self._same = words("", "second", wrap=True)
-        self._note = ""  # how it ended, or the advice where there is no repair
+        self._note = ""  # how it ended, or advice if there is no repair
         self._same.setContentsMargins(theme.px(56), theme.px(4), theme.px(16), theme.px(8))
         column.addWidget(self.table)
         column.addWidget(self.at_stake, 1)
         column.addWidget(self._same)
-        column.addStretch(0)  # without fields to show, the other parts stand at the top
+        column.addStretch(0)  # without fields to show, the other parts are at the top
         self._pages = QStackedWidget()
         whole = boxes.column(self)
         whole.addLayout(head)
@@ -114,7 +114,7 @@ class ItemPreview(QWidget):
         self.put(None, None, 0, 0)
 
     def _align(self) -> None:
-        """Set what is before and after above the two sides of the fields."""
+        """Align before and after with the two sides of the fields."""
         room = (self.at_stake if self.at_stake.isVisible() else self.table).viewport().width()
         for at, width in enumerate(self.at_stake.widths(room)):
             self.table.header().resizeSection(at, width)
@@ -127,9 +127,9 @@ class ItemPreview(QWidget):
         self, item: Item | None, dry: DryItem | None, at: int, of: int, own: Collection[str] = ("_id",),
         end: Outcome | None = None,
     ) -> None:  # fmt: skip
-        """Show an item; ``dry`` is the answer of its dry run, once there is one, ``end`` how it ended.
+        """Show an item; ``dry`` is its dry run's answer, if there is one, ``end`` how it ended.
 
-        ``own`` are the fields that a layout keeps for itself: two copies of one content differ in them rightly.
+        ``own`` are the fields that the layout keeps for itself: copies of one content may rightly differ in them.
         """
         self._dry = dry
         sending = dry.sending if dry is not None and dry.changes else None
@@ -154,7 +154,7 @@ class ItemPreview(QWidget):
         self.at_stake.setVisible(pair is not None)
         self._note = translated(end.detail) if end is not None else translated(item.advice) if item is not None else ""
         self._say(self._note if pair is None else "")  # beside fields there is no room to spare; the row has a tooltip
-        tasks.drop(self, "fields")  # of the item before
+        tasks.drop(self, "fields")  # of the former item
         if pair is None:
             return
         a, b, titles = pair
@@ -225,7 +225,7 @@ def _lines(item: Item, dry: DryItem | None) -> list[_StoredLine]:
 
 
 def _pair(item: Item, dry: DryItem | None, own: Collection[str]) -> tuple[bytes, bytes, tuple[str, str]] | None:
-    """The two documents whose fields are worth a look, each with its name."""
+    """The two documents whose fields are compared, each with its name."""
     for change in dry.changes if dry is not None else ():
         if change.before is not None and change.after is not None:
             return change.before, change.after, (tr("Before"), tr("After"))

@@ -1,4 +1,4 @@
-"""The plan's items of the chosen classes: a tick each, the finding, and the answer of a dry run or a repair."""
+"""The plan's items of the chosen classes: a tick, the finding, and the answer of the dry run or repair."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ItemsModel(RowsModel[Item]):
 
     @property
     def headers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The words above the columns; the last one says whether the rows were done already."""
+        """The column headers; the last one says whether rows were already repaired."""
         return (
             "",
             "_id",
@@ -57,7 +57,7 @@ class ItemsModel(RowsModel[Item]):
         self.fill([item for item in plan.items if item.finding.code in codes] if plan is not None else [])
 
     def change(self, plan: Plan) -> None:
-        """Show the same items with other ticks or answers."""
+        """Show the same items with new ticks or answers."""
         self.plan = plan
         self.rows = [plan.item(row.no) for row in self.rows]
         if self.rows:
@@ -71,15 +71,15 @@ class ItemsModel(RowsModel[Item]):
         return row.repair is not None and row.no not in self.ends and doable
 
     def is_ticked(self, row: Item) -> bool:
-        """Whether the item is going to be done."""
+        """Whether the item will be repaired."""
         return row.ticked and self.can_tick(row)
 
     def is_on(self, row: Item) -> bool:
-        """Whether a press takes the tick away; one that a person has put stays theirs where an answer is missing."""
+        """Whether a press removes the tick; a tick set by a person stays theirs while an answer is missing."""
         return self.is_ticked(row) or row.do != "no"
 
     def ticked(self) -> list[Item]:
-        """The items that are going to be done, in the order shown."""
+        """The items that will be repaired, in the order shown."""
         return [row for row in self.rows if self.is_ticked(row)]
 
     def tick(self, rows: Sequence[Item], on: bool) -> None:
@@ -91,13 +91,13 @@ class ItemsModel(RowsModel[Item]):
         self.change(replace(plan, items=tuple(changed.get(item.no, item) for item in plan.items)))
 
     def left_out(self, row: Item) -> bool:
-        """Whether the item is left alone because it is young, and no person has ticked it."""
+        """Whether the item is skipped because it is young, and no person ticked it."""
         if row.repair is None:
             return waits(row.finding)
         return row.do == "no" and row.finding.young
 
     def said(self, row: Item) -> tuple[str, str, str]:
-        """Icon, colour and words for an item's end, foreseen or real."""
+        """Icon, colour and text for an item's end, expected or real."""
         end = self.ends.get(row.no)
         if end is not None:
             # One word for the end; the sentence is in the tooltip and in the preview.
@@ -120,7 +120,7 @@ class ItemsModel(RowsModel[Item]):
         return (*VERDICTS[dry.verdict], words)
 
     def counts(self) -> str:
-        """How the items shown would end, or did, in a line."""
+        """How the shown items would end, or did, on one line."""
         numbers = {row.no for row in self.rows}
         ends: Counter[str] = Counter(
             "unsent" if end.unsent else end.kind for no, end in self.ends.items() if no in numbers
@@ -130,7 +130,7 @@ class ItemsModel(RowsModel[Item]):
         return "     ".join(_ended(ends, done) if ends else filter(None, self._foreseen(done, bool(repairs))))
 
     def _foreseen(self, done: str, repairs: bool) -> tuple[str, ...]:
-        """How many items would end in each way, "" for a way that is not worth a word."""
+        """How many items would end in each way; "" for a way not worth mentioning."""
         left_out = {row.no for row in self.rows if self.left_out(row)}
         numbers = {row.no for row in self.rows} - left_out
         verdicts = Counter(dry.verdict for no, dry in self.dry.items() if no in numbers)

@@ -1,4 +1,4 @@
-"""The one question that a repair needs answered before it is done."""
+"""The one question that a repair needs answered first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.session.repairs import Item
 
 
 class QuestionBar(QWidget):
-    """Shown for an item that asks; ``answered`` carries the answer, and whether it holds for all that ask alike."""
+    """Shown for an item with a question; ``answered`` carries the answer, and whether all similar ones get it."""
 
     answered = Signal(object, bool)  # str or None, for all
 
@@ -42,7 +42,7 @@ class QuestionBar(QWidget):
         self.hide()
 
     def put(self, item: Item | None, alike: int) -> None:
-        """Show an item's question; ``alike`` is how many ticked items of this kind ask something."""
+        """Show an item's question; ``alike`` is the number of ticked items of this kind with a question."""
         while (part := self._row.takeAt(0)) is not None:
             if (widget := part.widget()) is not None and widget is not self.field:
                 widget.hide()
@@ -87,7 +87,7 @@ class QuestionBar(QWidget):
         self.show()
 
     def refuse(self, error: Refused) -> None:
-        """Say why the typed words are no answer."""
+        """Say why the typed text is not an answer."""
         self._wrong.setText(translated(str(error)))
         self._wrong.show()
 

@@ -1,4 +1,4 @@
-"""The repair centre: scan, findings by class, the plan to tick, its dry run, and doing it with a way back."""
+"""The repair centre: scan, findings by class, the plan to tick, its dry run, and repairing with undo."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from model.session import Session
 from model.session.repairs import DryItem, Item, Plan, class_of
 from model.values.canonical import Value
 
-MANY = 100  # items from which on their number must be typed
-LEFT, STACKED = 305, 620  # u; in a narrower panel the classes stand above their findings
+MANY = 100  # from this number of items on, the number has to be typed
+LEFT, STACKED = 305, 620  # u; in a narrower panel the classes are above their findings
 GONE = Outcome("skipped", "", None, tr("It is not there any more."))
 OWN = ("id", "archive_id", "version", "token", "hash", "current")
 
 
 class RepairPanel(QWidget):
-    """Looks for damage in some places of a source, or works on a plan that somebody made."""
+    """Looks for damage in some places of a source, or works on a plan that a person made."""
 
     closed = Signal()
     changed = Signal()
@@ -59,7 +59,7 @@ class RepairPanel(QWidget):
         parent: QWidget | None = None,
         asks: bool = False,
     ) -> None:
-        """With ``asks`` the first scan of such a place waits for an agreement about scope and pace."""
+        """With ``asks``, the first scan of such a place waits until scope and pace are agreed to."""
         super().__init__(parent)
         self._session, self.production = session, production
         self.place = places[0] if places else ""
@@ -80,7 +80,7 @@ class RepairPanel(QWidget):
             lambda _: self.scan(),
         )
         self._codes: tuple[str, ...] = ()
-        self._fields: dict[str, Mapping[str, str]] = {}  # of each collection: role -> field name
+        self._fields: dict[str, Mapping[str, str]] = {}  # per collection: role -> field name
         boxes.ground(self, "surface")
         self.model = ItemsModel()
         self.model.ticked_changed.connect(self._said)
@@ -121,7 +121,7 @@ class RepairPanel(QWidget):
         )
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         self.reason = foot.reason
-        fronts = QWidget(self)  # of a layout without a widget of its own, the part in front gets no focus
+        fronts = QWidget(self)  # a layout without a widget of its own gives its front part no focus
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(fronts)
@@ -161,7 +161,7 @@ class RepairPanel(QWidget):
     # --- scanning
 
     def ask_first(self) -> None:
-        """Put the question about scope and pace in the place of the findings."""
+        """Show the question about scope and pace in place of the findings."""
         self.consent = asked = ScanConsent(self._session, self.place, self.production)
         asked.given.connect(self._agreed)
         asked.declined.connect(self.closed)
@@ -184,7 +184,7 @@ class RepairPanel(QWidget):
         self.pane.tree.setFocus()
 
     def scan(self, go_on: bool = False) -> None:
-        """Look for damage anew, or go on where it was stopped."""
+        """Scan for damage again, or continue a stopped scan."""
         self.plan = None
         self.run = ""
         self._written = {}
@@ -192,7 +192,7 @@ class RepairPanel(QWidget):
         self.model.put(None, ())
         self.scanner.begin(go_on)
         self.pane.begin()
-        self.states.show_loading(tr("Looking for damage"))  # the buttons stand below the classes
+        self.states.show_loading(tr("Looking for damage"))  # the buttons are below the classes
         self.changed.emit()
 
     def _found(self) -> None:
@@ -223,14 +223,14 @@ class RepairPanel(QWidget):
     def _planned(self, found: tuple[Plan, dict[str, Mapping[str, str]]]) -> None:
         plan, self._fields = found
         for item in plan.items:
-            if item.ticked and item.finding.young:  # its writer may still be at work: a person may tick it
+            if item.ticked and item.finding.young:  # its writer may still be working: a person may tick it
                 plan = plan.with_ticked(item.no, False)
         self.put_plan(plan)
 
     # --- the plan
 
     def put_plan(self, plan: Plan) -> None:
-        """Work on a plan: the one of the scan, or one from a file."""
+        """Work on a plan, from the scan or from a file."""
         self.plan = plan
         self.run = ""
         self._note.setText(NOTHING_YET)
@@ -249,11 +249,11 @@ class RepairPanel(QWidget):
         self._codes = ()
         self.pane.tree.choose(tuple(there))
         if self.isAncestorOf(self.window().focusWidget() or self.window()):
-            self.cancel.setFocus()  # before something is done for good, the key at hand is the one that leaves
+            self.cancel.setFocus()  # before something final, the key at hand is the one that leaves
         self._look_again()
 
     def _count(self, plan: Plan) -> None:
-        """Show how many findings are left of each class."""
+        """Show how many findings of each class remain."""
         left = Counter({item.finding.code: 0 for item in plan.items})
         left.update(item.finding.code for item in plan.items if not self._is_over(item))
         self.pane.put(left)
@@ -262,12 +262,12 @@ class RepairPanel(QWidget):
         end = self.model.ends.get(item.no)
         return end is not None and (end.kind == "applied" or end is GONE)
 
-    # --- what is written meanwhile
+    # --- writes meanwhile
 
     def follow(self, ns: str, id: Value | None) -> None:
-        """Look again at the findings of a document that was written, or of a whole collection, once nothing else runs.
+        """Check again the findings of a written document or a whole collection, once nothing else runs.
 
-        A collection on a server is not read as a whole for that.
+        Not for a whole collection on a server: that would read all of it.
         """
         if id is not None:
             ids = self._written.setdefault(ns, set())
@@ -304,7 +304,7 @@ class RepairPanel(QWidget):
                 continue
             there = _key(item.finding) in found
             if there and self._is_over(item):
-                del ends[item.no]  # taken back, or broken again
+                del ends[item.no]  # undone, or damaged again
                 self.model.dry.pop(item.no, None)
             elif not there and item.no not in ends:
                 ends[item.no] = GONE
@@ -321,10 +321,10 @@ class RepairPanel(QWidget):
         self._look_again()
 
     def _not_looked(self, error: BaseException) -> None:
-        self._looking = False  # each item is looked at again before it is repaired
+        self._looking = False  # each item is checked again before its repair
 
     def _show_sound(self) -> None:
-        """Say that nothing was found; the button that scans again stands above the classes."""
+        """Say that nothing was found; the button to scan again is above the classes."""
         scanner = self.scanner
         if not scanner.whole:
             self.states.show_empty(
@@ -369,7 +369,7 @@ class RepairPanel(QWidget):
         self.dry_run(anew=False)
 
     def dry_run(self, anew: bool = True) -> None:
-        """Prepare every item shown as applying it would, and write nothing."""
+        """Prepare every shown item as applying it would, and write nothing."""
         plan = self.plan
         if plan is None or self.busy:
             return
@@ -419,7 +419,7 @@ class RepairPanel(QWidget):
 
     @property
     def item(self) -> Item | None:
-        """The item that is looked at."""
+        """The current item."""
         return self.model.at(self.list.currentIndex())
 
     def _chosen(self, _: QModelIndex, __: QModelIndex) -> None:
@@ -471,7 +471,7 @@ class RepairPanel(QWidget):
     # --- ticks and report
 
     def _name_go(self, repairs: Sequence[str]) -> None:
-        """Call the button after the repairs that it does; red where documents go."""
+        """Name the button after its repairs; red if documents are removed."""
         removing = removes(repairs)
         self.go.setText(verb(repairs) if repairs else tr("Repair"))
         if self.go.property("danger") != removing:
@@ -518,18 +518,18 @@ class RepairPanel(QWidget):
         self.changed.emit()
 
     def say_writable(self) -> None:
-        """Offer to repair, or not, as the connection allows now."""
+        """Update whether repairing is offered: the connection's permission changed."""
         self._said()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to look and to repair only while the server answers."""
+        """Offer scanning and repairing only while the server answers."""
         self._answers = answers
         self.pane.hold_back(self._unread)
         self._said()
 
     @property
     def _unread(self) -> str:
-        """Why nothing can be looked at; "" where it can."""
+        """Why nothing can be scanned; "" if it can."""
         return "" if self._answers else wording.unread(self._session.name)
 
     def _why_not(self, ticked: Sequence[Item]) -> str:
@@ -545,7 +545,7 @@ class RepairPanel(QWidget):
         return "" if self.difference.agreed else tr("First agree to leave out what differs.")
 
     def _differing(self) -> list[DryItem]:
-        """The items shown that the plan wants done, and that a scan of today would not propose."""
+        """The shown items that the plan wants repaired, but that a scan would not propose today."""
         wanted = [row.no for row in self.model.rows if row.ticked and row.no not in self.model.ends]
         return [dry for no in wanted if (dry := self.model.dry.get(no)) is not None and dry.differs]
 
@@ -562,11 +562,11 @@ class RepairPanel(QWidget):
                 results.append((item.no, dry.verdict, dry.text))
         self.pane.save_report(self._session, plan, results, bool(self.model.ends), self.run)
 
-    # --- doing it
+    # --- repairing
 
     @property
     def busy(self) -> bool:
-        """Whether a repair is under way."""
+        """Whether a repair is running."""
         return self._task is not None and self._task.running and self._task.key == "apply"
 
     def _ask(self) -> None:
@@ -576,7 +576,7 @@ class RepairPanel(QWidget):
         what = verb([str(item.repair) for item in ticked])
         typed = self._session.name if self.production else str(len(ticked)) if len(ticked) >= MANY else None
         if typed is None:
-            self.apply()  # the list, its dry run and the way back are all in sight
+            self.apply()  # the list, its dry run and the undo are all in sight
             return
         marked = (
             tr("{name} is marked as production. ", name=wording.source(self._session.name, first=True))
@@ -662,7 +662,7 @@ class RepairPanel(QWidget):
         self._ended(run, error=error)
 
     def undo(self, run: str) -> None:
-        """Take back the writes of a run."""
+        """Undo the writes of a run."""
         session = self._session
 
         def undo(progress: tasks.Progress) -> list[Outcome]:
@@ -688,12 +688,12 @@ class RepairPanel(QWidget):
 
 
 def _key(finding: Finding) -> Hashable:
-    """What tells a finding of two scans from others."""
+    """Identifies a finding across two scans."""
     return finding.code, finding.ns, finding.id, finding.versions
 
 
 def _guard(repairs: Sequence[str]) -> str:
-    """How the repairs are guarded, a sentence; "" where there are none."""
+    """How the repairs are guarded, in a sentence; "" if there are none."""
     if removes(repairs):
         return tr("Each is copied to quarantine, then removed only if it is still exactly what the scan saw.")
     return tr("Each is one guarded write: only if everything is still exactly what the scan saw.") if repairs else ""

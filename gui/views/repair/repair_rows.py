@@ -1,4 +1,4 @@
-"""The rows around the list of the repair centre: the class in front, the ticks, the dry run's report, the buttons."""
+"""The rows around the repair centre's list: the current class, the ticks, the dry run's report, the buttons."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, words
 from gui.views.repair.class_pane import Tag
 
-NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with words on all of them
+NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with text on all of them
 NOTHING_YET = tr("Nothing has been written yet. Repairs can be undone from the journal.")
 
 
 class Rows(QWidget):
-    """Parts below one another that ask for the height of their words at this width; a splitter would not hear of it."""
+    """Parts below one another with the height of their text at this width, which a splitter does not ask for."""
 
     def minimumSizeHint(self) -> QSize:
         least, layout = super().minimumSizeHint(), self.layout()
@@ -34,7 +34,7 @@ class Rows(QWidget):
 
 
 class TitleRow(QVBoxLayout):
-    """The class in front and its meaning."""
+    """The current class and its meaning."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class TitleRow(QVBoxLayout):
 
 
 class TicksRow(QWidget):
-    """How many are ticked, and how each is guarded."""
+    """How many items are ticked, and how each repair is guarded."""
 
     def __init__(self, tick_all: Callable[[], object]) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class TicksRow(QWidget):
         self.guard.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.all.setIconSize(QSize(theme.px(20), theme.px(16)))  # as in `button`: wider than the box
         row = QHBoxLayout(self)
-        row.setContentsMargins(theme.px(4), theme.px(5), theme.px(16), theme.px(5))  # its tick below those of the rows
+        row.setContentsMargins(theme.px(4), theme.px(5), theme.px(16), theme.px(5))  # aligned with the rows' ticks
         row.setSpacing(theme.px(8))
         row.addWidget(self.all)
         row.addWidget(self.guard, 1)
@@ -83,7 +83,7 @@ class ReportRow(QHBoxLayout):
 
 
 class Foot(QWidget):
-    """The buttons; with little room the note beside them goes, and the words of the one that writes nothing."""
+    """The buttons; with little room the note beside them goes, and the text of the one that writes nothing."""
 
     def __init__(self, cancel: Callable[[], object], again: Callable[[], object], go: Callable[[], object]) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Foot(QWidget):
         self.offer_again(False)
 
     def offer_again(self, able: bool, why_not: str = "") -> None:
-        """Offer another dry run, or say why there cannot be one."""
+        """Offer another dry run, or say why none is possible."""
         self.again.setEnabled(able and not why_not)
         self.again.setToolTip(wording.tip(why_not or tr("Work out again what would be written; nothing is written")))
 

@@ -1,4 +1,4 @@
-"""The window's words for findings and repairs: verbs for buttons, verdicts, unchecked places."""
+"""The window's texts for findings and repairs: verbs for buttons, verdicts, unchecked places."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENDS = {
 
 
 def verb(repairs: Sequence[str]) -> str:
-    """The words on the last button: ``Remove 14 phantom versions``, ``Repair 3 findings`` where kinds are mixed."""
+    """The text of the last button: ``Remove 14 phantom versions``, or ``Repair 3 findings`` for mixed kinds."""
     count = len(repairs)
     repair = _alone(repairs)
     if repair is None:
@@ -46,24 +46,24 @@ def verb(repairs: Sequence[str]) -> str:
 
 
 def done_word(repairs: Sequence[str]) -> str:
-    """``removed``, or ``repaired`` where kinds are mixed."""
+    """``removed``, or ``repaired`` for mixed kinds."""
     repair = _alone(repairs)
     return translated(repair.done) if repair is not None else tr("repaired")
 
 
 def removes(repairs: Sequence[str]) -> bool:
-    """Whether all that these repairs do is to remove documents."""
+    """Whether these repairs only remove documents."""
     return bool(repairs) and all(name in REPAIRS and REPAIRS[name].removes for name in repairs)
 
 
 def _alone(repairs: Sequence[str]) -> Repair | None:
-    """The one kind of repair among these; None where there are several, or none."""
+    """The only kind of repair among these; None if there are several, or none."""
     kinds = set(repairs)
     return REPAIRS.get(next(iter(kinds))) if len(kinds) == 1 else None
 
 
 def badge(found: DamageClass) -> tuple[str, str]:
-    """Ink and ground of a class's badge, by its effect on people."""
+    """Text and background colour of a class's badge, by its effect on people."""
     if found.group == BLOCKS:
         return "err", "errT"
     if found.group == DOUBT:
@@ -72,7 +72,7 @@ def badge(found: DamageClass) -> tuple[str, str]:
 
 
 def code_badge(found: DamageClass) -> Badge:
-    """A class's code; those of all classes are of one width, so that the names behind them begin in one line."""
+    """A class's code; all codes have one width, so that the names after them align."""
     return Badge(found.code, *badge(found), like=_widest())
 
 
@@ -82,7 +82,7 @@ def _widest() -> str:
 
 
 def not_checked(unchecked: Sequence[Unchecked]) -> str:
-    """The documents that were not looked at, in one sentence; "" where all were."""
+    """The documents that were not checked, in one sentence; "" if all were."""
     documents = Counter(each.ns for each in unchecked if each.id is not None)
     parts = [
         tr("{documents} of {ns}", documents=wording.many(count, "document"), ns=ns) for ns, count in documents.items()

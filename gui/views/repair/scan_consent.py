@@ -1,4 +1,4 @@
-"""The question before the first scan of a server: where, at which pace, and how much that is."""
+"""The question before a server's first scan: where, at which pace, and how much that is."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _HINTS = (
 
 
 class Agreement(Struct, frozen=True):
-    """What a person agreed to for a server: the places that may be read, and the pace."""
+    """What a person agreed to for a server: the places to read, and the pace."""
 
     places: tuple[str, ...]
     gently: bool
 
     @classmethod
     def kept(cls, session: Session) -> Agreement | None:
-        """The agreement for this source; None where nobody was asked yet."""
+        """The agreement for this source; None if nobody was asked yet."""
         found = preferences.remembered(_key(session))
         if not isinstance(found, dict) or not isinstance(found.get("places"), list):
             return None
         return cls(tuple(map(str, found["places"])), bool(found.get("gently")))
 
     def covers(self, place: str) -> bool:
-        """Whether it holds for a place: that, or one that it lies in."""
+        """Whether it covers a place: that one, or one around it."""
         return any(each in ("", place) or place.startswith(f"{each}.") for each in self.places)
 
     def keep(self, session: Session) -> None:
@@ -45,7 +45,7 @@ class Agreement(Struct, frozen=True):
 
 
 def agreed(session: Session, place: str) -> Agreement | None:
-    """The agreement that covers a scan of this place; None where it has to be asked for first."""
+    """The agreement that covers a scan of this place; None if a person has to be asked first."""
     kept = Agreement.kept(session)
     return kept if kept is not None and kept.covers(place) else None
 
@@ -55,7 +55,7 @@ def _key(session: Session) -> str:
 
 
 class ScanConsent(QWidget):
-    """Asks for scope and pace. ``given`` carries the chosen place and whether to go gently."""
+    """Asks for scope and pace. ``given`` carries the chosen place and whether the pace is gentle."""
 
     given = Signal(str, bool)
     declined = Signal()
@@ -171,7 +171,7 @@ class ScanConsent(QWidget):
 
 
 def _span(seconds: float) -> str:
-    """A rough time, as nobody knows it better beforehand."""
+    """A rough time, because no better one is known in advance."""
     if seconds < 10:
         return tr("a few seconds")
     if seconds < 100:

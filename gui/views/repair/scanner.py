@@ -1,4 +1,4 @@
-"""A scan for the window: under way with its progress, held, stopped with a way to go on, or done."""
+"""A scan for the window: running with its progress, paused, stopped so that it can be continued, or done."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from model.session.health import counted
 from model.session.scans import Mark, Summary
 from model.values.canonical import Value
 
-OFTEN = 0.1  # seconds between two parcels of findings
-HELD = 0.05  # seconds between two looks at whether a held scan may go on
+OFTEN = 0.1  # seconds between two batches of findings
+HELD = 0.05  # seconds between two checks whether a paused scan may continue
 
 
 class Scanner(QObject):
@@ -48,11 +48,11 @@ class Scanner(QObject):
         self.documents = 0
         self.seconds = 0.0
         self.whole = False
-        """Whether it came to its end."""
+        """Whether it was completed."""
         self.broken = False
         """Whether an error ended it."""
         self.in_vain = False
-        """Whether something was to be looked at and nothing could be."""
+        """Whether nothing could be checked although there was something to check."""
         self._mark: Mark | None = None
         self._last: tuple[list[Finding | Unchecked], Summary, Mark] | None = None  # of the scan that ended
         self._task: tasks.Task | None = None
@@ -60,26 +60,26 @@ class Scanner(QObject):
         self._free.set()
 
     def put_places(self, places: Sequence[str]) -> None:
-        """Look elsewhere from the next scan on."""
+        """Scan other places from the next scan on."""
         self._places = tuple(places)
 
     @property
     def running(self) -> bool:
-        """Whether a scan is under way, held or not."""
+        """Whether a scan is running, paused or not."""
         return self._task is not None and self._task.running
 
     @property
     def held(self) -> bool:
-        """Whether it waits for a word to go on."""
+        """Whether it is paused."""
         return self.running and not self._free.is_set()
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it ended on the way, and not at the first step."""
+        """Whether it was interrupted after its first step."""
         return not self.running and self._mark is not None and (self.documents > 0 or not self.broken)
 
     def begin(self, go_on: bool = False) -> None:
-        """Scan anew, or from where it was stopped."""
+        """Start a scan, or continue a stopped one."""
         mark = self._mark if go_on else None
         if not go_on:
             self.findings, self.unchecked, self.documents, self.seconds = [], [], 0, 0.0
@@ -92,7 +92,7 @@ class Scanner(QObject):
         unchecked = tuple(self.unchecked)
 
         def remember(summary: Summary, watched: Mapping[str, Mapping[str, int]]) -> None:
-            """Keep a scan's summary for the health page, with the part from before it was stopped and gone on with."""
+            """Store a scan's summary for the health page; a continued scan includes its part from before the stop."""
             whole = replace(
                 summary,
                 documents=documents + summary.documents,
@@ -101,14 +101,14 @@ class Scanner(QObject):
                 unchecked=unchecked + summary.unchecked,
             )
             if whole.whole or whole.documents:
-                with suppress(Refused):  # the health page says so where the file cannot be used
+                with suppress(Refused):  # if the file cannot be used, the health page says so
                     session.health.keep(counted(dt.datetime.now(dt.UTC), places, ids, whole, watched))
 
         def look(progress: tasks.Progress) -> None:
             def step(done: int, total: int | None) -> None:
                 progress(done, total)
                 while not free.wait(HELD):
-                    progress(done, total)  # raises once it is to be stopped
+                    progress(done, total)  # raises if the scan is to stop
 
             scan = session.scans.scan(places, ids, "gentle" if pace == "gentle" else "fast", step, None, mark)
             watched = session.time.watched(places, ids, step, pace == "gentle")
@@ -123,7 +123,7 @@ class Scanner(QObject):
                 for _ in watched:
                     pass
             finally:
-                # A stopped task cannot hand anything over; its findings come by this list.
+                # A stopped task cannot pass on anything; its findings come through this list.
                 self._last = (parcel, scan.summary, scan.mark)
                 remember(scan.summary, watched.holding)
 
@@ -140,14 +140,14 @@ class Scanner(QObject):
         self._task.progressed.connect(self.progressed)
 
     def hold(self, on: bool) -> None:
-        """Hold the scan where it is, or let it go on."""
+        """Pause the scan, or continue it."""
         if on:
             self._free.clear()
         else:
             self._free.set()
 
     def stop(self) -> None:
-        """Stop the scan; :meth:`begin` can go on from there."""
+        """Stop the scan; :meth:`begin` can continue it."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,4 +1,4 @@
-"""The documents of which changes are taken back: a tick each, what a dry run says of it, and how it ended."""
+"""The documents with changes to take back: a tick, the dry run's answer, and how it ended."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class TakingBackModel(RowsModel[Chosen]):
 
     @property
     def headers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The words above the columns; the last one says whether anything was written already."""
+        """The column headers; the last one says whether anything was written."""
         return "", "_id", tr("Versions"), tr("Result") if self.ends else tr("Dry run")
 
     def key(self, row: Chosen) -> Hashable:
         return row.id
 
     def put(self, rows: Sequence[Chosen]) -> None:
-        """Show these documents and no others."""
+        """Show only these documents."""
         self.drawn, self.ends, self._unticked = {}, {}, set()
         self.fill(rows)
 
@@ -67,15 +67,15 @@ class TakingBackModel(RowsModel[Chosen]):
         return drawn is not None and drawn.kind == "applied" and row.id not in self.ends
 
     def is_ticked(self, row: Chosen) -> bool:
-        """Whether it is going to be written."""
+        """Whether it will be written."""
         return self.can_tick(row) and row.id not in self._unticked
 
     def is_on(self, row: Chosen) -> bool:
-        """Whether a press takes the tick away."""
+        """Whether a press removes the tick."""
         return self.is_ticked(row)
 
     def ticked(self) -> list[Chosen]:
-        """The documents that are going to be written, guarded by what the dry run read."""
+        """The documents that will be written, guarded by what the dry run read."""
         return [
             Chosen(row.id, row.versions, self._current(row))
             for row in self.rows
@@ -99,26 +99,26 @@ class TakingBackModel(RowsModel[Chosen]):
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, SAID))
 
     def said(self, row: Chosen) -> tuple[str, str, str]:
-        """Icon, colour and words for a document's end, foreseen or real."""
+        """Icon, colour and text for a document's end, expected or real."""
         end, drawn = self.ends.get(row.id), self.drawn.get(row.id)
         if end is not None:
             return (*ENDS[end.kind], _DONE[end.kind])
         return ("", "", "") if drawn is None else _VERDICTS[drawn.kind]
 
     def detail(self, row: Chosen) -> str:
-        """The whole sentence on a document."""
+        """The whole sentence about a document."""
         end, drawn = self.ends.get(row.id), self.drawn.get(row.id)
         if end is not None:
             return translated(end.detail)
         if drawn is None:
             return ""
         left = [why for _, why in drawn.left]
-        told = "" if drawn.kind == "applied" else drawn.detail  # which speaks as if it were done
+        told = "" if drawn.kind == "applied" else drawn.detail  # which sounds as if it were done
         parts = [told, drawn.warning, *(why for why in left if why not in told)]
         return " ".join(translated(part) for part in parts if part)
 
     def counts(self) -> str:
-        """How the documents would end, or did, in a line."""
+        """How the documents would end, or did, on one line."""
         ends = Counter(str(end.kind) for end in self.ends.values())
         kinds = Counter(drawn.kind for id, drawn in self.drawn.items() if id not in self.ends)
         parts = [f"{wording.count(ends[kind])} {_DONE[kind].lower()}" for kind in _DONE if ends[kind]]

@@ -1,4 +1,4 @@
-"""Changes taken back: the documents with a tick each, a dry run, the comparison, and doing it with a way back."""
+"""Takes changes back: the documents with ticks, a dry run, the comparison, and writing with undo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from model.session.batch_writing import Chosen, TakenBack
 from model.session.guarded_writing import Conflict
 from model.values.canonical import EMPTY, Value
 
-MANY = 100  # documents from which on their number must be typed
+MANY = 100  # from this number of documents on, the number has to be typed
 
 
 class TakingBackPanel(QWidget):
@@ -34,7 +34,7 @@ class TakingBackPanel(QWidget):
 
     closed = Signal()
     changed = Signal()
-    conflict_found = Signal(object, object)  # the document's id, and the Conflict that a person decides
+    conflict_found = Signal(object, object)  # the document's id, and the Conflict for a person to decide
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TakingBackPanel(QWidget):
         self.run = ""
         self._writing: tasks.Task | None = None
         self._answers = True
-        self._again: set[Value] = set()  # documents that were written since they were tried
+        self._again: set[Value] = set()  # documents written since their dry run
         boxes.ground(self, "surface")
         self.model = TakingBackModel()
         self.model.ticked_changed.connect(self._say)
@@ -191,7 +191,7 @@ class TakingBackPanel(QWidget):
         self._say()
 
     def follow(self, ids: set[Value]) -> None:
-        """Try documents again that were written, once nothing else runs."""
+        """Try written documents again, once nothing else runs."""
         self._again |= ids & {row.id for row in self.model.rows if row.id not in self.model.ends}
         self._follow_on()
 
@@ -204,7 +204,7 @@ class TakingBackPanel(QWidget):
 
     @property
     def row(self) -> Chosen | None:
-        """The document that is looked at."""
+        """The current document."""
         return self.model.at(self.list.currentIndex())
 
     def _chosen(self, _: QModelIndex, __: QModelIndex) -> None:
@@ -221,7 +221,7 @@ class TakingBackPanel(QWidget):
         why = self._why_not()
         self.decide.setEnabled(not why)
         self.decide.setToolTip(wording.tip(why))
-        tasks.drop(self, "compare")  # of the document before, whose rows would stand under this one's name
+        tasks.drop(self, "compare")  # of the former document, whose rows would appear under this one's name
         self._inner.show_content()
         if drawn is None or drawn.content is None or drawn.base is None:
             self.changes.show(None, ("", ""), True)
@@ -246,7 +246,7 @@ class TakingBackPanel(QWidget):
         )
 
     def _say_untried(self, row: Chosen | None) -> None:
-        """Say why nothing is compared of a document that the dry run has not come to."""
+        """Say why nothing is compared for a document that the dry run has not reached."""
         if row is None or row.id in self.model.ends:
             return
         if self.reading.is_on or self.busy:
@@ -279,7 +279,7 @@ class TakingBackPanel(QWidget):
     def _to_decide(self, id: Value, conflict: Conflict) -> None:
         self.conflict_found.emit(id, conflict)
 
-    # --- ticks and words
+    # --- ticks and texts
 
     def _tick_all(self) -> None:
         able = [row for row in self.model.rows if self.model.can_tick(row)]
@@ -318,17 +318,17 @@ class TakingBackPanel(QWidget):
         self.changed.emit()
 
     def say_writable(self) -> None:
-        """Offer to take back, or not, as the connection allows now."""
+        """Update whether taking back is offered: the connection's permission changed."""
         self._say()
         self._look()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to take back only while the server answers."""
+        """Offer taking back only while the server answers."""
         self._answers = answers
         self.say_writable()
 
     def _why_not(self) -> str:
-        """Why nothing can be written, whatever is ticked; "" where it can."""
+        """Why nothing can be written, whatever is ticked; "" if it can."""
         if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to take changes back, allow writes.",
@@ -336,7 +336,7 @@ class TakingBackPanel(QWidget):
             )
         return "" if self._answers else wording.silent(self._session.name)
 
-    # --- doing it
+    # --- writing
 
     @property
     def busy(self) -> bool:
@@ -353,7 +353,7 @@ class TakingBackPanel(QWidget):
             return
         typed = self._session.name if self.production else str(len(ticked)) if len(ticked) >= MANY else None
         if typed is None:
-            self.apply()  # the list, its dry run and the way back are all in sight
+            self.apply()  # the list, its dry run and the undo are all in sight
             return
         messages.confirm(
             self,
@@ -367,7 +367,7 @@ class TakingBackPanel(QWidget):
         )  # fmt: skip
 
     def apply(self) -> None:
-        """Take the changes back out of the ticked documents."""
+        """Take the changes out of the ticked documents."""
         if not self._is_idle:
             return
         ticked, session, ns = self.model.ticked(), self._session, self._ns
@@ -414,7 +414,7 @@ class TakingBackPanel(QWidget):
         self._follow_on()
 
     def _doubt(self, error: BaseException | None = None) -> None:
-        """Say which write is not known to have arrived, with the way to look for all of them."""
+        """Say for which write it is unknown whether it arrived, with a button that looks for all of them."""
         unknown = [end for end in self.model.ends.values() if end.kind == "unknown"]
         if unknown:
             first = unknown[0]
@@ -480,7 +480,7 @@ class TakingBackPanel(QWidget):
 
 
 def _draw(session: Session, ns: str, wanted: Sequence[Chosen], progress: tasks.Progress) -> None:
-    """Hand on how taking back each document would end."""
+    """Report how taking back each document would end."""
     for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
         progress.put(drawn)
 

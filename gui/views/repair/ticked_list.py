@@ -1,4 +1,4 @@
-"""A list of rows with a tick each: what is ticked is done."""
+"""A list of rows with ticks."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ TICK = 0
 
 
 class Ticked(Protocol[T]):
-    """What a model says of the ticks of its rows."""
+    """The ticks of a model's rows."""
 
     def at(self, index: Index) -> T | None: ...
 
     def can_tick(self, row: T) -> bool: ...
 
     def is_on(self, row: T) -> bool:
-        """Whether a press takes the tick away."""
+        """Whether a press removes the tick."""
         ...
 
     def tick(self, rows: Sequence[T], on: bool) -> None: ...
 
 
 def tick_cell(can: bool, on: bool) -> Cell:
-    """The box of a row, and nothing where it cannot be ticked."""
+    """A row's tick box; empty if the row cannot be ticked."""
     said = (tr("ticked") if on else tr("not ticked")) if can else tr("cannot be ticked")
     state = Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
     return Cell(check=state if can else None, indent=8, accessible=said)
 
 
 class TickedList(CellTree, Generic[T]):
-    """The view. Space ticks; a press on the box does too."""
+    """The view. Space ticks, and so does a press on the box."""
 
     def __init__(self, model: QAbstractItemModel, ticks: Ticked[T], name: str) -> None:
         super().__init__(row_height=28)
@@ -48,7 +48,7 @@ class TickedList(CellTree, Generic[T]):
         self.clicked.connect(self._clicked)
 
     def fit(self, narrow: Sequence[int], wide: Sequence[int], dispensable: Sequence[int] = ()) -> None:
-        """Take the widths of the columns in a window of 1024 pixels and in a wider one, and which it can do without."""
+        """Set the column widths for a window of 1024 pixels and for a wider one, and the dispensable columns."""
         self.narrow_below(900, narrow, wide, dispensable)
         self.header().setSectionResizeMode(TICK, QHeaderView.ResizeMode.Fixed)
 

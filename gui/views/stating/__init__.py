@@ -1,1 +1,1 @@
-"""A sheet in which a person states a collection's layout, with a preview of what comes of it."""
+"""The sheet in which a person states a collection's layout, with a preview of the result."""

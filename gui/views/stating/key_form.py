@@ -1,4 +1,4 @@
-"""The keys that a layout has, one below the other; what does not fit scrolls."""
+"""A layout's keys, one below the other; the form scrolls if they do not fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class KeyForm(QScrollArea):
-    """``changed`` carries the key that a person has changed."""
+    """``changed`` carries the key that a person changed."""
 
     changed = Signal(str)
 
@@ -36,7 +36,7 @@ class KeyForm(QScrollArea):
     def show_keys(
         self, keys: Sequence[ProfileKey], texts: Mapping[str, str], defaults: Mapping[str, str], origin: str
     ) -> None:
-        """Show these keys; ``origin`` says where texts are from that are no defaults."""
+        """Show these keys; ``origin`` says where texts come from that are not defaults."""
         told = {name: row.text for name, row in self.rows.items() if row.told}
         metrics = QFontMetricsF(theme.mono(12))
         names = (metrics.horizontalAdvance(key.name) for key in keys)
@@ -49,7 +49,7 @@ class KeyForm(QScrollArea):
         for key in keys:
             row = KeyRow(key, texts.get(key.name, ""), defaults.get(key.name, ""), origin, self.label_width)
             if key.name in told:
-                row.put(told[key.name])  # what a person said of the layout before holds for this one
+                row.put(told[key.name])  # what a person typed for the former layout also counts for this one
             row.changed.connect(partial(self.changed.emit, key.name))
             self.rows[key.name] = row
             column.addWidget(row)
@@ -57,21 +57,21 @@ class KeyForm(QScrollArea):
         self.setWidget(inner)
 
     def forget_told(self) -> None:
-        """What was typed so far is not taken over to the keys that are shown next."""
+        """Forget the typed texts: the keys shown next do not take them over."""
         self.rows = {}
 
     @property
     def texts(self) -> dict[str, str]:
-        """What stands in each row."""
+        """The text in each row."""
         return {name: row.text for name, row in self.rows.items()}
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The keys that a person has changed."""
+        """The keys that a person changed."""
         return tuple(name for name, row in self.rows.items() if row.told)
 
     def show_troubles(self, troubles: Mapping[str, str]) -> None:
-        """Say in each row why its text will not do."""
+        """Show in each row why its text is invalid."""
         for name, row in self.rows.items():
             row.show_trouble(troubles.get(name, ""))
 

@@ -1,4 +1,4 @@
-"""One key of a profile in the sheet: its name, what is typed for it, and what it means."""
+"""One key of a profile in the sheet: its name, its text, and its meaning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Choice(DropDown):
-    """A drop-down in which something else can be typed; the wheel scrolls the form and changes no choice."""
+    """A drop-down that also accepts typed text; the wheel scrolls the form and changes no choice."""
 
     def __init__(self, editable: bool = True) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Choice(DropDown):
             completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
 
     def offer(self, texts: Sequence[str]) -> None:
-        """Offer these texts; what stands there stays."""
+        """Offer these texts; the present text stays."""
         typed = self.currentText()
         self.blockSignals(True)
         self.clear()
@@ -45,7 +45,7 @@ class Choice(DropDown):
         self.blockSignals(False)
 
     def showPopup(self) -> None:
-        # The list may be wider than the choice: names with their meanings are.
+        # The list may be wider than the field: it has names with their meanings.
         wide = self.view().sizeHintForColumn(0) + theme.px(24)
         self.view().setMinimumWidth(max(self.width(), wide))
         super().showPopup()
@@ -58,7 +58,7 @@ class Choice(DropDown):
 
 
 class KeyRow(QWidget):
-    """``changed`` follows each change of the text by a person."""
+    """``changed`` is emitted whenever a person changes the text."""
 
     changed = Signal()
 
@@ -108,12 +108,12 @@ class KeyRow(QWidget):
 
     @property
     def text(self) -> str:
-        """What stands in it."""
+        """The present text."""
         return self.editor.currentText() if isinstance(self.editor, QComboBox) else self.editor.text()
 
     @property
     def told(self) -> bool:
-        """Whether a person has typed something else than stood there."""
+        """Whether a person changed the text."""
         return self.text.strip() != self._first
 
     def put(self, text: str) -> None:
@@ -130,7 +130,7 @@ class KeyRow(QWidget):
             self.editor.offer(texts)
 
     def show_trouble(self, trouble: str) -> None:
-        """Say in place of its meaning why the text will not do; "" where it will."""
+        """Show why the text is invalid instead of the key's meaning; "" if it is valid."""
         if trouble != self._trouble:
             self._trouble = trouble
             self.about.setText(translated(f"{self.key.name} {trouble}" if trouble else self.key.about))

@@ -1,7 +1,7 @@
-"""What a collection is taken for and why, and the sheet in which a person states it otherwise.
+"""What a collection was recognised as and why, and the sheet in which a person states another layout.
 
-Every key of the layout is there, with what was recognised filled in; each change is tried on three documents. Nothing
-here waits for the server: answers that come late are dropped, and one trial runs at a time.
+Every key of the layout is shown, filled with what was recognised; each change is tried on three documents. Nothing
+here waits for the server: late answers are ignored, and one trial runs at a time.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from model.session import Session
     from model.session.layout_statements import ProfileEdit, Statement, Trial
 
-WIDTH, STACKED = 1120, 700  # u; in a narrower dialog the preview stands below the keys
-HEIGHT = 700  # u, of all between title and buttons; in a lower window that scrolls
-SCROLLBAR = 10  # the width of the form's, which the row above it lines up with
-PAUSE = 250  # milliseconds after the last key before the documents are read
+WIDTH, STACKED = 1120, 700  # u; in a narrower dialog the preview is below the keys
+HEIGHT = 700  # u, of everything between title and buttons; in a lower window that scrolls
+SCROLLBAR = 10  # the width of the form's scroll bar, with which the row above aligns
+PAUSE = 250  # milliseconds after the last key press until the documents are read
 FILE = "layouts.toml"
-ABOUT = int(Qt.ItemDataRole.UserRole) + 1  # what a layout is, in a few words
+ABOUT = int(Qt.ItemDataRole.UserRole) + 1  # a layout in a few words
 
 Filled = tuple[str, Mapping[str, str], Mapping[str, str], str]
-"""A layout, the texts of its keys, those of its defaults, and why they could not be recognised."""
+"""A layout, the texts of its keys, their defaults, and why they could not be recognised."""
 
 
 class LayoutSheet(Sheet):
-    """``changed`` carries the collection's name once it is read otherwise."""
+    """``changed`` carries the collection's name when its layout was changed."""
 
     changed = Signal(str)
 
@@ -115,7 +115,7 @@ class LayoutSheet(Sheet):
         column.addLayout(self._foot())
 
     def _between(self) -> QWidget:
-        """What stands between the title and the buttons."""
+        """The part between the title and the buttons."""
         made = boxes.ground(QWidget(), "surface")
         column = boxes.column(made)
         said = boxes.row(x=24, y=0)
@@ -177,7 +177,7 @@ class LayoutSheet(Sheet):
         return self.layout_choice
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab goes down the keys, then through the preview, then along the foot, also to keys that are out of sight."""
+        """Tab goes down the keys, then through the preview, then along the foot, including keys out of sight."""
         rows = [row.editor for row in self.form.rows.values()]
         preview = (self.trial.table, self.trial.copy, self.trial.toml)
         foot = (self.agree, self.refuse, self.keep, self.forget, self.cancel, self.use)
@@ -242,7 +242,7 @@ class LayoutSheet(Sheet):
         )
 
     def _other_writer(self, writer: str) -> None:
-        """A program was chosen: its histories have a layout and keys of their own."""
+        """Handle the choice of a program: its histories have their own layout and keys."""
         statements, ns = self._statements, self._ns
 
         def fill(_: tasks.Progress) -> Filled:
@@ -276,7 +276,7 @@ class LayoutSheet(Sheet):
         self._offer()
         self._edited("")
 
-    # --- the names that can be chosen
+    # --- names to choose from
 
     def _offer(self) -> None:
         statement = self._statement
@@ -293,7 +293,7 @@ class LayoutSheet(Sheet):
         self._offer_others()
 
     def _offer_others(self) -> None:
-        """Names in another collection, or in a sub-document, which have to be looked up."""
+        """Offer names from another collection, or from a sub-document; they have to be looked up."""
         statement, statements, ns = self._statement, self._statements, self._ns
         if statement is None:
             return
@@ -317,7 +317,7 @@ class LayoutSheet(Sheet):
     def _no_names(self, error: BaseException) -> None:
         pass  # they can be typed; the trial says why the server does not answer
 
-    # --- trying it
+    # --- the trial
 
     def _edited(self, key: str) -> None:
         self._drop_question()
@@ -342,7 +342,7 @@ class LayoutSheet(Sheet):
 
     def _try(self) -> None:
         if self._task is not None and self._task.running:
-            self._again = True  # one at a time: a server that is slow is not asked the more
+            self._again = True  # one at a time: a slow server must not be asked more
             self._task.drop()
             return
         self._again = False
@@ -364,12 +364,12 @@ class LayoutSheet(Sheet):
         self._task.finished.connect(self._try_newest)
 
     def _stop(self) -> None:
-        """Read nothing more for a preview; nobody sees it any longer."""
+        """Read nothing more for the preview, because nobody sees it any longer."""
         self._still.stop()
         self._give_up()
 
     def _give_up(self) -> None:
-        """Let no answer come of a trial under way, and begin none after it."""
+        """Ignore the answer of a running trial, and start no further one."""
         self._again = False
         if self._task is not None:
             self._task.drop()
@@ -397,7 +397,7 @@ class LayoutSheet(Sheet):
         else:
             self.trial.show_failed(error, self._try)
 
-    # --- what becomes of it
+    # --- results
 
     def _ready(self, known: bool) -> None:
         for part in (self.layout_choice, self.keep, self.use):
@@ -449,10 +449,10 @@ class LayoutSheet(Sheet):
         messages.tell(host, said)
         self.changed.emit(self._ns)
 
-    # --- keeping it in a profile
+    # --- storing it in a profile
 
     def pick_file(self) -> None:
-        """Ask for the file; it is merged into and never written over, so nothing is asked about that."""
+        """Ask for the file; the statement is merged into it and never replaces it, so no warning is needed."""
         start = self._session.catalogue.profile_file or Path.cwd() / FILE
         path, _ = QFileDialog.getSaveFileName(
             self.window(),
@@ -465,7 +465,7 @@ class LayoutSheet(Sheet):
             self.save_to(Path(path if Path(path).suffix else f"{path}.toml"))
 
     def save_to(self, path: Path) -> None:
-        """Keep the statement in this file; where it says something else of the collection, ask first."""
+        """Store the statement in this file; if that states something else about the collection, ask first."""
         statements, ns, told = self._statements, self._ns, self.form.told
         entry, troubles = statements.entry(self._texts)
         if troubles:
@@ -513,21 +513,21 @@ class LayoutSheet(Sheet):
 
 
 class _Between(Scrolling):
-    """Scrolls where the window is too low for it; title and buttons stay in sight."""
+    """Scrolls if the window is too low; title and buttons stay visible."""
 
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width(), theme.px(HEIGHT))
 
 
 class _Body(StackingSplit):
-    """Keys and preview; they take all room there is, and ask for no more than they need."""
+    """Keys and preview; they take all the room, and ask for no more than they need."""
 
     def sizeHint(self) -> QSize:
         return self.minimumSizeHint()
 
 
 class _WithMeaning(QStyledItemDelegate):
-    """Lists each layout with what it is; the choice itself shows the name alone."""
+    """Lists each layout with its meaning; the field itself shows only the name."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
@@ -539,7 +539,7 @@ class _WithMeaning(QStyledItemDelegate):
 
 
 def grounds(info: CollectionInfo, stated: bool) -> str:
-    """What a collection is taken for, and why."""
+    """What a collection was recognised as, and why."""
     sure = "" if stated else tr(" ({share} % sure)", share=round(100 * info.confidence))
     also = (
         tr(" It fits {alternatives} as well.", alternatives=tr(" or ").join(info.alternatives))
@@ -557,7 +557,7 @@ def grounds(info: CollectionInfo, stated: bool) -> str:
 
 
 def question(edit: ProfileEdit, ns: str) -> str:
-    """What a file says of a collection already, and what would become of that."""
+    """What a file already says about a collection, and how that would change."""
     changes = [
         tr("{key} = {old} is removed", key=key, old=old)
         if not new

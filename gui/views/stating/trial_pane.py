@@ -1,4 +1,4 @@
-"""What comes of a statement: what the data say against it, three documents as they would be read, the lines to keep."""
+"""The result of a statement: what contradicts it, three documents as they would be read, the profile's lines."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from model import text
 if TYPE_CHECKING:
     from model.session.layout_statements import Trial, TriedDocument
 
-MOST = 3  # changes of one difference that are listed; the others are counted
+MOST = 3  # changes of one difference that are listed; others are only counted
 BESIDE, BELOW = 16, 24  # u; where it begins beside the keys, and below them
-LINES = 6  # of the profile that are shown at once
-LONGEST = 4000  # characters of a text in which the difference is looked for
+LINES = 6  # lines of the profile shown at once
+LONGEST = 4000  # characters of a text in which differences are looked for
 
 
 class TrialRow(Struct, frozen=True):
-    """A document, the head of one of its differences, a change in it, or a word on what is not listed."""
+    """A document, the title of one of its differences, a change in it, or a note on unlisted ones."""
 
     at: tuple[int, ...]
     document: TriedDocument | None = None
@@ -71,10 +71,10 @@ class TrialModel(RowsModel[TrialRow]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._further = 0  # u; the rows begin further in
+        self._further = 0  # u; extra indentation of the rows
 
     def move_in(self, further: int) -> None:
-        """Begin the rows further in."""
+        """Indent the rows further."""
         self._further = further
         if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, 0))
@@ -180,7 +180,7 @@ class TrialPane(QWidget):
         self.toml.setFixedHeight(LINES * line + theme.px(24))
 
     def stack(self, is_low: bool) -> None:
-        """Begin where the keys above begin, or, beside them, at the edge of its own half."""
+        """Align with the keys above, or, beside them, with the edge of its own half."""
         edge = BELOW if is_low else BESIDE
         for part in self._parts:
             margins = part.contentsMargins()
@@ -193,11 +193,11 @@ class TrialPane(QWidget):
         self.model.move_in(edge - BESIDE)
 
     def reading(self, stop: Callable[[], object]) -> None:
-        """The preview is read anew; what is shown stays until it is there."""
+        """Say that the preview is being read; the shown one stays until then."""
         self.states.show_loading(tr("Reading three documents"), stop)
 
     def show_trial(self, trial: Trial, rows: Sequence[TrialRow]) -> None:
-        """Show what came of a statement."""
+        """Show the result of a statement."""
         self.where.setText(
             f"{trial.info.layout.capitalize()}: {translated(trial.info.where) or translated(trial.info.about)}."
         )
@@ -214,7 +214,7 @@ class TrialPane(QWidget):
             self.states.show_empty(tr("There is no document yet"), tr("A preview needs documents to read."))
 
     def show_trouble(self, sentence: str) -> None:
-        """Say why there is nothing to preview."""
+        """Say why there is no preview."""
         self._say_against(())
         self.where.setText("")
         self.toml.clear()

@@ -1,7 +1,7 @@
 """A document's versions on one line, old to new: an item view that paints only its visible part.
 
-It is a list view with a layout of its own, so that screen readers meet a list, newest first, and Qt's scrolling,
-tooltips and current item work as everywhere. :mod:`gui.views.timeline.strip_geometry` decides the places.
+It is a list view with its own layout, so that screen readers meet a list, newest first, and Qt's scrolling, tooltips
+and current item work as everywhere. :mod:`gui.views.timeline.strip_geometry` decides the places.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from gui.style.live_resize import StandsStill
 from gui.views.timeline import strip_geometry
 
 HEIGHT = 110
-_SLOP = 4  # pixels a hand shakes while it clicks
+_SLOP = 4  # pixels that a hand may shake during a click
 
 
 class Strip(QListView, StandsStill):
     """The strip. ``a_asked``, ``b_asked`` and ``menu_asked`` carry a row of the model.
 
-    A click makes a version that is older than B the new A, any other the new B; with Ctrl or Shift the other way round.
+    A click makes a version older than B the new A, any other one the new B; with Ctrl or Shift the other way round.
     """
 
     a_asked = Signal(int)
@@ -47,8 +47,8 @@ class Strip(QListView, StandsStill):
         super().__init__(parent)
         self._history = model
         self._layout = strip_geometry.StripGeometry(model)
-        self._from_end = 0  # from the right edge to the new end, so that older versions arrive out of sight
-        self._held: str = ""  # the mouse holds nothing (""), the "line", or flag "a" or "b"
+        self._from_end = 0  # distance from the right edge to the new end, so that older versions arrive out of sight
+        self._held: str = ""  # what the mouse drags: nothing (""), the "line", or flag "a" or "b"
         self._pressed = QPoint()
         self._value_then = 0
         self._moved = False
@@ -69,22 +69,22 @@ class Strip(QListView, StandsStill):
         self.horizontalScrollBar().valueChanged.connect(self._scrolled)
         theme.signals.changed.connect(self._restyle)
 
-    # --- what the panel asks
+    # --- for the panel
 
     @property
     def by_time(self) -> bool:
-        """Whether marks stand at their time; else one beside the other."""
+        """Whether marks are placed by time; else side by side."""
         return self._layout.by_time
 
     def set_by_time(self, on: bool) -> None:
-        """Place the marks by time or one beside the other; the mark at the right edge stays there."""
+        """Place the marks by time or side by side; the mark at the right edge stays there."""
         newest = self._layout.last_before(self._offset() + self.viewport().width())
         self._layout.set_by_time(on)
         self._remeasure()
         self._reveal(newest if newest >= 0 else 0, at_right=True)
 
     def zoom(self, factor: float, around: int | None = None) -> None:
-        """Spread or squeeze the marks; the mark at ``around`` (pixels in the view) stays where it is."""
+        """Spread or compress the marks; the mark at ``around`` (pixels in the view) stays in place."""
         middle = self.viewport().width() // 2 if around is None else around
         row = self._layout.nearest(self._offset() + middle)
         before = self._layout.x(row) - self._offset() if row >= 0 else 0.0
@@ -93,7 +93,7 @@ class Strip(QListView, StandsStill):
         if row >= 0:
             self.horizontalScrollBar().setValue(round(self._layout.x(row) - before))
 
-    # --- layout, as an item view wants it
+    # --- layout, for Qt's item view
 
     def _offset(self) -> int:
         return self.horizontalScrollBar().value()
@@ -171,7 +171,7 @@ class Strip(QListView, StandsStill):
     def _reveal(self, row: int, at_right: bool = False) -> None:
         if not 0 <= row < len(self._history.marks):
             return
-        self.executeDelayedItemsLayout()  # rows that came a moment ago are measured behind the events
+        self.executeDelayedItemsLayout()  # rows added a moment ago are otherwise measured after the pending events
         x, room, margin = round(self._layout.x(row)), self.viewport().width(), theme.px(strip_geometry.MARGIN)
         if at_right or x + margin > self._offset() + room:
             self.horizontalScrollBar().setValue(x + margin - room)
@@ -195,7 +195,7 @@ class Strip(QListView, StandsStill):
     # --- mouse
 
     def _flag_at(self, point: QPoint) -> str:
-        for which in ("b", "a"):  # B is drawn last and lies above
+        for which in ("b", "a"):  # B is drawn last and lies on top
             box = self._layout.flag(which, self._offset(), self.viewport().size())
             if box is not None and box.contains(point):
                 return which

@@ -1,7 +1,7 @@
 """The place of each version on the strip, and the drawing of the visible part.
 
 Positions count from the new end, so that older versions that arrive later move nothing. By version, marks are one
-pitch apart; by time, at their time, but never on top of one another. All sizes are scaled to the system font.
+pitch apart; by time, at their times, but never on top of one another. All sizes scale with the system font.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gui.parts.versions_model import VersionMark, VersionsModel
 from gui.style import symbols, theme
 
 MARGIN = 52  # from the edge to the first and last mark
-COMFORT = 68  # a pitch at which names, dates and counts have room
+COMFORT = 68  # a pitch with room for names, dates and counts
 WIDEST = 132
-LINE, NAME, DATE, TOP, BLOCK = 51, 77, 94, 11, 102  # heights in the strip: line, middles of both texts, flags; all
+LINE, NAME, DATE, TOP, BLOCK = 51, 77, 94, 11, 102  # heights in the strip: line, middles of both texts, flags, all
 _CLOSE = 22  # from a mark's middle to the edge of a gap beside it
 
 
@@ -33,16 +33,16 @@ class StripGeometry:
         self.by_time = False
         self.width = 0.0
         self.pitch = float(COMFORT)
-        self._zoomed = 0.0  # the pitch a person chose; 0: as many as fit comfortably
-        self._away: list[float] = []  # by time: how far each row is from the newest
+        self._zoomed = 0.0  # the pitch that a person chose; 0: as many as fit comfortably
+        self._away: list[float] = []  # by time: each row's distance from the newest
         self._made_for: tuple[int, float] = (-1, 0.0)
 
     def set_by_time(self, on: bool) -> None:
-        """Choose whether a distance means time."""
+        """Set whether distance means time."""
         self.by_time = on
 
     def zoom(self, factor: float) -> None:
-        """Change the pitch, from marks that can just be told apart up to twice the comfortable pitch."""
+        """Change the pitch, from barely separate marks up to twice the comfortable pitch."""
         self._zoomed = min(theme.px(160), max(theme.px(8), self.pitch * factor))
 
     def forget(self) -> None:
@@ -50,7 +50,7 @@ class StripGeometry:
         self._away, self._made_for = [], (-1, 0.0)
 
     def measure(self, room: int) -> None:
-        """Take in how wide the view is and how many marks there are."""
+        """Take the view's width and the number of marks."""
         count = len(self.model.marks)
         inner = room - 2 * theme.px(MARGIN)
         fit = inner / max(1, count - 1)
@@ -63,7 +63,7 @@ class StripGeometry:
             self.width = 2 * theme.px(MARGIN) + self._away[-1]
 
     def _place(self, span: float) -> None:
-        """Rows by time: proportional, but at least a mark's width apart."""
+        """Place rows by time: proportionally, but at least a mark's width apart."""
         marks = self.model.marks
         times = [mark.newest.at.timestamp() if mark.newest.at else None for mark in marks]
         known = [t for t in times if t is not None]
@@ -81,12 +81,12 @@ class StripGeometry:
                 away.append(max(away[-1] + apart, at))
             if away[-1] <= span + 1 or sum(near) >= span:
                 break
-            scale *= span / away[-1]  # marks that had to be set apart took room: the rest gives way
+            scale *= span / away[-1]  # marks that had to be set apart took room: the rest gets less
         self._away, self._made_for = away, (len(marks), span)
 
     @property
     def radius(self) -> float:
-        """The radius of a mark, smaller where they crowd."""
+        """The radius of a mark; smaller if they are crowded."""
         return float(min(theme.px(8), max(theme.px(2.5), self.pitch * 0.32)))
 
     def x(self, row: int) -> float:
@@ -95,7 +95,7 @@ class StripGeometry:
         return self.width - theme.px(MARGIN) - away
 
     def last_before(self, x: float) -> int:
-        """The newest row whose mark is left of ``x``; -1 where there is none."""
+        """The newest row whose mark is left of ``x``; -1 if there is none."""
         away = self.width - theme.px(MARGIN) - x
         if self.by_time and self._away:
             row = bisect.bisect_left(self._away, away)
@@ -104,7 +104,7 @@ class StripGeometry:
         return row if row < len(self.model.marks) else -1
 
     def nearest(self, x: float) -> int:
-        """The row whose mark is nearest; -1 where there is none."""
+        """The row with the nearest mark; -1 if there is none."""
         count = len(self.model.marks)
         if not count:
             return -1
@@ -113,7 +113,7 @@ class StripGeometry:
         return min(near, key=lambda row: abs(self.x(row) - x))
 
     def hit(self, x: float) -> int:
-        """The row that a click at ``x`` means; -1 between marks that are far apart."""
+        """The row for a click at ``x``; -1 between marks that are far apart."""
         row = self.nearest(x)
         if row < 0:
             return -1
@@ -154,7 +154,7 @@ class StripGeometry:
         return range(max(0, first - 1), count if last < 0 else min(count, last + 2))
 
     def flag(self, which: str, offset: int, room: QSize, row: int | None = None) -> QRectF | None:
-        """The box of flag ``a`` or ``b`` in the view; where its mark is out of sight, at that edge."""
+        """The box of flag ``a`` or ``b`` in the view; at the edge if its mark is out of sight."""
         chosen = (self.model.a if which == "a" else self.model.b) if row is None else row
         if chosen is None or chosen >= len(self.model.marks):
             return None
@@ -167,7 +167,7 @@ class StripGeometry:
 
 
 def above(height: int) -> float:
-    """The space above the block of line and labels, which stands in the middle of a view that is too high."""
+    """The space above the line and its labels, which are centred in a view that is too high."""
     return max(0.0, (height - theme.px(BLOCK)) // 2 if height > theme.px(BLOCK + 30) else 0.0)
 
 
@@ -228,7 +228,7 @@ def _line(painter: QPainter, layout: StripGeometry, rows: range) -> None:
 
 
 def pill(painter: QPainter, middle: QPointF, words: str, font: QFont, chosen: bool, edge: str = "border") -> float:
-    """Draw a number on the line: how many fields changed there. Returns its width."""
+    """Draw a number on the line, which says how many fields changed there. Returns its width."""
     height = theme.px(19 if edge == "border" else 16)
     width = max(theme.px(21 if edge == "border" else 17), QFontMetricsF(font).horizontalAdvance(words) + theme.px(12))
     box = QRectF(middle.x() - width / 2, middle.y() - height / 2, width, height)
@@ -252,7 +252,7 @@ def _gap(painter: QPainter, layout: StripGeometry, row: int) -> None:
 
 
 def gap(painter: QPainter, box: QRectF) -> None:
-    """Draw a hatched break in the line, dashed where it begins and ends."""
+    """Draw a hatched gap in the line, dashed at both ends."""
     symbols.hatch(painter, box, "sunken")
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -288,9 +288,9 @@ def _marks(painter: QPainter, layout: StripGeometry, rows: range, focused: int) 
 
 
 def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float, last: float) -> None:
-    """Draw names and dates; where they crowd, the important ones first and others as far as there is room.
+    """Draw names and dates; if they are crowded, the important ones first and others as far as there is room.
 
-    None is drawn that the edge of the view, from ``first`` to ``last``, would cut: the rest reads as another name.
+    No label is drawn that the view's edges, ``first`` and ``last``, would cut: the rest would look like another name.
     """
     model, edge, spare = layout.model, theme.px(16), theme.px(6)
     for line in (NAME, DATE):
@@ -301,7 +301,7 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float,
             width = QFontMetricsF(font).horizontalAdvance(words)
             wanted = layout.middle(row) - width / 2
             left = min(max(wanted, edge), max(layout.width - width - edge, edge))
-            # Moved in from the strip's end, below the mark of another version: that one's own label comes first.
+            # Moved in from the strip's end, below another version's mark: that version's own label comes first.
             end = left if left < wanted else left + width
             astray = left != wanted and layout.nearest(end) != row
             labels.append((astray, _rank(model, row), left, width, words, token, font))
@@ -319,7 +319,7 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float,
 def _turns(painter: QPainter, layout: StripGeometry, rows: range) -> None:
     """Draw where watched conditions turned: a triangle above the mark, or beside its flag, and the name if it fits.
 
-    At the edge of the strip the name stands to the left.
+    At the edge of the strip the name is at the left.
     """
     model, y = layout.model, theme.px(TOP + 9)
     font = theme.font(11)
@@ -351,7 +351,7 @@ def _turns(painter: QPainter, layout: StripGeometry, rows: range) -> None:
 def _rank(model: VersionsModel, row: int) -> tuple[int, int]:
     """The rank of a row's label: the chosen, the current, the damaged, gaps, then every 64th, 32nd … row.
 
-    The lowest set bit of its number decides, so that the choice stays while the strip scrolls.
+    The lowest set bit of the row's number decides, so that the choice stays while the strip scrolls.
     """
     mark = model.marks[row]
     if row in (model.a, model.b):
@@ -381,7 +381,7 @@ def _words(layout: StripGeometry, row: int, line: int) -> tuple[str, str, QFont]
 
 
 def _has_room(layout: StripGeometry, row: int) -> bool:
-    """Whether both lines under a gap fit it; else they are shortened together, so that "missing" stands once."""
+    """Whether both lines below a gap fit; else they are shortened together, so that "missing" is said once."""
     mark = layout.model.marks[row]
     left, right = layout.reach(row)
     name = QFontMetricsF(theme.mono(12)).horizontalAdvance(mark.name)
@@ -404,7 +404,7 @@ def _flag(painter: QPainter, layout: StripGeometry, which: str, offset: int, roo
     path.addRoundedRect(box, theme.px(4), theme.px(4))
     painter.drawPath(path)
     notch, foot = QPainterPath(), theme.px(4)
-    if x < box.left():  # out of sight: the flag points to where its mark is
+    if x < box.left():  # out of sight: the flag points towards its mark
         notch.moveTo(box.left() - foot + 1, box.center().y())
         notch.lineTo(box.left() + 1, box.center().y() - foot)
         notch.lineTo(box.left() + 1, box.center().y() + foot)

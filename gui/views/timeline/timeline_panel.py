@@ -34,12 +34,12 @@ from model.foundation.records import Version, WatchTurn
 from model.session import Session
 from model.values.canonical import Value
 
-UNBOUNDED = (1 << 24) - 1  # Qt's own word for no maximum
-CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which a chunk is handed on
+UNBOUNDED = (1 << 24) - 1  # Qt's value for no maximum
+CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which a chunk is passed on
 
 
 class _Note(QWidget):
-    """A state in place of the strip: icon, sentence, help, at most two buttons, in little height."""
+    """A state shown instead of the strip: icon, sentence, help, at most two buttons, in little height."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,21 +76,21 @@ class _Note(QWidget):
 
 
 class TimelinePanel(QWidget):
-    """Shows the history of one document and lets two versions be chosen.
+    """Shows the history of one document, in which two versions are chosen.
 
-    ``compared`` carries the two versions, A then B; A is None where there is only one version. ``loaded`` carries all
-    versions, newest first, once they have been read. ``restore_asked`` carries id, version number and None.
-    ``cleared`` says that none of a document's versions is shown: they could not be read, or there are none.
-    ``form_changed`` says whether the list is shown now, which wants more height than the strip.
+    ``compared`` carries the two versions, A then B; A is None if there is only one version. ``loaded`` carries all
+    versions, newest first, once they were read. ``restore_asked`` carries id, version number and None. ``cleared``
+    says that no version is shown: they could not be read, or there are none. ``form_changed`` says whether the list
+    is shown now, which needs more height than the strip.
     """
 
     compared = Signal(object, object)
     loaded = Signal(object)
     restore_asked = Signal(object, object, object)
-    take_back_asked = Signal(object, object)  # the document's id, and the version whose changes are meant
+    take_back_asked = Signal(object, object)  # the document's id, and the version whose changes to take back
     cleared = Signal()
     form_changed = Signal(bool)
-    remember_asked = Signal(object)  # a version's number: it is to be compared with another document
+    remember_asked = Signal(object)  # a version's number: remember it for a comparison with another document
     compare_remembered_asked = Signal(object)
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
@@ -114,7 +114,7 @@ class TimelinePanel(QWidget):
         self.strip, self.list, self._note = Strip(self.model), VersionList(self.model), _Note()
         column = boxes.column(self)
         column.addWidget(self._header())
-        forms = QWidget()  # a stacked layout without a widget would show its first page as a window of its own
+        forms = QWidget()  # a stacked layout without a widget would show its first page as a window
         column.addWidget(forms, 1)
         self._stack = QStackedLayout(forms)
         for page in (self.strip, self.list, self._note):
@@ -168,13 +168,13 @@ class TimelinePanel(QWidget):
         return header
 
     def _fit_segments(self) -> None:
-        # The checked one is bolder, and Qt asks for the room that the other weight needs.
+        # The checked one is bolder, and Qt reserves the room for that weight.
         metrics = QFontMetricsF(theme.font(12, 600))
         for made in (self.by_version, self.by_time):
             made.setMinimumWidth(round(metrics.horizontalAdvance(made.text())) + theme.px(24))
 
     def add_tool(self, button: QWidget) -> None:
-        """Put a further button at the right end of the header."""
+        """Add a button at the right end of the header."""
         self._tools.addWidget(button)
         self.setTabOrder(self._last_tool, button)
         self._last_tool = button
@@ -182,12 +182,13 @@ class TimelinePanel(QWidget):
     # --- reading
 
     def show_document(self, id: Value | None, keep: bool = False) -> None:
-        """Read a document's versions; with ``keep`` the chosen two and the place stay where it is shown already.
+        """Read a document's versions; with ``keep``, if it is already shown, the chosen two and the scroll position
+        stay.
 
-        B follows where it was the current version, and both do where they were the newest two.
+        B moves on if it was the current version, and so do both if they were the newest two.
         """
         same = id is not None and id == self._shown_id
-        if not (keep and id == self.id):  # else two that were asked for while it was being read are still wanted
+        if not (keep and id == self.id):  # else two requested while it was being read are still wanted
             self._wanted = None
         self._keep = keep and same
         self._alone = self._alone and self._keep
@@ -211,7 +212,7 @@ class TimelinePanel(QWidget):
             batch: list[Version] = []
             total, due = 0, time.monotonic() + PAUSE
             for one in session.history.versions(ns, id, progress):
-                _ = one.state, one.changed  # read here, and not by the window that shows all of them
+                _ = one.state, one.changed  # computed here, not in the window that shows all of them
                 batch.append(one)
                 total += 1
                 if len(batch) >= CHUNK or time.monotonic() > due:
@@ -233,9 +234,9 @@ class TimelinePanel(QWidget):
         )
 
     def set_ab(self, v_a: Value | None, v_b: Value | None) -> None:
-        """Choose the versions compared by their numbers; those that have not arrived yet are chosen when they do.
+        """Choose the compared versions by their numbers; those that have not arrived yet are chosen when they do.
 
-        Without a number for B it is the current one, or the newest of a document that is gone; where A is that, it is
+        Without a number, B is the current version, or the newest of a deleted document; if A is that one, it is
         compared with the one before it.
         """
         self._alone = False
@@ -243,7 +244,7 @@ class TimelinePanel(QWidget):
         a, b = self.model.row_of(v_a), self.model.row_of(v_b)
         if v_b is None and a is not None and current is not None:
             b = self.model.row_of(current.v)
-        elsewhere = self.id != self._shown_id or self._quietly  # the versions on show are about to be replaced
+        elsewhere = self.id != self._shown_id or self._quietly  # the shown versions are about to be replaced
         if self._task is not None and (elsewhere or a is None or b is None):
             self._wanted = (v_a, v_b)
             return
@@ -254,7 +255,7 @@ class TimelinePanel(QWidget):
 
     @property
     def shown_id(self) -> Value | None:
-        """The document whose versions are on show; another may have been asked for."""
+        """The document whose versions are shown; another may have been asked for."""
         return self._shown_id
 
     def chosen(self) -> tuple[Version | None, Version | None]:
@@ -263,7 +264,7 @@ class TimelinePanel(QWidget):
 
     def _arrived(self, part: tuple[Value, list[Version]]) -> None:
         _, versions = part
-        if self._quietly:  # a document is read again: the versions on show stay until all of it is there
+        if self._quietly:  # a document is read again: the shown versions stay until all are there
             self._waiting.extend(versions)
             self._say_busy_again()
             return
@@ -284,7 +285,7 @@ class TimelinePanel(QWidget):
         self._show_form()
 
     def _replace(self, versions: Sequence[Version]) -> None:
-        """Show the document as it is now, from the place scrolled to."""
+        """Show the document as it is now, at the same scroll position."""
         told = self._told
         if self._keep and self._wanted is None:
             self._want_chosen(versions)
@@ -301,7 +302,7 @@ class TimelinePanel(QWidget):
             self.list.scrollTo(self.model.index(row, 0), QTreeView.ScrollHint.PositionAtTop)
 
     def _want_chosen(self, versions: Sequence[Version]) -> None:
-        """Ask for the versions chosen now, where they are others than a document is opened with."""
+        """Ask for the versions chosen now, unless they are the ones that a document opens with."""
         a, b = self.chosen()
         newest = self.model.b is None or (b is not None and b.current)
         before = self.model.before(self.model.b) if self.model.b is not None else None
@@ -310,7 +311,7 @@ class TimelinePanel(QWidget):
             self._wanted = (a.v if a is not None else None, now)
 
     def _again_at(self, form: Strip | VersionList) -> Callable[[], int | None]:
-        """Finds the row of a form's mark once versions are others: it stays with its flag, else with its version."""
+        """Finds the row of a form's mark among new versions: it stays with its flag, else with its version."""
         row = form.currentIndex().row()
         if row in (self.model.a, self.model.b):
             is_b = row == self.model.b
@@ -319,7 +320,7 @@ class TimelinePanel(QWidget):
         return lambda: None if version is None else self.model.row_of(version.v)
 
     def _choose(self) -> None:
-        """Choose the versions asked for, else the newest and the one before it."""
+        """Choose the requested versions, else the newest and the one before it."""
         model = self.model
         if self._wanted is not None and (self._choose_wanted(*self._wanted) or self._task is not None):
             return
@@ -331,7 +332,7 @@ class TimelinePanel(QWidget):
             model.choose(model.before(model.b), model.b)
 
     def _choose_wanted(self, wanted_a: Value | None, wanted_b: Value | None) -> bool:
-        """Choose the versions asked for as far as they are there; whether that could be done."""
+        """Choose the requested versions as far as they exist; returns whether that was possible."""
         model, done = self.model, self._task is None
         a, b = model.row_of(wanted_a), model.row_of(wanted_b)
         if wanted_b is None and a is not None:
@@ -369,7 +370,7 @@ class TimelinePanel(QWidget):
         self.loaded.emit(list(self.model.versions))
 
     def _judge(self) -> None:
-        """Find where the conditions turned that the profile watches, where it watches any."""
+        """Find where the conditions that the profile watches turned, if it watches any."""
         id = self._shown_id
         if id is None or not self.model.marks or not self._session.time.is_watched(self._ns):
             return
@@ -423,7 +424,7 @@ class TimelinePanel(QWidget):
         self._stack.setCurrentWidget(self._note)
 
     def _show_none(self) -> str:
-        """Show no versions, for none could be read; returns the document's name."""
+        """Show no versions, because none could be read; returns the document's name."""
         name = wording.plain(self.id) if self.id is not None else tr("this document")
         self._shown_id = None
         self.model.reset([])
@@ -459,7 +460,7 @@ class TimelinePanel(QWidget):
         self._stop.hide()
         self._legend.quiet(False)
 
-    # --- saying
+    # --- texts
 
     def _say_busy(self) -> None:
         self._legend.quiet(True)
@@ -517,7 +518,7 @@ class TimelinePanel(QWidget):
         self.model.choose(a, b)
 
     def show_alone(self, row: int) -> None:
-        """Show the version at a row by itself, compared with none."""
+        """Show the version at a row by itself."""
         self._alone = True
         self.model.choose(None, row)
 
@@ -533,7 +534,7 @@ class TimelinePanel(QWidget):
 
     def _tell(self) -> None:
         a, b = self.chosen()
-        alone = a is None and self._task is not None  # the one before it may still arrive
+        alone = a is None and self._task is not None  # the version before it may still arrive
         if b is not None and not alone and (a, b) != self._told:
             self._told = (a, b)
             self.compared.emit(a, b)
@@ -610,7 +611,7 @@ class TimelinePanel(QWidget):
             self._fit_height()
 
     def _fit_height(self) -> None:
-        """Fit the height: the strip has only one, beyond which the panel would be empty; the list takes all it may."""
+        """Fit the height: the strip has a fixed one, because more would be empty; the list takes all it can."""
         least = max(theme.px(40), self._tools.sizeHint().height()) + theme.px(HEIGHT)
         self.setMinimumHeight(least)
         self.setMaximumHeight(UNBOUNDED if self.as_list.isChecked() else least)

@@ -1,4 +1,4 @@
-"""The parts beside the strip: the legend, the list form of the versions, and the document's name in the header."""
+"""The parts beside the strip: the legend, the list of versions, and the document's name in the header."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WIDTHS = (26, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
 
 
 class StripLegend(QWidget):
-    """The meaning of the shapes on the strip: only those that occur, as many as there is room for."""
+    """The meaning of the shapes on the strip: only those that occur, as many as fit."""
 
     def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -104,7 +104,7 @@ class StripLegend(QWidget):
 
 
 class _MarkDelegate(CellDelegate):
-    """Draws a version's mark in the first column of the list form."""
+    """Draws a version's mark in the first column of the list."""
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -124,7 +124,7 @@ class _MarkDelegate(CellDelegate):
 
 
 class VersionList(CellTree):
-    """The list form, newest first; it has the signals of :class:`gui.views.timeline.strip.Strip`."""
+    """The versions as a list, newest first; it has the signals of :class:`gui.views.timeline.strip.Strip`."""
 
     a_asked = Signal(int)
     b_asked = Signal(int)
@@ -140,7 +140,7 @@ class VersionList(CellTree):
         self.resize_columns(WIDTHS, dispensable=(SIZE, HASH, STORED, OPERATION))
 
     def fit(self) -> None:
-        """Show the columns that have something in any row."""
+        """Show the columns that are not empty."""
         history = self._history
         for column, filled in (
             (AUTHOR, history.authors),

@@ -1,4 +1,4 @@
-"""A server's real guarantees: each promise with its measurement and advice, the worst easiest to see."""
+"""What a server really guarantees: each promise with its measurement and advice; the worst stand out."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MARKS = {
     "limited": ("info", "warn", tr("Limited")),
     "unknown": ("question", "warn", tr("Not measured")),
 }
-BESIDE = 320  # u that sentences have beside what they are about; where there is less they stand below it
-LINES = 4  # rows of the grid for each promise
+BESIDE = 320  # u that sentences have beside their titles; with less, they are below
+LINES = 4  # rows of the grid per promise
 
 
 class _Shown(Struct, frozen=True):
-    """One promise as it is drawn."""
+    """One promise as drawn."""
 
     glyph: Glyph
     verdict: QLabel
@@ -38,7 +38,7 @@ class _Shown(Struct, frozen=True):
 
 
 class CheckPanel(QWidget):
-    """Runs the whole check on request and shows it; nothing is measured without a press."""
+    """Runs the whole check on request and shows it; nothing is measured without a click."""
 
     measured = Signal()
 
@@ -47,7 +47,7 @@ class CheckPanel(QWidget):
         self._session = session
         self.found: list[Guarantee] = []
         self._had_focus = False
-        self._at: dt.datetime | None = None  # the end of the last measurement that ended
+        self._at: dt.datetime | None = None  # when the last complete measurement ended
         self._broken_off = False
         self._answers = True
         self.run = button(tr("Measure"), self.refresh, "small", icon="play")
@@ -70,7 +70,7 @@ class CheckPanel(QWidget):
         self._grid.setVerticalSpacing(theme.px(4))
         self._grid.setColumnStretch(3, 1)
         self._shown: list[_Shown] = []
-        self._is_below = False  # whether the sentences stand below the titles
+        self._is_below = False  # whether the sentences are below the titles
         scroll = QScrollArea()
         scroll.setObjectName("scrolled")
         scroll.setAccessibleName(tr("Guarantees"))
@@ -112,7 +112,7 @@ class CheckPanel(QWidget):
         self._say()
 
     def _say(self) -> None:
-        """Say what is known at this moment."""
+        """Say what is known now."""
         source, known = wording.source(self._session.source, first=True), self._session.trust.measured
         if self.reading.is_on or self.states.kind == "loading":
             said = tr("{source} is being measured now.", source=source)
@@ -130,7 +130,7 @@ class CheckPanel(QWidget):
         self._summary.setText(said)
 
     def say_writable(self) -> None:
-        """Offer to measure, which writes, or not, as the connection allows now and its server answers."""
+        """Offer measuring, which writes, if the connection allows it and its server answers."""
         why = ""
         if self._session.trust.read_only:
             why = tr(
@@ -146,16 +146,16 @@ class CheckPanel(QWidget):
         self.run.setToolTip(wording.tip(why))
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to measure only while the server answers."""
+        """Offer measuring only while the server answers."""
         self._answers = answers
         self.say_writable()
 
     def refresh(self) -> None:
-        """Measure everything anew."""
+        """Measure everything again."""
         session = self._session
         self.found = []
         self._broken_off = False
-        self._had_focus = self.run.hasFocus()  # a disabled button hands the focus on, to the one that allows writes
+        self._had_focus = self.run.hasFocus()  # a disabled button passes the focus on, to the one that allows writes
         self.run.setEnabled(False)
         if self._had_focus:
             self.states.setFocus()
@@ -204,7 +204,7 @@ class CheckPanel(QWidget):
         self._grid.setRowStretch(at + LINES, 1)
 
     def _has_no_room_beside(self) -> bool:
-        """Whether sentences beside the titles would be broken into many short lines."""
+        """Whether sentences beside the titles would wrap into many short lines."""
         if not self._shown:
             return False
         columns = zip(*((one.verdict, one.title) for one in self._shown), strict=True)
@@ -213,7 +213,7 @@ class CheckPanel(QWidget):
         return room < theme.px(BESIDE)
 
     def _arrange(self) -> None:
-        """Lay out all promises as the width asks for."""
+        """Lay out all promises for the present width."""
         self._is_below = self._has_no_room_beside()
         while self._grid.takeAt(0) is not None:
             pass
@@ -225,7 +225,7 @@ class CheckPanel(QWidget):
         self._fit()
 
     def _restyle(self) -> None:
-        QTimer.singleShot(0, self, self._fit)  # the words have their new size by then
+        QTimer.singleShot(0, self, self._fit)  # by then the texts have their new size
 
     def _fit(self) -> None:
         if self._has_no_room_beside() != self._is_below:
@@ -268,7 +268,7 @@ def _measure(session: Session, progress: tasks.Progress) -> None:
 
 
 def _verdict(source: str, at: dt.datetime | None, broken: str) -> str:
-    """When a source was measured, and what was found; ``broken`` counts its broken promises."""
+    """When a source was measured, and the result; ``broken`` counts its broken promises."""
     moment = wording.moment(at)
     if broken:
         return tr("{source} was measured on {at}; found: {promises} broken.", source=source, at=moment, promises=broken)

@@ -1,4 +1,4 @@
-"""The drafts: unsaved edits that are kept on this computer, each tied to the version it began from."""
+"""The drafts: unsaved edits stored on this computer, each tied to the version it began from."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from model.foundation.records import Draft
 from model.session import Session
 
 WIDTHS, NARROW = (220, 240, 100, 120, 160), (120, 140, 60, 80, 140)
-FROM, SOURCE = 2, 5  # can be done without: an edit goes on from there by itself, and most are of what is open
+FROM, SOURCE = 2, 5  # dispensable: an edit continues from there by itself, and most drafts belong to open sources
 
 
 class DraftsModel(RowsModel[tuple[Draft, int]]):
-    """Drafts, newest first, each with how many fields it changes."""
+    """Drafts, newest first, each with the number of fields it changes."""
 
     headers = (tr("Document"), tr("Collection"), tr("From"), tr("Changes"), tr("Kept"), tr("Source"))
 
@@ -49,7 +49,7 @@ class DraftsModel(RowsModel[tuple[Draft, int]]):
 
 
 class DraftsPanel(QWidget):
-    """The list of drafts, with the ways to open and to discard them."""
+    """The list of drafts, with buttons to open and to discard them."""
 
     open_asked = Signal(object)  # Draft
 
@@ -85,7 +85,7 @@ class DraftsPanel(QWidget):
 
     @property
     def draft(self) -> Draft | None:
-        """The chosen draft; None where no list is shown."""
+        """The chosen draft; None if no list is shown."""
         row = None if self.states.is_unread else self.model.at(self.list.currentIndex())
         return None if row is None else row[0]
 
@@ -155,7 +155,7 @@ class DraftsPanel(QWidget):
 
 
 def _changed(session: Session, progress: tasks.Progress) -> list[tuple[Draft, int]]:
-    """The drafts, each with how many fields it changes."""
+    """The drafts, each with the number of fields it changes."""
     rows = []
     for at, draft in enumerate(session.drafts.all()):
         progress(at, None)

@@ -1,4 +1,4 @@
-"""The journal: every write that left this computer, its changes, its end, and the way back."""
+"""The journal: every write sent from this computer, its changes, its outcome, and its undo."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from model.values.canonical import EMPTY
 
 PAGE = 200
 WIDTHS = (72, 154, 90, 190, 190, 130, 150)
-NARROW = (48, 154, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column says something
+NARROW = (48, 154, 72, 110, 150, 92, 160)  # at 1024 pixels, so that the last column is useful
 WHEN = 1
-COLLECTION, VERSION, DETAIL = 4, 5, 7  # can be done without; the detail of the one chosen stands below
+COLLECTION, VERSION, DETAIL = 4, 5, 7  # dispensable; the detail of the chosen entry is shown below
 _ENDS = {
     "applied": Badge(tr("Applied"), "text2", "typT"),
     "refused": Badge(tr("Refused"), "err", "errT", "conflict"),
@@ -42,11 +42,11 @@ _ENDS = {
 
 
 EARLIER = Badge(tr("Earlier data, gone"), "typ", "typT")
-"""The end of a write to data in memory that were thrown away since."""
+"""The outcome of a write to data in memory that are gone since."""
 
 
 class EntriesModel(RowsModel[Entry]):
-    """Entries, newest first; further ones are fetched as they are scrolled to."""
+    """Entries, newest first; more are fetched when they are scrolled to."""
 
     headers = (
         tr("Entry"),
@@ -79,7 +79,7 @@ class EntriesModel(RowsModel[Entry]):
             case 5:
                 return value(_versions(row), ink)
             case 6:
-                if row.gone:  # the documents that are there now know nothing of it
+                if row.gone:  # the present documents know nothing of it
                     return Cell(badges=(EARLIER,), tip=translated(row.why_not))
                 undone = (
                     (Badge(tr("Undone by {undone_by}", undone_by=row.undone_by), "typ", "typT"),)
@@ -91,7 +91,7 @@ class EntriesModel(RowsModel[Entry]):
 
 
 class JournalPanel(QWidget):
-    """The journal of one source, or of everything written from here."""
+    """The journal of one source, or of everything written from this computer."""
 
     conflict_found = Signal(object, object)  # Entry, Conflict: the undo has to be merged
 
@@ -106,7 +106,7 @@ class JournalPanel(QWidget):
         self.list = CellTree(row_height=28)
         self.list.as_list(self.model, tr("Journal"))
         self.list.narrow_below(1080, NARROW, WIDTHS, dispensable=(COLLECTION, DETAIL, VERSION))
-        self.list.header().setSectionResizeMode(WHEN, QHeaderView.ResizeMode.Fixed)  # read whole beside long words
+        self.list.header().setSectionResizeMode(WHEN, QHeaderView.ResizeMode.Fixed)  # never cut by longer texts
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         self.changes = DiffModel(self)
         self.tree = DiffTable(self.changes)
@@ -187,7 +187,7 @@ class JournalPanel(QWidget):
         return self.model.at(self.list.currentIndex())
 
     def refresh(self, _: object = None) -> None:
-        """Read the entries again, as far down as they are listed; the chosen one stays chosen."""
+        """Read the entries again, as many as are listed; the chosen one stays chosen."""
         source = None if self.everywhere.isChecked() else self._session.source
         limit, last = len(self.model.rows) + PAGE, self.model.rows[-1].id if self.model.rows else ""
         work = partial(_entries, self._session, source, limit, last)
@@ -230,10 +230,10 @@ class JournalPanel(QWidget):
         self.copy.setEnabled(entry is not None)
         self.check.setVisible(entry is not None and entry.kind in ("begun", "unknown"))
         self.say_writable()
-        if entry == self._on_show:  # what it changed stays as it is, with what is opened and scrolled to
+        if entry == self._on_show:  # its changes stay as shown, with open rows and scroll position
             return
         self._on_show = entry
-        self._comparing.drop()  # of the entry before, whose rows would stand under this one's name
+        self._comparing.drop()  # of the former entry, whose rows would appear under this one's name
         if entry is None:
             return
         self._what.setText(
@@ -246,12 +246,12 @@ class JournalPanel(QWidget):
         self._comparing.ask(partial(_plan, entry), self._compared, tr("Comparing"))
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to undo and to look again only while the server answers."""
+        """Offer undo and looking again only while the server answers."""
         self._answers = answers
         self.say_writable()
 
     def say_writable(self) -> None:
-        """Offer to undo, or not, as the entry and the connection allow now."""
+        """Offer undo if the entry and the connection allow it."""
         entry = self.entry
         why = "" if entry is None else self._why_not(entry)
         self.undo.setEnabled(entry is not None and not why)
@@ -301,7 +301,7 @@ class JournalPanel(QWidget):
         if self.entry is not None:
             copying.copy(self, None, partial(_copied, self.entry))
 
-    # --- the way back
+    # --- undo
 
     def _undo(self) -> None:
         entry = self.entry
@@ -326,7 +326,7 @@ class JournalPanel(QWidget):
                 else tr("Undone: {detail}", detail=translated(outcome.detail)),
             )
         elif outcome.kind == "unknown":
-            self._say_doubt(outcome, outcome.entry or entry.id)  # the entry of the undo, not of what it undoes
+            self._say_doubt(outcome, outcome.entry or entry.id)  # the entry of the undo, not of the undone write
         elif outcome.kind == "conflict" and entry.had_before and entry.has_after:
             messages.note(self, translated(outcome.detail), [(tr("Review and merge"), partial(self._merge, entry))])
         else:
@@ -411,7 +411,7 @@ class JournalPanel(QWidget):
 def _entries(
     session: Session, source: str | None, limit: int, last: str, _: tasks.Progress
 ) -> tuple[list[Entry], bool]:
-    """The newest entries, down to the ``last`` one that is listed, and whether there are older ones."""
+    """The newest entries, down to the ``last`` listed one, and whether there are older ones."""
     found = session.journal.entries(limit, source)
     down_to = next((at for at, entry in enumerate(found, 1) if entry.id == last), 0)
     shown = found[: max(down_to, PAGE)]

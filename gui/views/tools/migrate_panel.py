@@ -1,4 +1,4 @@
-"""The move of a collection to another layout: a dry run, the copying, the comparison, and the new profile."""
+"""Moving a collection to another layout: a dry run, the copying, the comparison, and the new profile."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from model.session import Session
 from model.session.data_exchange import Checked, Migration
 from model.values.canonical import Value
 
-SHORTEST = 20  # letters of a layout's words that are always shown
-MOST = 1000  # documents that are listed; the others are counted
+SHORTEST = 20  # characters of a layout's text that are always shown
+MOST = 1000  # documents that are listed; others are only counted
 _ICONS = {
     "applied": ("check", "acc"),
     "skipped": ("minus", "text2"),
@@ -66,7 +66,7 @@ class MigratePanel(QWidget):
         self._counts: Counter[str] = Counter()
         self._answers = True
         self._stay: set[Value | None] = set()  # documents that the new layout cannot hold
-        self._pressed: QWidget | None = None  # what had the focus when work began
+        self._pressed: QWidget | None = None  # the focused widget when the work began
         boxes.ground(self, "surface")
         self.layout_choice = DropDown()
         self.layout_choice.setProperty("tall", True)
@@ -117,7 +117,7 @@ class MigratePanel(QWidget):
         )
         for field in (self.layout_choice, self.target):
             field.setMaximumWidth(theme.px(460))
-        # A list of long words would be as wide as the longest of them.
+        # A list of long texts would be as wide as the longest.
         self.layout_choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.layout_choice.setMinimumContentsLength(SHORTEST)
         form = QFormLayout()
@@ -163,7 +163,7 @@ class MigratePanel(QWidget):
         whole.addWidget(self._foot)
         self.setFocusProxy(self.layout_choice)
 
-    # --- what is asked for
+    # --- the form
 
     def _chosen(self, *_: object) -> None:
         name = str(self.layout_choice.currentData())
@@ -172,7 +172,7 @@ class MigratePanel(QWidget):
         self._other()
 
     def _other(self, *_: object) -> None:
-        """Drop the findings about the move, as another one is asked for now."""
+        """Drop the results, because another move is asked for now."""
         self.model.fill([])
         self._report("")
         self._inner.show_empty(
@@ -184,14 +184,14 @@ class MigratePanel(QWidget):
         self._ready()
 
     def _making(self) -> Callable[[], Migration]:
-        """A call that makes the move asked for now; for a task, which must not look at the window."""
+        """A call that makes the requested move; for a task, which must not access the window."""
         session, ns, name = self._session, self.ns, str(self.layout_choice.currentData())
         target, newest = self.target.text().strip(), not self.newest.isHidden() and self.newest.isChecked()
         return lambda: session.exchange.migration(ns, name, target, None, newest)
 
     @property
     def _misnamed(self) -> str:
-        """Why the new collection's name will not do; "" where it will."""
+        """Why the new collection's name is invalid; "" if it is valid."""
         database, _, collection = self.target.text().strip().partition(".")
         return "" if database and collection else tr("Name the new collection as database.collection.")
 
@@ -207,11 +207,11 @@ class MigratePanel(QWidget):
         self.toml.setPlainText(tasks.describe(error)[0])
 
     def say_writable(self) -> None:
-        """Offer to copy, or not, as the connection allows now."""
+        """Update whether copying is offered: the connection's permission changed."""
         self._ready()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to try, to copy and to take back only while the server answers."""
+        """Offer trying, copying and taking back only while the server answers."""
         self._answers = answers
         self._ready()
 
@@ -228,7 +228,7 @@ class MigratePanel(QWidget):
         parts = (self.dry, self.go, self.back, self.layout_choice, self.target, self.newest)
         if busy and (pressed := next((part for part in parts if part.hasFocus()), None)) is not None:
             self._pressed = pressed
-            self.states.setFocus()  # a control that is disabled hands the focus on, to wherever the next one is
+            self.states.setFocus()  # a disabled control passes the focus on, to wherever the next one is
         self.dry.setEnabled(not busy and not untried)
         self.dry.setToolTip(wording.tip(untried))
         for part in (self.go, self.back):
@@ -239,16 +239,16 @@ class MigratePanel(QWidget):
         if not busy and self.states.hasFocus():
             focus_keeper.give(self._pressed, self.layout_choice)
 
-    # --- doing it
+    # --- running
 
     def try_it(self) -> None:
-        """Say for each document how copying would end."""
+        """Show for each document how copying would end."""
         stopped = tr("Stopped. Nothing has been written.")
         title, broken = tr("Looking at what would be copied"), tr("The dry run did not come to its end")
         self._run(title, lambda m, p: m.dry_run(p), self._tried, stopped, broken)
 
     def copy(self) -> None:
-        """Copy until nothing is left to do, then compare."""
+        """Copy until nothing is left, then compare."""
         make, stopped = self._making(), tr("Stopped. Copying again goes on where it ended.")
         self._run(tr("Moving {ns}", ns=self.ns), lambda m, p: m.run(p), partial(self._copied, make), stopped)
 
@@ -279,7 +279,7 @@ class MigratePanel(QWidget):
         self._ready()
 
     def stop(self) -> None:
-        """Stop the work under way; the tab closes."""
+        """Stop the running work, because the tab closes."""
         self.reading.stop()
 
     def _found(self, rows: list[Outcome]) -> None:
@@ -338,7 +338,7 @@ class MigratePanel(QWidget):
         self._report(tr("{said}. The old collection stays as it is.", said=said))
 
     def _broke(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
-        """Say how far a run came that broke off; ``broken`` is the title of one that writes nothing."""
+        """Say how far an interrupted run came; ``broken`` is the title of one that writes nothing."""
         self._not_ended(again, title, broken, error)
         if broken:
             self._report(tr("Nothing has been written."))
@@ -389,7 +389,7 @@ class MigratePanel(QWidget):
 def _move(
     what: Callable[[Migration, tasks.Progress], Iterator[Outcome]], migration: Migration, progress: tasks.Progress
 ) -> None:
-    """Hand on the last outcome of each document, once all were moved or the moving broke off."""
+    """Report the last outcome of each document, once all were moved or the move was interrupted."""
     last: dict[Value | None, Outcome] = {}
     try:
         for outcome in what(migration, progress):

@@ -1,7 +1,7 @@
-"""The clean-up of pending tokens: the effect of finishing or dropping each, then one guarded write a token.
+"""Cleaning up pending tokens: what finishing or dropping each does, then one guarded write per token.
 
-Old tokens are ticked; one inside the grace period is ticked by hand only, and touched only once a name or number has
-been typed.
+Old tokens are ticked; one inside the grace period can only be ticked by hand, and is only written after a name or
+number was typed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DONE: dict[str, str] = {"finish": tr("finished"), "drop": tr("dropped")}
 
 
 class PendingPanel(QWidget):
-    """The clean-up of counters that are raised in two steps; ``ns`` None is every collection of the source."""
+    """Cleans up counters that are raised in two steps; ``ns`` None means every collection of the source."""
 
     closed = Signal()
 
@@ -48,7 +48,7 @@ class PendingPanel(QWidget):
         self._production = False
         self._answers = True
         self._done_so_far: tuple[int, int | None] = (0, None)
-        self.tokens: list[PendingToken] = []  # all that were found; the list shows those that its filters take
+        self.tokens: list[PendingToken] = []  # all that were found; the filters choose the listed ones
         boxes.ground(self, "surface")
         self.model = TokensModel()
         self.model.ticked_changed.connect(self._said)
@@ -130,13 +130,13 @@ class PendingPanel(QWidget):
         return made
 
     def _say_filters(self) -> None:
-        """Offer the filters where there are tokens, also while none passes them."""
+        """Show the filters if there are tokens, even if none of them passes."""
         self.filters.setVisible(bool(self.tokens) and not self.states.is_unread)
 
     def _ticks_row(self) -> QWidget:
         made = boxes.ground(QWidget(), "toolrow")
         row = QHBoxLayout(made)
-        row.setContentsMargins(theme.px(4), theme.px(5), theme.px(16), theme.px(5))  # its tick below those of the rows
+        row.setContentsMargins(theme.px(4), theme.px(5), theme.px(16), theme.px(5))  # aligned with the rows' ticks
         row.setSpacing(theme.px(8))
         self._all = button("", self._tick_all, "quiet", "small")
         self._all.setIconSize(QSize(theme.px(20), theme.px(16)))
@@ -175,17 +175,17 @@ class PendingPanel(QWidget):
         return made
 
     def set_production(self, production: bool) -> None:
-        """Ask for a name or number to be typed before anything is written."""
+        """Set whether a name or number must be typed before anything is written."""
         self._production = production
 
     # --- reading
 
     def refresh(self) -> None:
-        """Look for tokens again; ticks and place stay. Nothing is read while some are written: their report stays."""
+        """Look for tokens again; ticks and scroll position stay. During writes nothing is read: their report stays."""
         self._look(self._shown)
 
     def follow(self) -> None:
-        """Look for tokens again, as somebody wrote; how those dealt with from here have ended stays to be read."""
+        """Look for tokens again after a write elsewhere; the outcomes of tokens handled here stay visible."""
         self._look(self._followed)
 
     def _look(self, done: Callable[[list[PendingToken]], None]) -> None:
@@ -232,7 +232,7 @@ class PendingPanel(QWidget):
 
     @property
     def _is_listed(self) -> bool:
-        """Whether tokens are on show, and not a state in their place."""
+        """Whether tokens are shown, rather than a state."""
         return self.states.kind == "content"
 
     @property
@@ -281,20 +281,20 @@ class PendingPanel(QWidget):
     def _tick_all(self) -> None:
         old = [row for row in self.model.rows if self.model.can_tick(row) and is_old(row)]
         on = not all(self.model.is_ticked(row) for row in old)
-        # Young tokens are ticked one by one, and unticked with all others.
+        # Young tokens are ticked one by one, but unticked with all others.
         self.model.tick(old if on else self.model.rows, on)
 
     def say_writable(self) -> None:
-        """Offer to finish and drop, or not, as the connection allows now."""
+        """Update whether finishing and dropping are offered: the connection's permission changed."""
         self._said()
 
     def say_answering(self, answers: bool) -> None:
-        """Offer to look, to finish and to drop only while the server answers."""
+        """Offer looking, finishing and dropping only while the server answers."""
         self._answers = answers
         self._said()
 
     def _why_not(self) -> str:
-        """Why nothing can be written, whatever is ticked; "" where it can."""
+        """Why nothing can be written, whatever is ticked; "" if it can."""
         if self._session.trust.read_only:
             return tr(
                 "{name} is open read-only; to finish or drop tokens, allow writes.",
@@ -407,7 +407,7 @@ class PendingPanel(QWidget):
             for token, outcome in zip(ticked, send(ticked, progress, confirmed), strict=True):
                 progress.put((token, outcome, what))
 
-        self.reading.drop()  # what is read by now would take the report away
+        self.reading.drop()  # what is being read would remove the report
         self.states.show_content()
         self._doing, self._done_so_far = what, (0, len(ticked))
         self._task = tasks.run(
@@ -482,7 +482,7 @@ class PendingPanel(QWidget):
 
 
 def _undo(session: Session, entries: Sequence[str], progress: tasks.Progress) -> list[Outcome]:
-    """Take writes back, the last one first."""
+    """Undo writes, the last one first."""
     ended = []
     for at, entry in enumerate(reversed(entries)):
         progress(at, len(entries))

@@ -1,4 +1,4 @@
-"""The list of pending tokens: its filters, its ticks, each token's verdict, and the fields that change with it."""
+"""The list of pending tokens: its filters, its ticks, each token's verdict, and the fields that change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGES = (
     (tr("Older than 7 days"), 168),
 )
 WIDTHS = (44, 170, 120, 200, 90, 90, 70, 90)
-NARROW = (44, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column says something
+NARROW = (44, 150, 76, 120, 86, 76, 68, 72)  # at 1024 pixels, so that the last column is useful
 COLLECTION, TOKEN, OWNER, AMOUNT, COUNTER = 2, 3, 4, 6, 7
 STATES = (
     tr("All states"),
@@ -45,7 +45,7 @@ _ENDS = {
 
 
 class TokensModel(RowsModel[PendingToken]):
-    """Tokens with a tick each; only those that can be finished can be ticked."""
+    """Tokens with ticks; only those that can be finished can be ticked."""
 
     headers = (
         "",
@@ -63,10 +63,10 @@ class TokensModel(RowsModel[PendingToken]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said: dict[Hashable, bool] = {}  # what a person ticked or unticked; young tokens only so
+        self.said: dict[Hashable, bool] = {}  # what a person ticked or unticked; the only ticks of young tokens
         self.ends: dict[Hashable, Outcome] = {}
         self.dropped: set[Hashable] = set()
-        self.whole_ns = False  # several databases may have a collection of one name
+        self.whole_ns = False  # several databases may have a collection of that name
         self._turns: dict[Hashable, tuple[Value | None, Value | None]] | None = None
         self.now = dt.datetime.now(dt.UTC)
 
@@ -74,15 +74,15 @@ class TokensModel(RowsModel[PendingToken]):
         return row.ns, row.id, row.token
 
     def can_tick(self, row: PendingToken) -> bool:
-        """Whether a token can be ticked: it leaves no question to a person, and is not dealt with yet."""
+        """Whether a token can be ticked: it needs no decision by a person, and was not handled yet."""
         return not row.problem and self.key(row) not in self.ends
 
     def is_ticked(self, row: PendingToken) -> bool:
-        """Whether a token would be dealt with: an old one unless unticked, a young one only if ticked."""
+        """Whether a token would be handled: an old one unless unticked, a young one only if ticked."""
         return self.can_tick(row) and self.said.get(self.key(row), is_old(row))
 
     def ticked(self) -> list[PendingToken]:
-        """The tokens that would be dealt with, in the order shown."""
+        """The tokens that would be handled, in the order shown."""
         return [row for row in self.rows if self.is_ticked(row)]
 
     def tick(self, rows: Sequence[PendingToken], on: bool) -> None:
@@ -124,7 +124,7 @@ class TokensModel(RowsModel[PendingToken]):
         super().fill(rows, more)
 
     def turns(self) -> dict[Hashable, tuple[Value | None, Value | None]]:
-        """The counter before and after each token that would be finished: those above it come first."""
+        """The counter before and after each token that would be finished; tokens above it are finished first."""
         if self._turns is None:
             rows = [row for row in self.rows if self.is_ticked(row) or self._is_counted(row)]
             self._turns = dict(zip(map(self.key, rows), LeftTokens.in_turn(rows), strict=True))
@@ -135,7 +135,7 @@ class TokensModel(RowsModel[PendingToken]):
         return end is not None and end.kind == "applied" and self.key(row) not in self.dropped
 
     def verdict(self, row: PendingToken) -> tuple[str, str, str]:
-        """Icon, colour and words for a token's end, foreseen or real."""
+        """Icon, colour and text for a token's end, expected or real."""
         end = self.ends.get(self.key(row))
         if end is not None:
             icon, token, said = _ENDS[end.kind]
@@ -169,7 +169,7 @@ class TokensModel(RowsModel[PendingToken]):
 
 
 class PreviewModel(RowsModel[tuple[str, str, str, str]]):
-    """The fields that a token touches: as they are now, after finishing it, after dropping it."""
+    """The fields that a token touches: now, after finishing it, after dropping it."""
 
     headers = (tr("Field"), tr("Now"), tr("Finished"), tr("Dropped"))
 
@@ -180,7 +180,7 @@ class PreviewModel(RowsModel[tuple[str, str, str, str]]):
         row = self.rows[index.row()]
         said, now = row[index.column()], row[1]
         if index.column() == 0:
-            return value(said, indent=8)  # below its header
+            return value(said, indent=8)  # aligned with its header
         if index.column() == 1 or said == now:
             return value(said or tr("not there"), "text" if said else "text3")
         ground = "remT" if not said else "chgT" if now else "addT"
@@ -188,7 +188,7 @@ class PreviewModel(RowsModel[tuple[str, str, str, str]]):
 
 
 def touched(token: PendingToken, fields: Mapping[str, str], keeps: bool) -> list[tuple[str, str, str, str]]:
-    """The rows of the preview: field, now, finished, dropped; "" where a field is not there.
+    """The rows of the preview: field, now, finished, dropped; "" if a field is missing.
 
     ``fields`` names the lists; ``keeps`` says whether finished tokens are noted in one.
     """
@@ -203,15 +203,15 @@ def touched(token: PendingToken, fields: Mapping[str, str], keeps: bool) -> list
 
 
 def is_old(token: PendingToken) -> bool:
-    """Whether a token may be dealt with unasked: it is old, or counted already."""
+    """Whether a token may be handled by default: it is old, or counted already."""
     return token.stale or token.applied
 
 
 class Filter(Struct, frozen=True):
-    """A choice of the tokens to list."""
+    """The filters of the list."""
 
     age: dt.timedelta | None = None
-    state: int = 0  # a place in STATES
+    state: int = 0  # an index in STATES
     ns: str = ""
     words: str = ""
 

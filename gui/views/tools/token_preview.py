@@ -1,4 +1,4 @@
-"""The chosen token: the fields that finishing or dropping it touches, and the exact write, to look at and to copy."""
+"""The chosen token: the fields that finishing or dropping it touches, and the exact write, to read and to copy."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ class TokenPreview(QWidget):
         column.addWidget(split, 1)
 
     def show_token(self, token: PendingToken | None) -> None:
-        """Show the effects of finishing and of dropping a token."""
+        """Show what finishing and dropping a token would do."""
         self._token, self._sending = token, None
         self._copy.setEnabled(False)
         self._copy_shell.setEnabled(False)
-        tasks.drop(self, "preview")  # of the token before
+        tasks.drop(self, "preview")  # of the former token
         if token is None:
             self.model.fill([])
             self.code.clear()

@@ -1,4 +1,4 @@
-"""The question before tokens are finished or dropped: their least age, and a word to type where mistakes are dear."""
+"""The question before tokens are finished or dropped: their least age, and a word to type where mistakes are costly."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gui.views.tools.token_preview import What
 from model.foundation.records import PendingToken
 
 MANY = 100
-"""From so many documents on a confirmation is typed."""
+"""From this number of documents on, a confirmation has to be typed."""
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def typed_age(typed: str) -> dt.timedelta | None:
-    """The age that a person typed, as in ``24h``, ``7 days`` or ``1d 12h``; None where it is none."""
+    """A typed age, such as ``24h``, ``7 days`` or ``1d 12h``; None if it is invalid."""
     found = re.findall(r"(\d{1,6})\s*([mhdw])[a-z]*", typed.lower())
     rest = re.sub(r"(\d{1,6})\s*([mhdw])[a-z]*", "", typed.lower()).strip()
     if not found or rest:
@@ -32,7 +32,7 @@ def typed_age(typed: str) -> dt.timedelta | None:
 
 
 def to_type(tokens: Sequence[PendingToken], production: bool) -> str | None:
-    """The word to type before these tokens are written: the collection's name, or their number; None for no word."""
+    """The word to type before these tokens are written: the collection's name, or their number; None: no word."""
     young = any(not is_old(token) for token in tokens)
     if not (young or production or len({(token.ns, token.id) for token in tokens}) >= MANY):
         return None
@@ -41,7 +41,7 @@ def to_type(tokens: Sequence[PendingToken], production: bool) -> str | None:
 
 
 def consequences(what: What, tokens: Sequence[PendingToken]) -> str:
-    """The consequences of finishing or dropping these tokens, in a few sentences."""
+    """What finishing or dropping these tokens does, in a few sentences."""
     said = []
     if what == "finish":
         said.append(tr("Each is one guarded write: the step that its writer would have sent."))
