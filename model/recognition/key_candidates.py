@@ -364,7 +364,7 @@ def id_fields(sample: Sample, version: str) -> list[str]:
         ids = shape.share(*ID_TYPES)
         if name in ("_id", version) or ids < 0.5 or ids + shape.share(c.OBJECT) < 0.8 or is_version_name(name):
             continue
-        if shape.broken:
+        if shape.broken > 0.3:  # ids may be of every type, and few of them are fractions
             continue
         order = (name not in unique, not sample.leads_index(name), not is_id_name(name), shape.share(c.DOUBLE) > 0)
         found.append((*order, len(found), name))
