@@ -1,9 +1,11 @@
-"""``python -m tests.walking``: writes beside every pair of views, and random walks by mouse and key over the sample.
+"""``python -m tests.walking``: writes beside every pair of views, random walks by mouse and key, and walks that type.
 
     python -m tests.walking --sequences 500                    two views, a write, and all that is shown compared
     python -m tests.walking --sequences 40 --cut collection    with a view that hears no news, which is convicted
     python -m tests.walking --sequences 100 --served           each window with a connection, beside another program
     python -m tests.walking --walks 2000                       by mouse and key, 60 actions each
+    python -m tests.walking --typings 1000                     typing into an editor beside another program
+    python -m tests.walking --typings 40 --fault rows          with an editor that is wrong, which is convicted
 
 The seeds begin at ``--first``, else at random, and are printed. Exit status: 0 where nothing is wrong.
 """
@@ -21,6 +23,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from tests.walking.sequences import run_all
+from tests.walking.typing_walks import FAULTS, type_all
 from tests.walking.walks import ACTIONS, walk_all
 
 CHUNK = 20  # walks of one world: to make a world takes as long as half a walk
@@ -35,11 +38,15 @@ def main() -> int:
     parser.add_argument("--walks", type=int, default=0, help="how many random walks")
     parser.add_argument("--actions", type=int, default=ACTIONS, help="actions of one walk")
     parser.add_argument("--cut", default="", help="a kind of page that hears no news, to be convicted")
+    parser.add_argument("--typings", type=int, default=0, help="how many walks that type beside another program")
+    parser.add_argument(
+        "--fault", default="", choices=("", *FAULTS), help="what is wrong with the editor they type into"
+    )
     parser.add_argument("--first", type=int, default=random.randrange(10**6), help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     asked = parser.parse_args()
-    if not asked.walks and not asked.sequences:
-        asked.sequences, asked.walks = 500, 2000
+    if not asked.walks and not asked.sequences and not asked.typings:
+        asked.sequences, asked.walks, asked.typings = 500, 2000, 1000
     print(f"Seeds from {asked.first}", flush=True)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(asked.jobs, context) as pool:  # its workers may start a process of their own
@@ -49,7 +56,8 @@ def main() -> int:
 
         stale = told("sequences", run_all, asked.sequences, (asked.cut, asked.served))
         lost = told("walks", walk_all, asked.walks, asked.actions)
-    return 1 if stale or lost else 0
+        astray = told("walks that type", type_all, asked.typings, asked.fault)
+    return 1 if stale or lost or astray else 0
 
 
 def _parts(first: int, count: int, beside: T) -> list[tuple[list[int], T]]:

@@ -15,7 +15,7 @@ from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 
 from gui.language import tr
 from gui.parts.fields.edit_changes import Change, EditChanges, marked
-from gui.parts.fields.field_nodes import FieldEntry, FieldNode, kept
+from gui.parts.fields.field_nodes import FieldEntry, FieldNode, rows_kept
 from gui.style import symbols
 from gui.style.cells import Badge, Cell, CellModel, Index, Span, plain
 from gui.style.cells import value as mono
@@ -38,6 +38,10 @@ class FieldModel(CellModel):
     """The tree of one content."""
 
     value_set = Signal(object, object)  # FieldNode, Value: set by other means than typing into the tree
+    fitting = Signal()
+    """Rows are about to come, go and move."""
+    fitted = Signal()
+    """They have."""
     headers: tuple[str, ...] = ("", tr("Field"), tr("Value"), tr("Type"), "", tr("Last set by"))
 
     def __init__(self, parent: QObject | None = None, zone: str = "UTC") -> None:
@@ -48,6 +52,7 @@ class FieldModel(CellModel):
         self._keys = count(1)
         self._nodes: dict[int, FieldNode] = {}
         self.changes: EditChanges | None = None
+        self._renames = False
         self.last_set: dict[Path, Cell] = {}
         self.before: tuple[tuple[str, Value], ...] = ()
         self.behind: tuple[tuple[str, Value], ...] = ()
@@ -65,7 +70,9 @@ class FieldModel(CellModel):
         """Set the top-level fields that are shown with a lock, above and below the others."""
         if (now := (tuple(before), tuple(behind))) != (self.before, self.behind):
             self.before, self.behind = now
+            self.fitting.emit()
             self._fit(self.root, self.root.value, always=True)
+            self.fitted.emit()
 
     @property
     def locked_names(self) -> frozenset[str]:
@@ -77,8 +84,13 @@ class FieldModel(CellModel):
         was = self.changes
         afresh = changes is None or was is None or changes.base is not was.base or bool(changes.gone or was.gone)
         self.changes = changes
+        # In a step of the same edit, a field that has gone may have another name now.
+        self._renames = changes is not None and was is not None and changes.base is was.base
+        self.fitting.emit()
         self._fit(self.root, Value(OBJECT, content), always=afresh)
+        self._renames = False
         self.refresh()
+        self.fitted.emit()
 
     def refresh(self) -> None:
         """Draw every row again, with new texts."""
@@ -114,13 +126,9 @@ class FieldModel(CellModel):
             node.look(self.path(node), self.changes)
         if node.children is None:
             return
-        old, new = node.children, self._inside(node) if value.is_container else []
-        _, tail = kept(old, new, value.type == ARRAY and not node.is_long)
-        keep = min(len(old), len(new)) - tail  # rows up to here stay, whatever their names are now
-        if len(old) > len(new):
-            self._take_rows(node, keep, len(old) - tail)
-        elif len(new) > len(old):
-            self._put_rows(node, keep, new[keep : len(new) - tail])
+        new = self._inside(node) if value.is_container else []
+        by_value = value.type == ARRAY and not node.is_long
+        self._arrange(node, rows_kept(node.children, new, by_value, self._renames), new)
         for child, entry in zip(node.children, new, strict=True):
             if child.kind != entry.kind and "group" in (child.kind, entry.kind):
                 self._close(child)
@@ -129,6 +137,29 @@ class FieldModel(CellModel):
                 child.cells.clear()
             child.position, child.lost = entry.position, entry.lost
             self._fit(child, entry.value, always)
+
+    def _arrange(self, node: FieldNode, kept: Sequence[int | None], new: Sequence[FieldEntry]) -> None:
+        """Bring a node's rows into the order of its entries: ``kept`` names the row of each, None a new one."""
+        assert node.children is not None
+        stay = {at for at in kept if at is not None}
+        order = [node.children[at] for at in kept if at is not None]
+        for first, end in reversed(_runs([at for at in range(len(node.children)) if at not in stay])):
+            self._take_rows(node, first, end)
+        if order != node.children:
+            self._order_rows(node, order)
+        for first, end in _runs([i for i, at in enumerate(kept) if at is None]):
+            self._put_rows(node, first, new[first:end])
+
+    def _order_rows(self, node: FieldNode, order: list[FieldNode]) -> None:
+        self.layoutAboutToBeChanged.emit()
+        was = self.persistentIndexList()
+        node.children = order
+        self._number(node, 0)
+        now = [
+            self.createIndex(found.row, at.column(), found.key) for at in was if (found := self.node(at)) is not None
+        ]
+        self.changePersistentIndexList(was, now)
+        self.layoutChanged.emit()
 
     def _close(self, node: FieldNode) -> None:
         """Forget the rows below a node; they are made again when it is expanded."""
@@ -180,7 +211,7 @@ class FieldModel(CellModel):
 
     def spot(self, node: FieldNode) -> Spot | None:
         """Its positions from the top of the content; None if the row is not a field of the content."""
-        if node.kind != "field":
+        if node.kind != "field" or node.key not in self._nodes:
             return None
         steps: list[int] = []
         here: FieldNode | None = node
@@ -480,6 +511,17 @@ class FieldModel(CellModel):
         if change is not None:
             return plain(tr("Revert"), "text2", size=12, icon="arrow-counter-clockwise", tip=tr("Revert this field"))
         return Cell()
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """The first and the number behind the last of each run of numbers in a row."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number:
+            runs[-1] = (runs[-1][0], number + 1)
+        else:
+            runs.append((number, number + 1))
+    return runs
 
 
 def _is_huge(value: Value) -> bool:

@@ -6,13 +6,13 @@ rows, however long an array is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from model.errors import Unreadable
-from model.values.canonical import ARRAY, EMPTY, Path, Value, elements, name_of
+from model.values.canonical import ARRAY, EMPTY, OBJECT, Path, Value, elements, fields, name_of
 
 if TYPE_CHECKING:
     from gui.parts.fields.edit_changes import Change, EditChanges
@@ -127,20 +127,79 @@ class FieldNode(Struct, eq=False):
         return next((at for at, lost in self.ghosts.items() if any(c.path[-1] == step for c in lost)), -1)
 
 
-def same_name(node: FieldNode, entry: FieldEntry) -> bool:
-    """Whether a row shows the same field."""
-    return node.kind == entry.kind and node.name == entry.name
+def rows_kept(old: Sequence[FieldNode], new: Sequence[FieldEntry], by_value: bool, renamed: bool) -> list[int | None]:
+    """For each entry the position of the row that stands for it already; None for one that needs a new row.
+
+    Fields keep their row by name, elements (``by_value``) by value, else by ``_id``, else by position where no other
+    element came or went beside them. With ``renamed``, a field that has no row yet gets the one of a field that has
+    gone from the same place.
+    """
+    head, tail = _alike_ends(old, new, _by_value if by_value else _by_name)
+    kept: list[int | None] = [*range(head), *([None] * (len(new) - head - tail)), *range(len(old) - tail, len(old))]
+    free = dict.fromkeys(range(head, len(old) - tail))
+    for sign in (_by_value, _by_element_id) if by_value else (_by_name,):
+        _match(old, new, kept, free, sign)
+    if free and (by_value or renamed):
+        _pair_between(kept, len(old), free, renamed)
+    return kept
 
 
-def same_value(node: FieldNode, entry: FieldEntry) -> bool:
-    """Whether a row shows an equal element."""
-    return node.kind == entry.kind and node.value == entry.value
+def _by_name(row: FieldNode | FieldEntry) -> Hashable:
+    return row.kind if row.kind in ("locked", "group") else "", row.name
 
 
-def kept(old: Sequence[FieldNode], new: Sequence[FieldEntry], by_value: bool) -> tuple[int, int]:
-    """How many rows at the beginning and at the end stay as they are."""
-    same = same_value if by_value else same_name
+def _by_value(row: FieldNode | FieldEntry) -> Hashable:
+    return row.kind, row.value
+
+
+def _by_element_id(row: FieldNode | FieldEntry) -> Hashable:
+    if row.value.type != OBJECT:
+        return None
+    try:
+        return next((value for name, value in fields(row.value.data) if name == "_id"), None)
+    except Unreadable:
+        return None
+
+
+def _alike_ends(
+    old: Sequence[FieldNode], new: Sequence[FieldEntry], sign: Callable[[FieldNode | FieldEntry], Hashable]
+) -> tuple[int, int]:
+    """How many rows at the beginning and at the end stay what they are."""
     shorter = min(len(old), len(new))
-    head = next((i for i in range(shorter) if not same(old[i], new[i])), shorter)
+    head = next((i for i in range(shorter) if sign(old[i]) != sign(new[i])), shorter)
     most = shorter - head
-    return head, next((i for i in range(most) if not same(old[-1 - i], new[-1 - i])), most)
+    return head, next((i for i in range(most) if sign(old[-1 - i]) != sign(new[-1 - i])), most)
+
+
+def _match(
+    old: Sequence[FieldNode],
+    new: Sequence[FieldEntry],
+    kept: list[int | None],
+    free: dict[int, None],
+    sign: Callable[[FieldNode | FieldEntry], Hashable],
+) -> None:
+    """Give each entry that has none the first free row with the same sign."""
+    there: dict[Hashable, list[int]] = {}
+    for at in reversed(free):
+        there.setdefault(sign(old[at]), []).append(at)
+    for i, entry in enumerate(new):
+        if kept[i] is None and (found := sign(entry)) is not None and there.get(found):
+            kept[i] = at = there[found].pop()
+            del free[at]
+
+
+def _pair_between(kept: list[int | None], count: int, free: dict[int, None], renamed: bool) -> None:
+    """Pair entries and free rows between the same two rows; without ``renamed`` only where they are as many."""
+    i = 0
+    while i < len(kept):
+        if kept[i] is not None:
+            i += 1
+            continue
+        end = next((at for at in range(i, len(kept)) if kept[at] is not None), len(kept))
+        before, after = kept[i - 1] if i else -1, kept[end] if end < len(kept) else count
+        rows = [at for at in free if before is not None and after is not None and before < at < after]
+        if renamed or len(rows) == end - i:
+            for at, row in zip(range(i, end), rows, strict=False):
+                kept[at] = row
+                del free[row]
+        i = end

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemDelegate,
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
 
 ACTIONS_FROM, TYPES_FROM = 600, 520  # from these widths on, there is room for these columns
 TYPE_WIDTH = 120  # room for the longest usual type, in bold and with its caret
+TOP = QPoint(0, 0)
 
 
 OFFERED, SHOWN = 1024, 28  # bytes of a value that is tried in every type; characters of it that are shown
@@ -119,6 +132,18 @@ def _is_typed(event: QKeyEvent) -> bool:
     return plain and event.text().isprintable() and bool(event.text().strip())
 
 
+def _index(kept: QPersistentModelIndex) -> QModelIndex:
+    return kept.model().index(kept.row(), kept.column(), kept.parent())
+
+
+class _Place(NamedTuple):
+    """The row that was chosen, and one that was in view, with where it stood."""
+
+    node: FieldNode | None
+    anchor: QPersistentModelIndex
+    top: int
+
+
 class FieldTree(CellTree):
     """The tree of a :class:`FieldModel`. It changes nothing itself: typed names and values are emitted as signals."""
 
@@ -137,6 +162,10 @@ class FieldTree(CellTree):
         self.editor = CellEditor(self, model)
         self.editor.value_typed.connect(self.value_typed)
         model.value_set.connect(self._value_set)
+        model.fitting.connect(self._hold_place)
+        model.fitted.connect(self._keep_place)
+        self._held: _Place | None = None
+        self._beside = QPersistentModelIndex()  # the row that the arrow keys begin at where none is chosen
         self.editor.name_typed.connect(self.name_typed)
         self.editor.changed.connect(self.typing_changed)
         self.editor.stepped.connect(self._step)
@@ -210,6 +239,39 @@ class FieldTree(CellTree):
 
     def _closed(self, index: QModelIndex) -> None:
         self.fields.set_open(index, False)
+
+    # --- rows that come and go
+
+    def _hold_place(self) -> None:
+        """Note which row is chosen, and which row stands where in the view."""
+        current = self.currentIndex()
+        seen = self.visualRect(current)
+        anchor = current if current.isValid() and self.viewport().rect().contains(seen.center()) else self.indexAt(TOP)
+        top = self.visualRect(anchor).top()
+        self._held = _Place(self.fields.node(current), QPersistentModelIndex(anchor), top)
+
+    def _keep_place(self) -> None:
+        """Choose the row that was chosen, or none where it has gone: what is typed next must not land beside it."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        if held.node is not None and not self.fields.index_of(held.node).isValid():
+            self._beside = QPersistentModelIndex(self.currentIndex())  # Qt has chosen the next one
+            self.selectionModel().clear()
+        if held.anchor.isValid() and (moved := self.visualRect(_index(held.anchor)).top() - held.top):
+            bar = self.verticalScrollBar()
+            bar.setValue(bar.value() + moved)
+
+    def moveCursor(self, action: FieldTree.CursorAction, held: Qt.KeyboardModifier) -> QModelIndex:
+        if not self.currentIndex().isValid() and self._beside.isValid():
+            return _index(self._beside)
+        here: QModelIndex = super().moveCursor(action, held)
+        return here
+
+    def keyboardSearch(self, search: str) -> None:
+        """Go to no row by its first letters where something can be typed: the next letter would be typed into it."""
+        if not self.may_edit:
+            super().keyboardSearch(search)
 
     # --- typing
 

@@ -211,7 +211,8 @@ class EditorPanel(DraftPanel):
             self._take_base(opened.base)
         if loaded.trouble:
             self.notices.put("draft", "note", loaded.trouble)
-        self._show_locked(opened)
+        if first or not self.is_behind:  # else the rows below the cursor are those of the version that is edited
+            self._show_locked(opened)
         self._say_writable()
         self._say_moved()
         self.states.show_content()
@@ -278,9 +279,7 @@ class EditorPanel(DraftPanel):
         """The value of a locked field in the version that the draft began from, as far as known."""
         if name == "_id" or not self.is_behind or self._latest is None or self._base is None:
             return value
-        if self._base.raw is not None:
-            return canonical.get(self._base.raw, (name,))
-        return self._base.v if value == self._latest.v else None  # a draft knows nothing else
+        return self._base.v if value == self._latest.v else None
 
     def reload(self) -> None:
         """Read the document again. An edit stays, on the version it began from."""

@@ -128,6 +128,29 @@ class JsonText(QPlainTextEdit):
         cursor.insertText(made[head : len(made) - tail])
         cursor.endEditBlock()
 
+    def begin_with(self, made: str) -> None:
+        """Put another text in place of this one, which no undo brings back; the cursor stays in its field.
+
+        Where that field has gone it goes to the beginning: what is typed there is no document, and lands in no field.
+        """
+        bar, before = self.verticalScrollBar(), self.textCursor()
+        top, had, place = bar.value() - before.blockNumber(), self.typed(), before.position()
+        self.read_outline()
+        path = self.outline.path_at(place)
+        start = self.outline.place_of(path)
+        self.setPlainText(made)
+        self.read_outline()
+        now = self.outline.place_of(path)
+        cursor = self.textCursor()
+        if start is not None and now is not None and self.outline.path_at(now) == path:
+            within = place - start
+            cursor.setPosition(now + within if made[now : now + within] == had[start:place] else now)
+        with QSignalBlocker(self):
+            self.setTextCursor(cursor)
+        self._path = self.path
+        bar.setValue(top + cursor.blockNumber())
+        self._mark()
+
     # --- keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -176,9 +176,7 @@ class JsonView(QWidget):
     def _put(self, content: bytes, relaxed: bool, afresh: bool, made: str) -> None:
         self._reading = True
         if afresh:
-            place = self.text.verticalScrollBar().value()
-            self.text.setPlainText(made)
-            self.text.verticalScrollBar().setValue(place)
+            self.text.begin_with(made)
             self._writings = []
         else:
             self._forget_undone()

@@ -342,3 +342,20 @@ def test_a_newer_version_is_no_step_of_the_texts_own_undo(view: JsonView) -> Non
     view.show_content(canonical.document([("n", Value.of(1))]))
     view.show_content(canonical.document([("n", Value.of(2))]), afresh=True)
     assert not view.text.document().isUndoAvailable()
+
+
+def test_a_newer_version_leaves_the_cursor_in_its_field_and_in_no_other(view: JsonView, qtbot: QtBot) -> None:
+    def put(**fields: object) -> None:
+        made = canonical.document([(name, Value.of(value)) for name, value in fields.items()])
+        view.show_content(made, afresh=True)
+
+    put(first="one", status="open")
+    cursor = view.text.textCursor()
+    cursor.setPosition(view.text.typed().index("open") + 2)
+    view.text.setTextCursor(cursor)
+    put(added="x", first="two", status="open")
+    QTest.keyClicks(view.text, "-")
+    assert '"status": "op-en"' in view.text.typed()
+    view.forget_text()
+    put(added="x", first="two")
+    assert view.text.textCursor().position() == 0
