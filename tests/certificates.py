@@ -1,4 +1,4 @@
-"""Certificates for tests, made on the spot: an authority, servers' certificates that are right or wrong, a client's."""
+"""Certificates for tests, made at once: an authority, good and bad server certificates, and a client's."""
 
 from __future__ import annotations
 

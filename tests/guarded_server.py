@@ -1,4 +1,4 @@
-"""The in-process server behind a door: it speaks TLS, and lets in whom it knows, by SCRAM or by certificate."""
+"""The in-process server with TLS and access control: it admits known users, by SCRAM or certificate."""
 
 from __future__ import annotations
 

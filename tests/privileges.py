@@ -1,4 +1,4 @@
-"""MongoDB's access control: the privileges that each command needs, and whether a user's cover them.
+"""MongoDB's access control: the privileges that each command needs, and whether a user has them.
 
 Source: "Privilege Actions", "Resource Document" and "Built-In Roles" in the MongoDB manual.
 """

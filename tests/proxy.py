@@ -1,6 +1,7 @@
-"""A proxy before a MongoDB server that cuts connections: before a write is sent, before its reply, or while it is late.
+"""A proxy before a MongoDB server that cuts connections: before a write is sent, before its reply, or while it is
+late.
 
-It speaks whole messages of the wire protocol, one request and one reply at a time, as drivers do without sessions.
+It handles whole messages of the wire protocol, one request and one reply at a time, as drivers without sessions do.
 """
 
 from __future__ import annotations

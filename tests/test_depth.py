@@ -1,4 +1,4 @@
-"""Which tests a run has, quick, with ``--slice`` and with ``--deep``, and what they draw."""
+"""Which tests run, quickly, with ``--slice`` and with ``--deep``, and which data they draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No room but that of the layouts asks which layout it has before it: layouts and patterns answer for themselves."""
+"""Only the layouts' room asks for a layout's name: layouts and patterns answer for themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The papers at the top of the repository say what is so, and their links lead somewhere."""
+"""The documents at the top of the repository are true, and their links lead somewhere."""
 
 from __future__ import annotations
 

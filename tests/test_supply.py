@@ -1,4 +1,4 @@
-"""What is fetched from elsewhere: pinned by hash, bounded, and nothing else."""
+"""Everything that is downloaded: pinned by hash, bounded, and nothing else."""
 
 from __future__ import annotations
 

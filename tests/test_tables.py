@@ -1,4 +1,4 @@
-"""A test with its table: all cases run, and what fails is named."""
+"""A test with a table: all cases run, and failing ones are named."""
 
 from __future__ import annotations
 

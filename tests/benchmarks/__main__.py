@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks``: every workload, ours and the peers' figures in one run, and what grows with size.
+"""``python -m tests.benchmarks``: every workload, with our and the peers' figures in one run, and how costs grow.
 
 ``--ours`` leaves the peers out; ``--clock cpu`` counts the processor's time, for a machine that others use too;
 numbers choose workloads, and leave out the rest; ``--page`` writes the manual's page on what grows; ``--clones`` is a

@@ -1,9 +1,9 @@
 """``python -m tests.benchmarks.beats``: the longest time for which the window does not answer, with 15 MB documents.
 
-A timer beats in the thread of the window while two documents are compared, their rows shown, and scrolled through with
-only the changes and with everything. What is printed is the largest gap between two beats, the least of several runs,
-for other work on the machine lengthens gaps too; behind it, in brackets, the most that the window's thread itself
-worked in one gap, which other work does not touch. The first run, which loads fonts and code, is left out.
+A timer beats in the window's thread while two documents are compared, their rows shown and scrolled through, first
+with only the changes, then with everything. It prints the longest gap between two beats, the shortest of several
+runs, because other work on the machine lengthens gaps too. In brackets follows the longest work of the window's
+thread in one gap, which other work does not affect. The first run, which loads fonts and code, is left out.
 
 ``--read`` stores both in the in-process server and reads them by a session, whose thread shares the interpreter.
 """

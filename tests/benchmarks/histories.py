@@ -1,9 +1,9 @@
 """``python -m tests.benchmarks.histories REPOSITORY PATH``: all versions of a JSON file, each compared with the next.
 
-Takes a git repository and the path of a file in it. Prints what each program takes in total for all pairs of
-versions that follow one another, how many operations it finds, and how many of the pairs it calls equal though they
-are not. Ours are counted from BSON bytes and confirmed by a comparison of their own. Ends with 1 where a difference
-is listed wrongly or missing, or a peer that aligns arrays is faster, or one that does not at 100 KB and more.
+Takes a git repository and the path of a file in it. Prints for each program its total time for all pairs of
+consecutive versions, the operations it finds, and the pairs that it wrongly calls equal. Ours start from BSON bytes
+and are confirmed by an independent comparison. Ends with 1 if a difference is listed wrongly or missing, if a peer
+that aligns arrays is faster, or from 100 KB on, if one that does not is faster.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """``python -m tests.benchmarks.merging``: the merge cases, by us and by other programs, in one run.
 
-Each case is merged both ways round and counted as right, as needlessly refused, as silently wrong (merged where it is
-a conflict, or to something else, key order included) or as right but for BSON types that were lost. The others get
-the documents as relaxed Extended JSON; ours gets BSON. Ends with 1 where ours is not right everywhere.
+Each case is merged both ways round and counted as right, as needlessly refused, as silently wrong (a conflict was
+merged, or the result differs, including key order), or as right except for lost BSON types. The others get the
+documents as relaxed Extended JSON; ours gets BSON. Ends with 1 if ours is not right everywhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``python -m tests.benchmarks.million DIR``: a real window over a million documents, timed, with a picture a step.
+"""``python -m tests.benchmarks.million DIR``: a real window over a million documents, timed, with a picture per step.
 
-The documents are served by a process of their own. Each step says how long it took until nothing more was being done,
-and, in brackets, the most that the window's thread worked without a pause; to reach while scrolling: 16 ms, which is
-one frame. It needs a display; ``xvfb-run`` gives one.
+A process of its own serves the documents. Each step prints how long it took until all work was done, and in brackets
+the longest uninterrupted work of the window's thread; the target while scrolling is 16 ms, one frame. It needs a
+display; ``xvfb-run`` gives one.
 """
 
 from __future__ import annotations

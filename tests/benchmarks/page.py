@@ -1,6 +1,6 @@
-"""The manual's page How fast, its tables and its plot: what one run of ``python -m tests.benchmarks --page`` measured.
+"""Writes the manual's page How fast, its tables and plot, from one run of ``python -m tests.benchmarks --page``.
 
-In the plot both axes are logarithmic; a line is an action, a broken one the driver's own reading of what it needs.
+Both axes of the plot are logarithmic. A line is an action; a dashed one is the driver reading what the action needs.
 """
 
 from __future__ import annotations

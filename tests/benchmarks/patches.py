@@ -1,8 +1,7 @@
 """``python -m tests.benchmarks.patches``: the first page of a long history that another program wrote.
 
-It is held against reading the rows of that history raw with PyMongo, in the same run, and may take 1.5 times as long.
-``--clock wall`` counts the time instead of the processor's, ``--patches N`` makes shorter histories. Ends with 1 where
-a target was missed.
+It may take 1.5 times as long as reading the history's rows raw with PyMongo, in the same run. ``--clock wall`` counts
+time instead of processor time, ``--patches N`` makes shorter histories. Ends with 1 if a target was missed.
 """
 
 from __future__ import annotations

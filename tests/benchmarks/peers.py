@@ -1,6 +1,6 @@
-"""Other programs at the same work. Each runs in a process of its own, so that it can be cut off.
+"""Other programs at the same work, each in a process of its own, so that it can be stopped.
 
-They get what they want to have, decoded objects; the time for decoding is not counted against them.
+They get decoded objects, as they need them; the time for decoding is not counted against them.
 """
 
 from __future__ import annotations

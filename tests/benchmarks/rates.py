@@ -1,7 +1,7 @@
-"""The rows of ``python -m tests.benchmarks`` on reading all there is: scan and blame, with the walker and without it.
+"""The rows of ``python -m tests.benchmarks`` on reading everything: scan and blame, with and without the walker.
 
-Each beside the driver's own reading of the same rows as it usually is, into dictionaries. The time is that of the
-thread that reads and looks; the server has others.
+The peer is the driver reading the rows into dictionaries, as usual. Only the time of the reading thread counts, not
+the server's.
 """
 
 from __future__ import annotations

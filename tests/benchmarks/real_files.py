@@ -1,8 +1,8 @@
-"""The rows of ``python -m tests.benchmarks`` on files of other people: versions that follow one another in their git.
+"""The rows of ``python -m tests.benchmarks`` on other people's files: consecutive versions from their git histories.
 
-Each pair is compared by us, from BSON bytes, and by fast-json-patch, which aligns nothing: once on decoded objects, and
-once from the text, as decoding is a part of our time. The clones are looked for in a folder (``--clones``), by the
-names that GitHub has for them; what is not there is cloned into the cache, where the network lets it.
+Each pair is compared by us, from BSON bytes, and by fast-json-patch, which aligns nothing: once on decoded objects,
+and once from the text, because decoding is part of our time. The clones are searched in a folder (``--clones``) under
+their names on GitHub; missing ones are cloned into the cache if the network allows it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The rows of ``python -m tests.benchmarks`` on what grows: collections, documents, versions.
 
-Each action is counted in commands and rows, which are the same everywhere, and timed beside the driver's own reading of
-what it needs, on the in-process server. Its exponent of growth is fitted over the sizes: 0 is flat. One that misses its
-commands or its time is told, and one that grows more than the driver does.
+Each action is counted in commands and rows, which are equal on every machine, and timed next to the driver reading
+what the action needs, on the in-process server. Its exponent of growth is fitted over the sizes; 0 means constant. An
+action is reported if it misses its commands or time, or grows faster than the driver.
 """
 
 from __future__ import annotations

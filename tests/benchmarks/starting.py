@@ -1,12 +1,13 @@
-"""``python -m tests.benchmarks.starting``: what a start costs, and for how long the window is silent then.
+"""``python -m tests.benchmarks.starting``: what a start costs, and for how long the window is then silent.
 
-Commands are run as a person runs them; their processor time is told, the least of several runs. Windows are opened on a
-display of their own and looked at from outside: when the first of them is drawn, when nothing changes any more, what
-they hold then, and how long each answer takes that they are asked for every 20 ms, at rest and driven by keys, wheel
-and resizing. ``--peer PROGRAM`` runs git-cola, or another program with its arguments, in turn with ours. The peer is to
-stand on Qt for Python as we do: ``pip install git-cola PySide6`` in a place of its own, and ``QT_API=pyside6``.
+Commands run as a person runs them; their processor time is printed, the least of several runs. Windows open on a
+display of their own and are watched from outside: when the first one is drawn, when nothing changes any more, how
+much memory they then hold, and how long they take to answer a ping every 20 ms, at rest and during keys, scrolling
+and resizing. ``--peer PROGRAM`` runs git-cola, or another program with its arguments, in turn with ours. The peer
+should use Qt for Python like ours: ``pip install git-cola PySide6`` in an environment of its own, and
+``QT_API=pyside6``.
 
-A program that was installed is compiled; here too, byte code is kept, and the first run of each is left out.
+Installed programs are compiled; so byte code is kept here too, and each first run is left out.
 """
 
 from __future__ import annotations

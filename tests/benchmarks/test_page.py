@@ -1,4 +1,4 @@
-"""The manual's page How fast: it says what was measured, and what the tests hold besides."""
+"""The manual's page How fast: it states what was measured, and agrees with the tests."""
 
 from __future__ import annotations
 

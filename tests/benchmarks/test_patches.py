@@ -1,4 +1,4 @@
-"""The benchmark of long histories: it reads what it has made."""
+"""The benchmark of long histories: it reads the history that it has made."""
 
 from __future__ import annotations
 

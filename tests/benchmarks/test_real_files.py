@@ -1,4 +1,4 @@
-"""The rows on real files: versions come out of a clone, and a comparison that is too slow is told."""
+"""The rows on real files: versions come from a clone, and a comparison that is too slow is reported."""
 
 from __future__ import annotations
 

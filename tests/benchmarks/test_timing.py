@@ -1,4 +1,4 @@
-"""What is told of several runs."""
+"""What is reported of several runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows on what is large: a figure that is too high, or too low where it is to be high, is told."""
+"""The rows on large data: a figure beyond its limit is reported, whether it is too high or too low."""
 
 from __future__ import annotations
 

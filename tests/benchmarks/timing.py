@@ -1,4 +1,4 @@
-"""How long something takes: the best of several runs, which other work disturbs least, or the one in the middle."""
+"""How long something takes: the best of several runs, which other work disturbs least, or the median."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The rows of ``python -m tests.benchmarks`` on what is large: a document of 15 MB, a gigabyte, many collections.
+"""The rows of ``python -m tests.benchmarks`` on large data: a document of 15 MB, a gigabyte, many collections.
 
-The dump is read in a process of its own, whose memory is what it held at most. A scan in two parts counts the processor
-time of the longer one: two machines take that long.
+The dump is read in a process of its own, to measure its peak memory. A scan in two parts counts the processor time of
+the longer part, which two machines would take.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The documents that are compared and merged, and what is to be reached on them.
+"""The documents to compare and merge, and the targets for them.
 
-The data is JSON's (text, numbers, booleans, null), so that every peer can read it. It is the same in every run.
+The data have JSON's types (text, numbers, booleans, null), so that every peer can read them, and are equal in every
+run.
 """
 
 from __future__ import annotations

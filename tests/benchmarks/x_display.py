@@ -1,7 +1,7 @@
-"""A display of its own (Xvfb), watched and driven from outside the programs that draw on it, through Xlib.
+"""A display of its own (Xvfb), watched and driven through Xlib from outside the programs that draw on it.
 
-A window is asked by ``_NET_WM_PING``, as window managers ask whether a program still answers: the toolkit replies in
-the thread that draws.
+Windows are asked by ``_NET_WM_PING`` whether they still answer, as by a window manager: the toolkit replies in the
+thread that draws.
 """
 
 from __future__ import annotations

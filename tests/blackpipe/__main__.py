@@ -1,4 +1,4 @@
-"""``python -m tests.blackpipe``: the operations of the product over a wire that fails on cue.
+"""``python -m tests.blackpipe``: the operations of the product over a connection that fails on cue.
 
     python -m tests.blackpipe                     about 5,400 cases, chosen by the seed
     python -m tests.blackpipe --all               every case

@@ -1,4 +1,4 @@
-"""Writers that try again without knowing: what is often written, put through the same faults, and convicted."""
+"""Writers that retry without asking what happened, as programs often do; the same faults must convict them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that are killed at the nth message they send, and what the next start knows of their writes."""
+"""Processes that are killed at the nth message they send, and what the next start says of their writes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Replies that are no replies: named shapes and mutated bytes, on every path that reads or writes.
+"""Malformed replies: named shapes and mutated bytes, on every path that reads or writes.
 
-Whatever comes, nothing crashes or hangs, memory stays bounded, and a person is told a sentence.
+Whatever arrives, nothing crashes or hangs, memory stays bounded, and a person gets a sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every operation of the product that writes, with what has to be there before it."""
+"""Every operation of the product that writes, and the data that it needs."""
 
 from __future__ import annotations
 

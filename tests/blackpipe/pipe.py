@@ -1,4 +1,4 @@
-"""The in-process server with faults on cue: what becomes of the nth message of the product is said beforehand."""
+"""The in-process server with faults on cue: the test decides beforehand what happens to the product's nth message."""
 
 from __future__ import annotations
 

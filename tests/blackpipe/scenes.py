@@ -1,4 +1,4 @@
-"""What the operations work on: a document of three versions in each layout, and how it looks to plain PyMongo."""
+"""The data for the operations: a document with three versions in each layout, and how plain PyMongo sees it."""
 
 from __future__ import annotations
 

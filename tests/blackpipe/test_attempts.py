@@ -1,4 +1,4 @@
-"""What one sending of a write says where the driver tries twice by itself, or does not get to send at all."""
+"""What one write reports if the driver itself tries twice, or never manages to send."""
 
 from __future__ import annotations
 

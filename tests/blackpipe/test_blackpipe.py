@@ -1,4 +1,4 @@
-"""The black pipe in small: some cases, and the blind writers, who must be convicted."""
+"""A slice of the black pipe: some cases, and the blind writers, who must be convicted."""
 
 from __future__ import annotations
 

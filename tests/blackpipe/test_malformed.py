@@ -1,4 +1,4 @@
-"""Malformed replies in small: some named shapes on some paths, and mutations."""
+"""A slice of malformed replies: some named shapes on some paths, and mutations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time-outs are always set, and a write in doubt is known to be in doubt a second after them at the latest."""
+"""Time-outs are always set, and within a second after them a write in doubt is known to be in doubt."""
 
 from __future__ import annotations
 

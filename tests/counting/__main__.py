@@ -1,4 +1,4 @@
-"""``python -m tests.counting``: many seeds over every subject, the published forms beside them, and a replay.
+"""``python -m tests.counting``: many seeds over every subject, the published forms for comparison, and a replay.
 
     python -m tests.counting --seeds 4000                  all subjects, that many schedules each
     python -m tests.counting --subject cleanup --seed 17   one schedule, shown step by step

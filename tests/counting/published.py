@@ -1,6 +1,6 @@
-"""The same as published: each must be convicted by the same schedules, else these prove nothing.
+"""The published forms: the same schedules must convict each of them, or else these prove nothing.
 
-They are written as their authors show them, with the retry that their authors recommend: once more after an error.
+They are written as their authors show them, with the retry that the authors recommend: once more after an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One schedule of counting: a machine, the writers' own library over the real code, and what they were told."""
+"""One schedule of counting: a machine, writers with the real code as their library, and what they were told."""
 
 from __future__ import annotations
 

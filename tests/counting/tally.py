@@ -1,4 +1,4 @@
-"""What many schedules come to, counted by subject in processes of their own."""
+"""The result of many schedules, counted by subject in processes of their own."""
 
 from __future__ import annotations
 

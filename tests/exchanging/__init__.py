@@ -1,1 +1,1 @@
-"""Real histories taken out to git and brought back in: equal to the byte in every layout that keeps versions."""
+"""Real histories exported to git and imported again: byte for byte equal in every layout that keeps versions."""

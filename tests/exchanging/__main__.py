@@ -1,9 +1,8 @@
 """``python -m tests.exchanging REPOSITORY PATH …``: JSON files of a git repository, with all their versions.
 
-Each file is planted as a document in every layout that keeps versions, with the times and authors of its commits, then
-exported to git, to a folder and to lines of JSON, each of which is imported into a collection of its own and compared
-version by version. Ends with 1 where a version differs, or where the check does not see one that was changed on
-purpose.
+Each file is planted as a document in every layout that keeps versions, with the times and authors of its commits. It
+is exported to git, to a folder and to lines of JSON; each is imported into a collection of its own and compared
+version by version. Ends with 1 if a version differs, or if the check overlooks one that was changed on purpose.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histories planted in one layout, taken out in every form, brought back in, and compared by what is stored."""
+"""Histories planted in one layout, exported in every form, imported, and compared as stored."""
 
 from __future__ import annotations
 

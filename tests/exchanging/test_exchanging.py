@@ -1,4 +1,4 @@
-"""A small repository of JSON, with all its versions, goes out and comes back in; what differs is seen."""
+"""A small repository of JSON is exported and imported with all its versions; differences are detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two orders that two people changed over five days, one of them with a gap, with a profile of theirs."""
+"""Two orders that two people changed over five days, one with a gap, and a profile for them."""
 
 from __future__ import annotations
 

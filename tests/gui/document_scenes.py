@@ -1,4 +1,4 @@
-"""A document on a desk: a session with one document, real drafts and real merges, whose writes can be made to fail."""
+"""A session with one document, real drafts and real merges, whose writes can be made to fail."""
 
 from __future__ import annotations
 

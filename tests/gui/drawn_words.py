@@ -1,4 +1,4 @@
-"""A painter that keeps the words it is told to draw, each with its place."""
+"""A painter that records the words it draws, each with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories made for the tests of timeline and diff view: any length, any gap, read as slowly as a test wants."""
+"""Histories made for the tests of timeline and diff view: of any length, with any gap, read as slowly as needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads that are refused or never answered, and the button that tries them again."""
+"""Reads that are refused or never answered, and the button that repeats them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A window as a screen reader has it: names, roles and actions, and nothing that is drawn."""
+"""A window as a screen reader sees it: names, roles and actions, but nothing drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying: what comes to the clipboard is the thing itself, whole, and the window answers while it is written out."""
+"""Copying: the clipboard gets the whole thing itself, and the window answers meanwhile."""
 
 from __future__ import annotations
 

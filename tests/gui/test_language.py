@@ -1,4 +1,4 @@
-"""The window speaks the language of the system, or the one that Settings name, from its start."""
+"""From its start, the window speaks the system's language, or the one chosen in Settings."""
 
 from __future__ import annotations
 

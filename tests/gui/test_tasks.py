@@ -1,4 +1,4 @@
-"""The one door to slow work: exactly one answer, on the right thread, and none for the dead."""
+"""The one door to slow work: exactly one answer, on the right thread, and none for closed receivers."""
 
 from __future__ import annotations
 

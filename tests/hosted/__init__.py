@@ -1,1 +1,1 @@
-"""What each action of the program needs of a server, and what becomes of it on servers that people really have."""
+"""What each action of the program needs of a server, and how it ends on servers that people really use."""

@@ -1,4 +1,4 @@
-"""``python -m tests.hosted``: every action on every server that people have, played in this process.
+"""``python -m tests.hosted``: every action on every server that people use, simulated in this process.
 
     python -m tests.hosted                                     the whole matrix, some minutes
     python -m tests.hosted --server documentdb-5 --action feed --action scan

@@ -1,4 +1,4 @@
-"""One server with data in every layout, and the program in front of it: what an action says and leaves behind."""
+"""One server with data in every layout, and the program on it: what an action says and leaves behind."""
 
 from __future__ import annotations
 

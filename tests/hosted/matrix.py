@@ -1,4 +1,4 @@
-"""Each action on each server, beside the same on a MongoDB: it works, it says why not, or it is wrong."""
+"""Each action on each server, compared with MongoDB: it works, it says why not, or it is wrong."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A plugin of pytest for :mod:`tests.hosted.suite`: a failure of which the server's lack was told is a skip.
+"""A pytest plugin for :mod:`tests.hosted.suite`: a failure is skipped if the program said what the server lacks.
 
-Outcomes tell it, commands by what they print as their trouble, and refusals that a test does not expect; and so does
-the server where a test has it store by plain PyMongo what it does not hold.
+Outcomes say so, commands in their error messages, and refusals that a test does not expect. So does the server
+itself, if a test uses plain PyMongo to store what the server does not support.
 """
 
 from __future__ import annotations

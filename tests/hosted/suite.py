@@ -1,11 +1,11 @@
-"""``python -m tests.hosted.suite``: the tests that run on any server, on every server that people have.
+"""``python -m tests.hosted.suite``: the tests that run on any server, on every server that people use.
 
     python -m tests.hosted.suite                                                    all of them, some minutes each
-    python -m tests.hosted.suite --server documentdb-5 tests/model/layouts -x       what follows is for pytest
+    python -m tests.hosted.suite --server documentdb-5 tests/model/layouts -x       further arguments go to pytest
 
-Each server is played in this process and given to pytest as ``PALIMPSEST_TEST_URI``. A test that fails where it was
-told what the server lacks is a skip in these words, which the summary lists. Exit status: 0 where no test failed, else
-1.
+Each server is simulated in this process and given to pytest as ``PALIMPSEST_TEST_URI``. A test that fails after the
+program said what the server lacks is skipped with these words, which the summary lists. Exit status: 0 if no test
+failed, else 1.
 """
 
 from __future__ import annotations

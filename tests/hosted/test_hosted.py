@@ -1,4 +1,4 @@
-"""On every server that people really have each action works, or says why not and writes nothing."""
+"""On every server that people use, each action works, or says why not and writes nothing."""
 
 from __future__ import annotations
 

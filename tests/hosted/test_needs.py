@@ -1,4 +1,4 @@
-"""The manual's table of what each action asks of a server is what really arrives there."""
+"""The manual's table of what each action needs of a server matches the commands that really arrive there."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Attacks by name, on the product and on a careless form of it that each must convict: ``python -m tests.hostile``."""
+"""Attacks by name, on the product and on careless forms of it that each must convict: ``python -m tests.hostile``."""

@@ -1,4 +1,4 @@
-"""The attacks by name, each with the guards without which it comes through."""
+"""The attacks by name, each with the guards that stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guards that an attack meets, each taken out of the product for a moment: the attack must come through then."""
+"""The guards against attacks; each is removed from the product for a moment, and its attack must then succeed."""
 
 from __future__ import annotations
 

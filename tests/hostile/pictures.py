@@ -1,4 +1,4 @@
-"""The texts in the picture of a window: what its widgets paint, however they came to it."""
+"""The texts in the picture of a window: everything its widgets paint, from any origin."""
 
 from __future__ import annotations
 

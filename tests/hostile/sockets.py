@@ -1,4 +1,4 @@
-"""The watch over the network: no socket but to the server that was named."""
+"""A watch over the network: the only sockets go to the server that was named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slice of the attacks: each on the product, and on the careless forms that it has to convict."""
+"""A slice of the attacks: each on the product, and on the careless forms that it must convict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are made to hurt: nested without end, unpacked without end, of wrong types; each is one sentence."""
+"""Files made to do harm: nested or unpacked without end, or of wrong types; each is answered with one sentence."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The attack on the window: every page over the hostile database, and all that leaves it.
+"""The attack on the window: every page over the hostile database, and everything that leaves it.
 
-Looked at is every text that the widgets hold or offer, what they paint, what every action that copies puts on the
-clipboard, and the files that are left behind. The database asks for a password, which may be in none of them.
+It examines every text that widgets hold or offer, what they paint, what every copying action puts on the clipboard,
+and the files left behind. The database needs a password, which must not be in any of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a command run by a journey answers: exit status, standard output and standard error, or its rows."""
+"""The answer of a command run by a journey: exit status, standard output and standard error, or its rows."""
 
 from __future__ import annotations
 

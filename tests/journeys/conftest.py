@@ -1,4 +1,4 @@
-"""How the journeys run a command: in this process, by the arguments that a shell would hand over."""
+"""Runs a command for journeys: in this process, with the arguments that a shell would pass."""
 
 from __future__ import annotations
 

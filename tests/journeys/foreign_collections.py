@@ -1,7 +1,7 @@
 """Collections as other programs leave them: ordinary ones, ones with a lock, and versions as the seeds write them.
 
-Each has an edit for the command line and, written out by hand, what the database must hold afterwards. ``ANY`` stands
-for a value that only has to differ from all values before: a new ``_id``, a lock that is made anew.
+Each has an edit for the command line and, written by hand, what the database must then hold. ``ANY`` stands for a
+value that must only be new: a new ``_id``, a renewed lock.
 """
 
 from __future__ import annotations

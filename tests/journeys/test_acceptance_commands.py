@@ -1,4 +1,4 @@
-"""What scripts rely on, command by command: rows and their keys, exit statuses, ids that are hard to say, guards."""
+"""What scripts rely on, command by command: rows and their keys, exit statuses, awkward ids, guards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model as a library: the names, the forms and the errors that other programs rely on."""
+"""The model as a library: the names, forms and errors that other programs rely on."""
 
 from __future__ import annotations
 

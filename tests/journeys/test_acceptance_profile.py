@@ -1,4 +1,4 @@
-"""A team with names of its own states them in a profile; plain PyMongo looks at what each edit stored."""
+"""A team states its own names in a profile; plain PyMongo checks what each edit stored."""
 
 from __future__ import annotations
 

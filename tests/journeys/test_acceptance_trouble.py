@@ -1,4 +1,4 @@
-"""Trouble around a command: outputs that cannot be written, a home that cannot be used, passwords in odd places."""
+"""Trouble around a command: output that cannot be written, an unusable home, passwords in odd places."""
 
 from __future__ import annotations
 

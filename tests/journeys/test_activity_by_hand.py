@@ -1,4 +1,4 @@
-"""A person asks who changed what, by mouse and by keys, while others go on writing."""
+"""A person asks who changed what, by mouse and keys, while others keep writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who made a version and why stands in every answer about it, where the version says so."""
+"""Every answer about a version says who made it and why, if the version does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories taken out as files and brought in again, on the command line."""
+"""Histories exported to files and imported again, on the command line."""
 
 from __future__ import annotations
 

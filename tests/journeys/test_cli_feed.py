@@ -1,4 +1,4 @@
-"""The feeder as a process: its rows and exit statuses, how it is stopped, and killed."""
+"""The feeder as a process: its rows and exit statuses, stopping and killing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lock fields of other programs on the command line: raised by every write, and asked for where nobody states them."""
+"""Lock fields of other programs on the command line: every write raises them; if none is stated, it asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`palimpsest health`: what the scans of a source came to, over time."""
+"""`palimpsest health`: the results of a source's scans over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who changed what in a collection, and how it stood at a time, on the command line."""
+"""Who changed what in a collection, and its state at a time, on the command line."""
 
 from __future__ import annotations
 

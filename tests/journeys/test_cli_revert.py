@@ -1,4 +1,4 @@
-"""Changes taken back on the command line: only they, guarded, and undoable as one run."""
+"""Changes taken back on the command line: nothing else, guarded, and undoable as one run."""
 
 from __future__ import annotations
 

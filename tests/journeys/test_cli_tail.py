@@ -1,4 +1,4 @@
-"""New versions on the command line: a line for each as it comes, until it is stopped, which is its success."""
+"""New versions on the command line: a line for each, until it is stopped, which counts as success."""
 
 from __future__ import annotations
 

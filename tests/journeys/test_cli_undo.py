@@ -1,4 +1,4 @@
-"""The way back of a write made with --layout or --profile: without that option, undo names it and writes nothing."""
+"""Undoing a write made with --layout or --profile: without that option, undo names it and writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that a profile watches: where they turned and by whom, in `palimpsest scan` and `palimpsest health`."""
+"""Conditions that a profile watches: when they changed and by whom, in `palimpsest scan` and `palimpsest health`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person connects to a guarded production server: pasted, tried, kept, opened again, scanned with consent."""
+"""A person connects to a guarded production server: pastes, tries, saves, opens again, agrees to a scan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users who may see a part only: what they cannot see is named with the privilege that is missing, the rest works."""
+"""Users who may only see a part: what is hidden is named with the missing privilege, and the rest works."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every BSON type and MongoDB's published corpus: insert, show, edit another field, swap; every other byte stays.
 
-The documents go in and come out by plain PyMongo as raw bytes; between that only the product touches them.
+Plain PyMongo writes and reads the documents as raw bytes; in between, only the product touches them.
 """
 
 from __future__ import annotations

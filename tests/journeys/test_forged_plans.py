@@ -1,4 +1,4 @@
-"""Plans that somebody changed: none writes what the plan of a scan of today would not write."""
+"""Plans that somebody changed: none writes anything that a plan from a scan of today would not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git merges and compares Extended JSON by the two commands, set up as the manual says."""
+"""Git merges and compares Extended JSON with the two commands, set up as in the manual."""
 
 from __future__ import annotations
 

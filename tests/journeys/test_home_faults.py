@@ -1,4 +1,4 @@
-"""A home that goes away, is taken over or cannot be written while a write is under way."""
+"""A home that disappears, is taken over or cannot be written while a write is on its way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command imports: what it uses. DeepDiff, driver and window take longer to import than many a command."""
+"""A command only imports what it uses: importing DeepDiff, driver or window takes longer than many a command."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The whole job in a real window, on every server: browse, compare, edit, be overtaken, merge, save, undo, clean up.
 
-What the window claims is checked by plain PyMongo, which knows nothing of the product.
+Plain PyMongo, which knows nothing of the product, checks what the window claims.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the manual shows of counting does what it says, as it stands there."""
+"""The manual's examples of counting do what the manual says."""
 
 from __future__ import annotations
 

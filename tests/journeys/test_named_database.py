@@ -1,4 +1,4 @@
-"""A URI that names a database: everything that is told no place looks there, and the others can still be asked for."""
+"""A URI that names a database: everything without a place looks there, and other databases can still be named."""
 
 from __future__ import annotations
 

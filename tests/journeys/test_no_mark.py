@@ -1,4 +1,4 @@
-"""An edit changes what was edited and nothing else: collections of other programs, looked at with plain PyMongo."""
+"""An edit changes just what was edited: collections of other programs, checked with plain PyMongo."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A collection as it stood, two times of it, and what is gone, in a real window by mouse and by keys.
+"""The past of a collection, two moments compared, and deleted documents, in a real window by mouse and keys.
 
-What the window shows is checked against the versions that plain PyMongo wrote.
+What the window shows is compared with the versions that plain PyMongo wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The list of processes, which everybody can read: no secret in the program's row, nor in those of its children."""
+"""The list of processes, which everybody can read: no secret in the rows of the program and its children."""
 
 from __future__ import annotations
 

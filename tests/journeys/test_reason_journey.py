@@ -1,6 +1,6 @@
-"""Why a version was made, and by whom, is given in a real window: at an edit, a merge and a restore.
+"""A person states in a real window why a version is made, and by whom: at an edit, a merge and a restore.
 
-What the database holds is read by plain PyMongo.
+Plain PyMongo reads what the database then holds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Every kind of work by a user who may only what the manual's role for it says, and without each of its privileges.
+"""Every kind of work by a user with just the privileges of the manual's role for it, and without each of them.
 
-``PALIMPSEST_TEST_URI`` with an administrator of a server that has access control runs this there as well: it makes
-the manual's roles and a user in a database of its own, and drops them.
+``PALIMPSEST_TEST_URI`` with an administrator of a server with access control runs this there as well: it creates the
+manual's roles and a user in a database of its own, and drops them.
 """
 
 from __future__ import annotations

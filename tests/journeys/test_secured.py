@@ -1,4 +1,4 @@
-"""TLS and logins that fail: each with its own sentence in window and command line, and nothing in clear on the wire."""
+"""TLS and logins that fail: each has its own sentence in window and command line, and nothing is sent in clear."""
 
 from __future__ import annotations
 

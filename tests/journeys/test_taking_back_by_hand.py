@@ -1,4 +1,4 @@
-"""A person takes back what an import did: picked in the activity, tried, written, decided, and undone as one run."""
+"""A person takes back an import: chosen in the activity, tried, written, decided, and undone as one run."""
 
 from __future__ import annotations
 

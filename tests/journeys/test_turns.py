@@ -1,6 +1,6 @@
 """The published ways of versioning and counting, written by plain PyMongo, take turns with the product.
 
-Each program here keeps to its recipe and knows nothing of the product; the product is given no profile. They write the
+Each program here follows its recipe and knows nothing of the product; the product gets no profile. They write the
 same documents in turn, and each must find what the other one wrote.
 """
 

@@ -1,4 +1,4 @@
-"""A collection in which two programs keep versions, each in its way: written only as somebody states."""
+"""A collection in which two programs keep versions, each in its own way: written only as a person states."""
 
 from __future__ import annotations
 

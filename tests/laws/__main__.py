@@ -1,6 +1,6 @@
 """``python -m tests.laws``: the laws over 100,000 pairs and triples of documents, half of them wide.
 
-Prints its seed; with ``--seed`` the same documents come again. Ends with 1 and the documents where a law is broken.
+Prints its seed; ``--seed`` repeats the same documents. Ends with 1 and the documents if a law is broken.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A diff checked against a comparison that shares nothing with it: two JSON documents walked leaf by leaf.
+"""Checks a diff by an independent comparison that walks two JSON documents leaf by leaf.
 
-The operations only say which array elements belong together; everything else is found here, from plain values, and
-each difference found must be listed, each listed one found, each once. Order of keys counts, and 1 is not 1.0.
+The operations only tell which array elements belong together; all else is found here, from plain values. Each
+difference found must be listed, and each listed one found, exactly once. Order of keys counts, and 1 is not 1.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JSON Patch applied as RFC 6902 says, written from its text and sharing nothing with what writes our patches."""
+"""Applies JSON Patch as RFC 6902 says, written from its text, with no code of what writes our patches."""
 
 from __future__ import annotations
 

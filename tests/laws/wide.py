@@ -1,6 +1,6 @@
-"""Documents wider than a shrinking generator makes them: hundreds of fields, long arrays, values of all sizes.
+"""Documents wider than a shrinking generator makes: hundreds of fields, long arrays, values of all sizes.
 
-What is fast for them has code of its own, which small documents never reach.
+The fast ways for them are separate code, which small documents never reach.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""``python -m tests.migrating``: every pair of layouts, with people at work; killed at every write; and a careless one.
+"""``python -m tests.migrating``: every pair of layouts, with people at work; killed at every write; and a careless
+one.
 
     python -m tests.migrating --documents 10000      that many documents over all pairs
     python -m tests.migrating --pair versions archive --seed 7

@@ -1,4 +1,4 @@
-"""One collection with planted histories, gaps among them; people who edit it; and an audit of where it went."""
+"""One collection with planted histories, some with gaps; people who edit it; and an audit of the migration."""
 
 from __future__ import annotations
 

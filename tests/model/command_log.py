@@ -1,4 +1,4 @@
-"""What leaves for a server and what comes back: the number of commands and rows does not depend on the machine."""
+"""Records the commands sent to a server and the rows returned, whose numbers are equal on every machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the tests of the model stand on: the product's own connection, and a collection on it.
+"""For tests of the model: the product's own connection, and a collection on it.
 
-The tests of a file share their connections: to connect takes as long as most of them do.
+The tests of a file share their connections, because connecting takes as long as most tests.
 """
 
 from __future__ import annotations

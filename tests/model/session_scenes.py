@@ -1,4 +1,4 @@
-"""What the session and command tests find on a server: a few documents in each layout, written by plain PyMongo."""
+"""The data for session and command tests: a few documents in each layout, written by plain PyMongo."""
 
 from __future__ import annotations
 

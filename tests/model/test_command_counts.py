@@ -1,4 +1,4 @@
-"""How many commands an action sends, and how many rows it fetches: the same on every machine."""
+"""How many commands an action sends and how many rows it fetches: equal on every machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session on a dump too large for memory: at once on its first documents, and on all of them once it was read."""
+"""A session on a dump too large for memory: first on its first documents, then on all of them."""
 
 from __future__ import annotations
 

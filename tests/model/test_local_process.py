@@ -1,4 +1,4 @@
-"""Local servers in processes of their own: what they serve, and that none outlives whoever started it."""
+"""Local servers in processes of their own: what they serve, and that none outlives the process that started it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door, on every server: what it says is there, what it writes, and what plain PyMongo finds afterwards."""
+"""The one door, on every server: what it says is true, and plain PyMongo finds what it writes."""
 
 from __future__ import annotations
 

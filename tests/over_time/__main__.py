@@ -1,4 +1,4 @@
-"""``python -m tests.over_time``: random edits by twenty authors in all layouts and as other programs, then asked back.
+"""``python -m tests.over_time``: random edits by twenty authors in all layouts and as other programs, then queried.
 
     python -m tests.over_time --edits 10000 --moments 1000
     python -m tests.over_time --only archive --seed 7      one source, the same edits again

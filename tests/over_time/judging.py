@@ -1,4 +1,4 @@
-"""Whether what is told of a collection over time is what the oracle remembers; subjects that are wrong on purpose."""
+"""Compares what is reported of a collection over time with the oracle's memory; subjects that are wrong on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle: it edits at random, remembers what was, and knows what the store alone can still prove of it."""
+"""The oracle: it edits at random, remembers each state, and knows what the store alone can still prove."""
 
 from __future__ import annotations
 

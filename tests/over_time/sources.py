@@ -1,4 +1,4 @@
-"""What the oracle edits: the product's own layouts, and collections that other programs write as their libraries do."""
+"""What the oracle edits: the product's own layouts, and collections written as other programs' libraries do."""
 
 from __future__ import annotations
 

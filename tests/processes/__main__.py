@@ -1,6 +1,6 @@
 """``python -m tests.processes``: eight processes edit one document while a proxy cuts their connections.
 
-Exit status: 0 where the audit finds what every process was told, else 1.
+Exit status: 0 if the audit confirms what every process was told, else 1.
 """
 
 from __future__ import annotations

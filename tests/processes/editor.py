@@ -1,4 +1,4 @@
-"""One process: some edits of one document, each by the command ``palimpsest edit``; a line of JSON for each attempt."""
+"""One process: some edits of one document, each by ``palimpsest edit``; a line of JSON per attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eight editors, a proxy that cuts, and an audit by plain PyMongo of what is in the database afterwards."""
+"""Eight editors, a proxy that cuts, and an audit of the database afterwards by plain PyMongo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``python -m tests.recognition``: ordinary collections, of which none is claimed, versioned ones, and shared ones.
+"""``python -m tests.recognition``: ordinary collections, none of which may be claimed, versioned ones, and shared
+ones.
 
     python -m tests.recognition --ordinary 2000 --versioned 500 --shared 200 --alone 500
     python -m tests.recognition --seed 7           the same databases again

@@ -1,4 +1,4 @@
-"""What the tests of random databases stand on: the in-process server, by the product's connection and by another."""
+"""For tests of random databases: the in-process server, with the product's connection and another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random databases put to the recogniser, and what it made of them: claims that are wrong, and histories not seen."""
+"""Random databases given to the recogniser, and its errors: wrong claims, and histories it did not see."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Ordinary applications of which nobody keeps versions, as they come: a seed makes a database of a few collections.
+"""Ordinary applications in which nobody keeps versions: a seed makes a database of a few collections.
 
-Entities have prices, sizes, counters, addresses, lock counters and dates. Beside them stand rows that name them: orders
-and their lines, bookings, messages, readings, stock, instalments, prices by day, comments, events and audit logs.
-Numbers in these rows rise by themselves, by what they name, or not at all; some have a unique index.
+Entities have prices, sizes, counters, addresses, lock counters and dates. Rows name them: orders and their lines,
+bookings, messages, readings, stock, instalments, prices by day, comments, events and audit logs. Numbers in these
+rows rise by themselves, within what they name, or not at all; some have a unique index.
 """
 
 from __future__ import annotations

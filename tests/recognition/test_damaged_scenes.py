@@ -1,4 +1,4 @@
-"""Documents with damage of every class that a scan knows, among sound ones: their layout is recognised all the same."""
+"""Documents with every class of damage that a scan knows, among sound ones: their layout is still recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slice of the random databases: nothing ordinary is claimed, histories are; and a lax recogniser is found out."""
+"""A slice of the random databases: nothing ordinary is claimed, histories are; a lax recogniser is convicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The histories of real libraries that nobody has told the product of: none is taken for anything that it is not."""
+"""The histories of real libraries that the product does not know: none is taken for anything else."""
 
 from __future__ import annotations
 

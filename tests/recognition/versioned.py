@@ -1,7 +1,7 @@
 """Versioned collections under random names: every layout, with and without stamps, whole or lightly damaged.
 
-Names are plausible, or words that mean nothing: then the data alone tells. Damage is such as histories suffer, in at
-most one document of eight: a number that two writers took, a version that is lost, a number of another type.
+Names are plausible, or meaningless words: then only the data can tell. Damage is of the usual kinds, in at most one
+document of eight: a number that two writers took, a lost version, a number of another type.
 """
 
 from __future__ import annotations

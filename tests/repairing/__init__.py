@@ -1,1 +1,1 @@
-"""Repairs put to the proof: each class planted, repaired, killed on the way, beside living writers, and undone."""
+"""Repairs tested: each class planted, repaired, killed on the way, beside living writers, and undone."""

@@ -1,4 +1,4 @@
-"""A repair that is killed at every one of its writes, before it is sent and behind it, and then run again."""
+"""A repair that is killed before and after every one of its writes, and then run again."""
 
 from __future__ import annotations
 

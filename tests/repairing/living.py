@@ -1,7 +1,7 @@
 """Repairs beside living writers, under the scheduler of the simulation: replies are lost, writes land late, some die.
 
-A schedule has two writers and two repairers with the same plan, which was made before they began. Whatever happens, no
-acknowledged edit and no version may be lost, and a repair that is run again at the end finds its way to a sound state.
+A schedule has two writers, and two repairers with one plan, which was made before they began. Whatever happens, no
+acknowledged edit and no version may be lost, and a repair that is run again at the end reaches a sound state.
 """
 
 from __future__ import annotations

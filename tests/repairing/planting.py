@@ -1,6 +1,6 @@
 """Documents with each kind of damage, planted by plain PyMongo under two sets of field names.
 
-Every case says what a scan must find in it, what a person answers where that is asked, and what counts as its contents.
+Every case states what a scan must find, what a person answers if asked, and which contents count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One case from planting to undo; a list of what is wrong about it, empty where the repair is as it must be."""
+"""One case from planting to undo; returns a list of faults, empty if the repair is right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the manual, taken apart for its tests: blocks of code, commands, tables, links."""
+"""The manual, parsed for its tests: blocks of code, commands, tables, links."""
 
 from __future__ import annotations
 

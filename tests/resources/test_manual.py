@@ -1,4 +1,4 @@
-"""The manual says what is so: its links, its examples, and its tables of layouts, keys, commands and damage."""
+"""The manual is true: its links, its examples, and its tables of layouts, keys, commands and damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of notices names every package that is installed beside Palimpsest, with the licence that it states."""
+"""The page of notices names every package installed with Palimpsest, with the licence that the package states."""
 
 from __future__ import annotations
 

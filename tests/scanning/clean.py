@@ -1,9 +1,9 @@
-"""Documents in which nothing is wrong, some of which look as if there were; and states that are legal and only told.
+"""Documents without damage, some of which look damaged; and states that are legal and only mentioned.
 
 Clean are Int64 versions, versions that are dates or milliseconds, content that returned, equal contents and equal
 hashes of versions, flags that say false, deltas with nulls and removed fields, tokens that were applied, numbers with
-gaps. Told without a repair are young tokens, equal hashes of equal documents, and versions that a rule of retention
-removed.
+gaps. Mentioned without a repair are young tokens, equal hashes of equal documents, and versions that a rule of
+retention removed.
 """
 
 from __future__ import annotations

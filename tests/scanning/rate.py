@@ -1,4 +1,4 @@
-"""How many documents a scan reads in a second, and how much memory it takes."""
+"""How many documents a scan reads per second, and how much memory it takes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The scenes: for each class documents in which just that is wrong, among sound ones.
+"""The scenes: for each class, documents with just that damage, among sound ones.
 
-Every scene is a function of a half-made :class:`Scene` and a number of plants; what it plants it expects.
+Every scene is a function of a half-made :class:`Scene` and a number of plants; it expects exactly what it plants.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the scenes stand on: two sets of field names, a database in the making, and what a scan should say of it."""
+"""For the scenes: two sets of field names, a database in the making, and the findings that a scan should have."""
 
 from __future__ import annotations
 

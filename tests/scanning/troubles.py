@@ -1,4 +1,4 @@
-"""Documents with two troubles: each is told, and neither hides the other unless it is what the other follows from."""
+"""Documents with two kinds of damage: each is reported, unless it follows from the other."""
 
 from __future__ import annotations
 

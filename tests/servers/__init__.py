@@ -1,7 +1,7 @@
-"""The servers that the tests run against: started once a session, each behind one URI.
+"""The servers that the tests run against: started once per session, each with a URI.
 
-``local`` is the in-process server; ``java`` is mongo-java-server, which is small and has atomic swaps, but lacks
-much that MongoDB has; ``given`` is whatever ``PALIMPSEST_TEST_URI`` names.
+``local`` is the in-process server; ``java`` is mongo-java-server, which is small and has atomic swaps, but lacks much
+that MongoDB has; ``given`` is whatever ``PALIMPSEST_TEST_URI`` names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The parts of a command that a server may lack: its name, options, stages, operators, the values that it sends."""
+"""The parts of a command that a server may lack: its name, options, stages, operators, and values."""
 
 from __future__ import annotations
 

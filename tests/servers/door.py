@@ -1,4 +1,4 @@
-"""A door before a server: a network that goes away and comes back, and that keeps what passes."""
+"""A door before a server: a network that fails and returns, and that records what passes."""
 
 from __future__ import annotations
 

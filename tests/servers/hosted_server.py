@@ -1,7 +1,7 @@
-"""Servers that people really have, played in this process: what each says of itself, and what it refuses and how.
+"""Servers that people really use, simulated in this process: what each says of itself, and what it refuses and how.
 
 :data:`PROFILES` holds them by name. :class:`HostedServer` is one; a part of a command that it lacks is refused before
-anything is done, with the code and in the words of the server that it plays.
+anything is done, with the code and words of the real server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A port of the loopback interface on which each connection is served in a thread; all of it ends with the context."""
+"""A port of the loopback interface that serves each connection in a thread; everything ends with the context."""
 
 from __future__ import annotations
 

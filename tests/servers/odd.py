@@ -1,4 +1,4 @@
-"""Servers that speak the protocol and do things in a way of their own, as DocumentDB on PostgreSQL does."""
+"""Servers that speak the protocol but behave in ways of their own, such as DocumentDB on PostgreSQL."""
 
 from __future__ import annotations
 

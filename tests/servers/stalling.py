@@ -1,4 +1,4 @@
-"""The in-process server that accepts connections and, from some command on, says nothing more to anybody."""
+"""The in-process server that accepts connections but, from some command on, answers nobody."""
 
 from __future__ import annotations
 

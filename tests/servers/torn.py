@@ -1,4 +1,4 @@
-"""A server that speaks the protocol and lets two writers win one swap: the subject that a check must convict."""
+"""A server that speaks the protocol and lets two writers win one swap; a check must convict it."""
 
 from __future__ import annotations
 

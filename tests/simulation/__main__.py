@@ -1,4 +1,4 @@
-"""``python -m tests.simulation``: many seeds over every layout, over taking back and the published protocols; a replay.
+"""``python -m tests.simulation``: many seeds over every layout, taking back and the published protocols; a replay.
 
     python -m tests.simulation --seeds 100000            all layouts, that many schedules each
     python -m tests.simulation --layout archive --seed 17  one schedule, shown step by step

@@ -1,4 +1,4 @@
-"""What must hold after a schedule, whatever happened in it; a list of what does not."""
+"""What must hold after a schedule, whatever happened in it; returns a list of what does not."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Documents that begin and end among edits: creates, deletes, purges and their undoing; and the audit of these.
+"""Documents that are created and deleted among edits: creates, deletes, purges and their undos; and the audit of
+these.
 
-What a writer was told must be so: what is acknowledged is there once or was among what a removal saw; a removal takes
-what it saw and nothing else; what it gave up is there again, and so is what was put back. Where versions are documents
-of their own a delete is a write like an edit, and only a purge is a removal.
+What a writer was told must be true. An acknowledged edit exists once, or was among the data that a removal saw. A
+removal removes exactly what it saw. If it gave up, everything is there again, and so is what an undo put back. Where
+versions are documents, a delete is a write like an edit, and only a purge is a removal.
 """
 
 from __future__ import annotations

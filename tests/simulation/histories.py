@@ -1,4 +1,4 @@
-"""What is stored, read without the code under test: each layout's versions by plain decoding, oldest first."""
+"""Stored versions, read without the code under test: plainly decoded for each layout, oldest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure functions on bytes that remember what they gave: it makes long runs several times faster, and no run another."""
+"""Pure functions on bytes that remember their results: long runs are several times faster, and unchanged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The protocols as they are published, as subjects beside the layouts: the simulation must convict each of them.
+"""The protocols as published, next to the layouts: the simulation must convict each of them.
 
-Each edit reads the document, counts its mark up and writes that as the next version; it gives True once it would tell
+Each edit reads the document, increases its mark and writes that as the next version; it returns True if it would tell
 its user "saved". They are written as their authors show them, with the usual answer to a lost connection: once more.
 """
 

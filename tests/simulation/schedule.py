@@ -1,7 +1,7 @@
-"""The scheduler: one writer runs at a time, and at every operation on the server the seed says who goes on.
+"""The scheduler: one writer runs at a time, and at every operation on the server the seed chooses the next one.
 
-Writers are threads that hand one another the turn, because layouts are plain code that cannot be stepped. Only the
-one that has the turn runs, so a seed always gives the same schedule.
+Writers are threads that pass the turn on, because layouts are plain code that cannot be stepped. Only the one with
+the turn runs, so a seed always gives the same schedule.
 """
 
 from __future__ import annotations

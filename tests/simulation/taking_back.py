@@ -1,7 +1,7 @@
-"""Versions taken back while two writers go on: what was asked for goes, once, and nothing else does.
+"""Versions taken back while two writers continue: exactly what was requested is taken back, once.
 
-A document has some versions, each of which set a mark of its own. Two people take the same random set of them back, in
-runs of their own, beside two writers; replies are lost, writes land late, some die.
+A document has some versions, each of which set a mark of its own. Two people take back the same random set of them,
+in separate runs, beside two writers; replies are lost, writes land late, some die.
 """
 
 from __future__ import annotations

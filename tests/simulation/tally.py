@@ -1,4 +1,4 @@
-"""What many schedules come to: counted by subject, as a table, and judged."""
+"""The result of many schedules: counted by subject, as a table, and judged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A slice of the simulation; ``python -m tests.simulation`` runs all.
 
-What is wrong on purpose is convicted with seeds that never change: others would leave that to chance.
+Subjects that are wrong on purpose are convicted with fixed seeds: others would leave that to chance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The writers of the simulation: each edits one document over the real layout code, and notes what it was told."""
+"""The writers of the simulation: each edits one document with the real layout code, and notes what it was told."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Processes that write in every way, for as long as is wished, while all goes wrong that can; and their audit."""
+"""Processes that write in every way, for any time, while everything goes wrong that can; and their audit."""

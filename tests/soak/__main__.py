@@ -1,4 +1,4 @@
-"""``python -m tests.soak``: an hour of writes of every kind by eight processes, while all goes wrong that can.
+"""``python -m tests.soak``: an hour of all kinds of writes by eight processes, while everything goes wrong that can.
 
     python -m tests.soak --minutes 20 --processes 4 --seed 17
     python -m tests.soak --minutes 1 --careless unguarded       the audit has to convict it

@@ -1,8 +1,8 @@
-"""The audit of a soak, by plain PyMongo and plain SQLite: the database beside the ledgers, and beside the journals.
+"""The audit of a soak, by plain PyMongo and plain SQLite: compares the database with the ledgers and the journals.
 
-Every version must be what one writer made of the one before it. What was acknowledged is there once, what was refused
-is not, and what nobody was told of is there once or not at all. Each version has its entry in a journal, each applied
-entry its version.
+Every version must be what one writer made from the one before it. What was acknowledged is there once; what was
+refused is not; what nobody was told of is there at most once. Each version has its entry in a journal, and each
+applied entry its version.
 """
 
 from __future__ import annotations

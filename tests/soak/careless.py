@@ -1,4 +1,4 @@
-"""Programs that are wrong in one respect each, made of the sound one: the audit must convict them."""
+"""Programs that are wrong in one respect each, derived from the sound one: the audit must convict them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The audit of what is cleared away: what repairs remove, collections that were moved, and old entries of journals.
+"""The audit of clearances: data removed by repairs, migrated collections, and old entries of journals.
 
-What a repair removes is kept in the quarantine until somebody clears that or takes the repair back. Each version of a
-collection that is removed behind its move is in the old place, in the new one, or the same in both. Entries that are
-pruned are kept by the soak, beside the journal's own.
+What a repair removes is kept in the quarantine until somebody clears that or undoes the repair. Each version of a
+collection that is removed after its migration is in the old place, in the new one, or equal in both. The soak itself
+keeps entries that are pruned from the journals.
 """
 
 from __future__ import annotations

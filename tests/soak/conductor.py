@@ -1,4 +1,4 @@
-"""The conductor: starts server, proxy and workers, and has them killed, stopped, cut off, without room, out of time."""
+"""The conductor: starts server, proxy and workers, and kills, stops, cuts off and starves them, or sets their clock."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The audit of deleted and purged documents: each version is in the database, or whole in the journal of its remover.
+"""The audit of deleted and purged documents: each version is in the database, or whole in its remover's journal.
 
-What was removed is gone, unless somebody brought it back or a late write did; what was brought back is there, unless
-somebody removed it again. Here each edit leaves its mark in one more field, `LAST`, so that a content tells its edit.
+What was removed is gone, unless somebody or a late write brought it back; what was brought back is there, unless
+somebody removed it again. Here each edit leaves its mark in a further field, `LAST`, so that a content identifies its
+edit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A clock that somebody sets while processes look at it: an offset to the real one, in a file that all of them map."""
+"""A clock that somebody sets while processes use it: an offset to the real one, in a file that all of them map."""
 
 from __future__ import annotations
 

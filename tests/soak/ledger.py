@@ -1,4 +1,4 @@
-"""What a worker was about to do, and what it was told about it: lines of JSON, each on the disk before it goes on."""
+"""What a worker was about to do, and what it was told about it: lines of JSON, each on disk before it continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slice of the soak; and programs that are wrong in one respect, which the audit convicts in as small a setting."""
+"""A slice of the soak; and programs that are wrong in one respect, which the audit must convict even there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that is full now and then: a file system of its own where this user may mount one, else a limit for files."""
+"""A disk that is full now and then: a file system of its own if this user may mount one, else a file size limit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One life of a worker: it writes in all ways, by commands and as the window does, until somebody ends it.
+"""One life of a worker: it writes in all ways, by commands and like the window, until somebody ends it.
 
-Before and after each thing that it does it writes into its ledger. Lives of other kinds come before and behind these:
-the first begins the feed; one for each home looks again for every write in doubt and finishes what others left; the
-last edits every document once more, and moves what has to be moved.
+Before and after each action it writes to its ledger. There are other kinds of life: the first begins the feed; later,
+one per home looks again for every write in doubt and completes what others left; the last one edits every document
+once more, and migrates what must be migrated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``python -m tests.translating``: bring the catalogues into step with the code, and compile them.
+"""``python -m tests.translating``: update the catalogues from the code, and compile them.
 
-Texts that are new are listed; they stand in ``resources/translations`` as unfinished, for Qt Linguist or any editor.
-Exit status: 0 where every text is translated, else 1.
+New texts are listed; they are in ``resources/translations`` as unfinished, for Qt Linguist or any editor. Exit
+status: 0 if every text is translated, else 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Texts of views that do not go through the door.
 
-A translator that puts signs in place of all letters stands in for a language; what is still to be read is data, or was
+A translator that replaces all letters by signs stands in for a language; anything still readable is data, or was
 forgotten.
 """
 

@@ -1,4 +1,4 @@
-"""The places of the window's code at which a text reaches people, and the literals that do so past the door."""
+"""The places in the window's code where texts reach people, and the literals that do so past the door."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The walk over bytes in C beside the one in Python: the same results and the same errors, on any bytes."""
+"""The walk over bytes in C compared with the one in Python: equal results and equal errors, on any bytes."""

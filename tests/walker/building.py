@@ -1,4 +1,4 @@
-"""The walker compiled here, as it is or with a fault, and loaded in place of whichever is installed."""
+"""The walker compiled here, as it is or with a fault, and loaded instead of the installed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of all kinds, and what the product makes of them with the walker in C and without it."""
+"""Bytes of all kinds, and the product's results for them with and without the walker in C."""
 
 from __future__ import annotations
 

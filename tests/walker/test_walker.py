@@ -1,4 +1,4 @@
-"""The walker in C gives what the walk in Python gives: values, errors and their words, on any bytes."""
+"""The walker in C returns what the walk in Python does: values, errors and their words, on any bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another program on the same server: a process of its own, with a journal of its own, that writes when it is told."""
+"""Another program on the server: a process of its own, with its own journal, that writes when told."""
 
 from __future__ import annotations
 

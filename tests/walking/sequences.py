@@ -1,4 +1,4 @@
-"""Sequences of writes while two views of one document are open: after each, all that is shown is compared."""
+"""Sequences of writes while two views of one document are open: after each, everything shown is compared."""
 
 from __future__ import annotations
 

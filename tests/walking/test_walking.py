@@ -1,4 +1,4 @@
-"""A slice of the sequences and a short walk, and what they are to convict, done on purpose."""
+"""A slice of the sequences and a short walk, and faults made on purpose that they must convict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each kind of page shows, compared with the database at this moment: a sentence for each stale field."""
+"""Compares what each kind of page shows with the database at this moment: a sentence per stale field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random walks by mouse and key over the sample; after each step the focus and the pointer are looked at."""
+"""Random walks by mouse and key over the sample; after each step, focus and pointer are checked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Histories that other programs wrote: dumps, the scripts that made them, and the states that there were.
+"""Histories that other programs wrote: dumps, the scripts that made them, and the states that existed.
 
-A folder for each program, called as its preset; in ``unknown`` those that there is no preset of. ``python -m
-tests.writers`` installs the programs from their registries and lets them write anew, with a fresh seed.
+Each program has a folder with its preset's name; ``unknown`` has those without a preset. ``python -m tests.writers``
+installs the programs from their registries and lets them write anew, with a fresh seed.
 """

@@ -1,9 +1,9 @@
-"""Install programs that write histories, let them write with a fresh seed, and judge how that is shown.
+"""Install programs that write histories, let them write with a fresh seed, and judge how the product shows them.
 
-The states of those that are known are compared; of the others in ``unknown`` nothing may be claimed.
+The states of known programs are compared; for those in ``unknown``, nothing may be claimed.
 
-Where a program's documents may be edited from here, that is done too; then the program reads every version, brings an
-earlier one back and saves on.
+If a program's documents may be edited from here, that is done too; then the program reads every version, restores an
+earlier one and continues to save.
 
 ``python -m tests.writers [--only NAME] [--seed N] [--documents 100] [--states 30] [--keep FOLDER]``
 """

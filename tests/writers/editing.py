@@ -1,4 +1,4 @@
-"""Edits, restores and undos through the product, over what a program has written; and what that program reads then."""
+"""Edits, restores and undos through the product, over a program's data; and what that program then reads."""
 
 from __future__ import annotations
 

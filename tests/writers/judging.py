@@ -1,4 +1,4 @@
-"""Whether the product shows the history that a program wrote as it was: each state, in order, and nothing else."""
+"""Whether the product shows a program's history as it was: each state, in order, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs that write histories: installed from their registries, run against a server of ours, and dumped."""
+"""The programs that write histories: installed from their registries, run against our server, and dumped."""
 
 from __future__ import annotations
 

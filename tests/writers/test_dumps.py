@@ -1,4 +1,4 @@
-"""Dumps of programs, with edits from here among their saves: each state as it was, no damage made up, damage told."""
+"""Dumps of programs, with our edits among their saves: each state as it was, no damage invented, damage reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits from here over what real programs have written: their next row is one that they would have written."""
+"""Our edits over data of real programs: the next row is one that the program would have written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words that are offered while a filter, an order or a list of fields is typed."""
+"""The words offered while a person types a filter, an order or a list of fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a comparison: what they are, that every change is among them, and that nothing is built too early."""
+"""The rows of a comparison: what they are, that they include every change, and that none is built too early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of panels that read: what they show while a question is asked, answered, stopped, or in vain."""
+"""The base of panels that read: what they show while waiting, with an answer, after a stop and after a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line for a moment, and what it says of the moment."""
+"""A line for a moment, and what it shows of the moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program keeps of its memory, seen from a process of its own."""
+"""How much memory the program keeps, measured from another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The modules that PySide6 compiles at each start are compiled once for each Python, and anew when they are others."""
+"""The modules that PySide6 compiles at each start are compiled once per Python, and again when they change."""
 
 from __future__ import annotations
 

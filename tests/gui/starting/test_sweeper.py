@@ -1,4 +1,4 @@
-"""Garbage is looked through, and memory returned, while nobody waits for the window."""
+"""Garbage is collected, and memory returned, while nobody waits for the window."""
 
 from __future__ import annotations
 

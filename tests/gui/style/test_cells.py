@@ -1,4 +1,4 @@
-"""One way to draw lists: what a cell says to eyes and to screen readers."""
+"""One way to draw lists: what a cell tells eyes and screen readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are offered for a file: every system takes them, whatever a collection or a document is called."""
+"""Names offered for a file: every system accepts them, whatever a collection or document is called."""
 
 from __future__ import annotations
 

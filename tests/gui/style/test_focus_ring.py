@@ -1,4 +1,4 @@
-"""The ring around the button that has the focus by key."""
+"""The ring around the button that keys have focused."""
 
 from __future__ import annotations
 

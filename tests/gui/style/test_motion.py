@@ -1,4 +1,4 @@
-"""The system's wish for less motion, as desktops state it."""
+"""The desktop's setting for less motion."""
 
 from __future__ import annotations
 

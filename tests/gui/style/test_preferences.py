@@ -1,4 +1,4 @@
-"""The choices of the Settings, which every cell with a date in it asks for."""
+"""The choices in Settings that every cell with a date uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands for content that is not there."""
+"""What is shown in place of missing content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colours are measured, not judged: contrast after WCAG 2, and the change colours as colour-blind people see them."""
+"""Colours are measured, not judged: contrast by WCAG 2, and the change colours as colour-blind people see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row of parts that goes on in a further line where there is no room for one."""
+"""A row of parts that continues on another line if there is no room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes whose answer is lost on the way: what the views say of them, and what they look for afterwards."""
+"""Writes whose answer is lost: what the views say of them, and what they look for afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No query leaves the window without a limit or a time: a server ends each by itself, whatever became of the window."""
+"""No query leaves the window without a limit or a time: the server ends each, whatever happens to the window."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""``python -m tests.gui.tour.watched_tour [--first=N] DIR``: the tour in a language of signs, read and listened to.
+"""``python -m tests.gui.tour.watched_tour [--first=N] DIR``: the tour in a language of signs, read and watched.
 
-Takes what ``palimpsest tour`` takes; with ``--first`` it ends after so many views. Prints, behind the names of the
-pictures, a JSON row: how many texts were seen, the ``bare`` ones that did not go through the door (view, widget's
-class, text), the commands that left, and those of them that no server ends by itself. Ends with 1 where there is a bare
-text.
+Takes the arguments of ``palimpsest tour``; with ``--first`` it ends after that many views. After the names of the
+pictures it prints a JSON row: how many texts were seen, the ``bare`` ones that did not go through the door (view,
+widget's class, text), the commands sent, and those of them without a limit on the server. Ends with 1 if there is a
+bare text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The activity in the window: what is listed, grouped, narrowed, counted, and how it keeps up with writes."""
+"""The activity in the window: its list, groups, filters and counts, and how it follows writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document list: filter, order, pages, histories, and the states in its place."""
+"""The document list: filter, order, pages, histories, and the states shown instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change map, blame and merge of elements that the profile says are recognised by another field than ``_id``."""
+"""Change map, blame and merge of elements that the profile identifies by another field than ``_id``."""
 
 from __future__ import annotations
 

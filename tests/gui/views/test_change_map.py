@@ -1,4 +1,4 @@
-"""The change map and the blame: what they show of the sample, how they are led by keys, what they ask for."""
+"""The change map and the blame: what they show of the sample, how keys move in them, and what they ask a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompt after a lost race: what it says, what it asks first, and what it never does by one click."""
+"""The prompt after a lost race: what it says, what it asks first, and what it never does in one click."""
 
 from __future__ import annotations
 

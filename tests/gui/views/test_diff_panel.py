@@ -1,4 +1,4 @@
-"""The diff panel: changes by key and button, what stands in place of rows, copying, restoring, large documents."""
+"""The diff panel: changes by key and button, states without rows, copying, restoring, large documents."""
 
 from __future__ import annotations
 

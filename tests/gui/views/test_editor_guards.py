@@ -1,4 +1,4 @@
-"""The editor over a document that looks as if another program locked it: one question, and the answer is kept."""
+"""The editor over a document that another program may lock: one question, and the answer is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editor: what it shows of a document, how it keeps its shape, finding, keys and names."""
+"""The editor: what it shows of a document, how it keeps its layout, finding, keys and names."""
 
 from __future__ import annotations
 

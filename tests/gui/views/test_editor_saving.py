@@ -1,4 +1,4 @@
-"""What is kept of an edit, its JSON, what saving sends, and what becomes of a save."""
+"""How an edit is kept, its JSON, what saving sends, and how a save ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typing into fields, adding and removing them, and taking that back."""
+"""Typing into fields, adding and removing them, and undoing that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints from the neighbours: names and types that other documents of the collection have."""
+"""Hints from other documents of the collection: names and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The health page: findings by class over the scans, what it compares, and the ways to it."""
+"""The health page: findings by class over the scans, its comparisons, and the ways to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The draft as JSON: exact in both notations, for characters that text widgets like to change, and for any size."""
+"""The draft as JSON: exact in both notations, with characters that text widgets tend to change, and at any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sheet in which a layout is stated: one click from the badge, every key, a preview that follows, a profile."""
+"""The sheet for stating a layout: one click from the badge, every key, a preview that follows, a profile."""
 
 from __future__ import annotations
 

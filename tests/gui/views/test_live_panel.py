@@ -1,4 +1,4 @@
-"""New versions in the window: they come by themselves, nothing moves under the pointer, and hidden it reads nothing."""
+"""New versions in the window: they appear by themselves, nothing moves under the pointer, a hidden panel is idle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next number, a count, an entry and a numbered document, asked for in the window over the sample."""
+"""The next number, a count, an entry and a numbered document, requested in the window over the sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repair centre in the window: what is found, ticked, tried, written and taken back."""
+"""The repair centre in the window: finding, ticking, trying, repairing and undoing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The merge cases through the window: it shows each decision and nothing else, and saves what the model says."""
+"""The merge cases in the window: it shows exactly the decisions, and saves what the model computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resolver: what waits and what merged, choices that can be taken back, a database that moves again."""
+"""The resolver: open and merged decisions, choices that can be undone, a database that changes again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question before a restore: a comparison with a tick at each field, and only what is ticked comes back."""
+"""The question before a restore: a comparison with a tick per field; only ticked fields are restored."""
 
 from __future__ import annotations
 

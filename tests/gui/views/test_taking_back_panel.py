@@ -1,4 +1,4 @@
-"""Changes taken back in the window: the plan, its dry run, the writes, and what is left to a person."""
+"""Changes taken back in the window: the plan, its dry run, the writes, and what a person must decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline: what stands on the strip, how versions are chosen, and histories of any length."""
+"""The timeline: the marks on the strip, choosing versions, and histories of any length."""
 
 from __future__ import annotations
 

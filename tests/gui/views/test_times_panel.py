@@ -1,4 +1,4 @@
-"""Two times of a collection, compared: how what became of a document is shown."""
+"""Two times of a collection, compared: what happened to each document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Palimpsest as a program of the desktop: its entry, its icon, its files, and what About tells of it."""
+"""Palimpsest as a desktop program: its entry, its icon, its files, and its About box."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several documents of a list at once: picked, exported, compared, deleted, imported and pasted, and taken back."""
+"""Several documents of a list at once: selected, exported, compared, deleted, imported, pasted, and undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connecting: what is wrong is said in the window, what was typed stays, and no password is kept in a file or shown."""
+"""Connecting: the window says what is wrong, typed text stays, and no password is stored in a file or shown."""
 
 from __future__ import annotations
 

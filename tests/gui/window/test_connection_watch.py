@@ -1,4 +1,4 @@
-"""A connection that goes away and comes back, and one whose server does not keep writers apart."""
+"""A connection that is lost and returns, and one whose server does not separate writers."""
 
 from __future__ import annotations
 

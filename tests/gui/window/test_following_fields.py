@@ -1,4 +1,4 @@
-"""A person follows a field: from a menu to its history, and from there to when a condition became true."""
+"""A person follows a field: from a menu to its history, and on to when a condition became true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help from the window: F1 about the page in front, the menu, the palette; the page of keys is true."""
+"""Help in the window: F1 on the page in front, the menu, the palette; the page of keys is true."""
 
 from __future__ import annotations
 

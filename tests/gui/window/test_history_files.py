@@ -1,4 +1,4 @@
-"""Histories taken out of the window as files, and brought in again."""
+"""Histories exported to files from the window, and imported again."""
 
 from __future__ import annotations
 

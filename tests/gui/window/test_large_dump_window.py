@@ -1,4 +1,4 @@
-"""The window on a dump too large for memory: its first documents at once, the others once it was read."""
+"""The window on a dump too large for memory: the first documents at once, the others after reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that come late, or not at all: what is shown, and what is done with it, stay of one document."""
+"""Answers that come late or never: what is shown, and what is done with it, stays with one document."""
 
 from __future__ import annotations
 

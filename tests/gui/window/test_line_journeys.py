@@ -1,4 +1,4 @@
-"""What a person comes for, done by mouse and key in a window over the sample, and judged by what can be read there."""
+"""What people do in a window over the sample by mouse and key, judged by what can be read there."""
 
 from __future__ import annotations
 

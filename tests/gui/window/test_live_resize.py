@@ -1,4 +1,4 @@
-"""A window while the system gives it other sizes: lists stand still, and fit and paint themselves once it rests."""
+"""A window while it is resized: lists stand still, then fit and repaint once it rests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A window that is too low or too narrow for its page: the page scrolls and its rows wrap; nothing is squeezed."""
+"""A window too low or narrow for its page: the page scrolls and rows wrap; nothing is squeezed."""
 
 from __future__ import annotations
 

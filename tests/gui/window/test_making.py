@@ -1,4 +1,4 @@
-"""What it costs to make a window and its pages: how often each part is styled on its way into the window."""
+"""The cost of making a window and its pages: how often each part is styled on its way into the window."""
 
 from __future__ import annotations
 

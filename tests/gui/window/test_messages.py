@@ -1,4 +1,4 @@
-"""Telling, failing, doubting, asking."""
+"""Messages that tell, fail, doubt and ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several windows in one program: a later start opens its source in the running one, and each comes back as it was."""
+"""Several windows in one program: a later start opens its source in the running one; all windows are restored."""
 
 from __future__ import annotations
 

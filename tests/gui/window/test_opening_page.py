@@ -1,4 +1,4 @@
-"""A window started with a source: its first frame waits for no page, and what is being opened can be stopped."""
+"""A window started with a source: its first frame waits for no page, and opening can be stopped."""
 
 from __future__ import annotations
 

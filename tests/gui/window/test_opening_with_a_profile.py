@@ -1,4 +1,4 @@
-"""A source opened with a profile: it is read by that, the window names it, and what is wrong is one sentence."""
+"""A source opened with a profile: it is read accordingly, the window names it, and an error is one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person reads documents: plain ones, rows of an archive, one version by itself, pictures and long texts."""
+"""A person reads documents: plain ones, archive rows, a single version, pictures and long texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other programs' writes reach what is on show without a click."""
+"""Other programs' writes appear in open views without a click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window through names, roles and actions alone, as a screen reader has it."""
+"""The window through names, roles and actions alone, as a screen reader sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings take effect at once and are there in the next run."""
+"""Settings take effect at once and last until the next run."""
 
 from __future__ import annotations
 

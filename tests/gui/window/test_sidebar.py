@@ -1,4 +1,4 @@
-"""The sidebar: what is listed, what stays open, and how it folds."""
+"""The sidebar: its list, what stays open, and folding."""
 
 from __future__ import annotations
 

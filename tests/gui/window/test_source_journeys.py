@@ -1,4 +1,4 @@
-"""From an address to what it holds, by mouse and key: connecting, agreeing to a scan, and finding all of it again."""
+"""From an address to its content, by mouse and key: connecting, agreeing to a scan, and finding it all again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person takes single differences of a comparison over into the draft of the document."""
+"""A person takes single differences of a comparison into the draft of the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person compares any two documents: of one collection or two, of one connection or two, in any of their versions."""
+"""A person compares any two documents: of one or two collections, of one or two connections, in any versions."""
 
 from __future__ import annotations
 

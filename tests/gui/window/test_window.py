@@ -1,4 +1,4 @@
-"""The window as a whole: tabs, title row, keys, writes with their way back, and closing without loss."""
+"""The window as a whole: tabs, title row, keys, writes with undo, and closing without loss."""
 
 from __future__ import annotations
 

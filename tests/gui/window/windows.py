@@ -1,4 +1,4 @@
-"""A window over the sample, for tests that look at the whole."""
+"""A window over the sample, for tests of the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of recognition stand on: the same story told in each layout, under two sets of names."""
+"""The data for tests of recognition: one story told in each layout, under two sets of names."""
 
 from __future__ import annotations
 

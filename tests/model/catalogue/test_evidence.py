@@ -1,4 +1,4 @@
-"""Rows of evidence: they add up, the lowest limit holds, and what rules a candidate out ends the look."""
+"""Rows of evidence: they add up, the lowest limit holds, and a row that rules out ends the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was recognised at an earlier start: the same as now, asked of no document, and gone with the first write."""
+"""The recognition kept from an earlier start: equal to a new one, reads no document, ends with the first write."""
 
 from __future__ import annotations
 

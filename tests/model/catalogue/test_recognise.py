@@ -1,4 +1,4 @@
-"""Every layout and pattern is recognised with its fields, whatever they are called; and says why."""
+"""Every layout and pattern is recognised with its fields, whatever their names, and says why."""
 
 from __future__ import annotations
 

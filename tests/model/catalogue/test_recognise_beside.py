@@ -1,4 +1,4 @@
-"""What a second collection is to the first, and what one document in twelve makes of that."""
+"""The role of a second collection, and what one document in twelve changes about it."""
 
 from __future__ import annotations
 

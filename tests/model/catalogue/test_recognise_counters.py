@@ -1,4 +1,4 @@
-"""Numbers that count what happened are told from numbers that are handed out, whatever their fields are called."""
+"""Numbers that count events are told from numbers that are handed out, whatever their fields are called."""
 
 from __future__ import annotations
 

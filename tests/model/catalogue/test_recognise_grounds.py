@@ -1,4 +1,4 @@
-"""A claim is made where nothing contradicts it, and not where one document in twelve does."""
+"""A layout is claimed if nothing contradicts it, and not if one document in twelve does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collections that look a little like a layout or a pattern, and are none."""
+"""Collections that look a little like a layout or pattern, but are not."""
 
 from __future__ import annotations
 

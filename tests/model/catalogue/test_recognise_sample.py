@@ -1,4 +1,4 @@
-"""The sample is recognised as it is meant, damaged or not, and whatever a random sample of it happens to hold."""
+"""The sample is recognised as intended, damaged or not, and whatever a random sample of it contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pending tokens: what is listed, what finishing one sends, and that the second one who comes does nothing."""
+"""Pending tokens: what is listed, what finishing one sends, and that a second attempt does nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences aligned, ordered and merged by line: exact where that is promised, right everywhere."""
+"""Sequences aligned, ordered and merged by line: exact where promised, correct everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison that a diff is checked against: it agrees with what is right, and convicts what is not."""
+"""The comparison that checks a diff: it accepts what is right, and convicts what is wrong."""
 
 from __future__ import annotations
 

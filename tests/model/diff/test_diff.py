@@ -1,4 +1,4 @@
-"""What changed, from bytes: the laws over every BSON type, and the operations that people expect."""
+"""Differences found from bytes: the laws over every BSON type, and the operations that people expect."""
 
 from __future__ import annotations
 

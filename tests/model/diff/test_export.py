@@ -1,4 +1,4 @@
-"""Diffs for other programs: what they load works, and nothing is lost on the way."""
+"""Diffs for other programs: these can load them, and nothing is lost on the way."""
 
 from __future__ import annotations
 

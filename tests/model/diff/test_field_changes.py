@@ -1,4 +1,4 @@
-"""Fields that were added, removed or put elsewhere are found without reading the whole document, and rightly."""
+"""Added, removed and moved fields are found correctly, without reading the whole document."""
 
 from __future__ import annotations
 

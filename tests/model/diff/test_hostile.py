@@ -1,4 +1,4 @@
-"""Documents as nobody should write them: compared and merged without a crash, in bounded time, and right."""
+"""Documents that nobody should write: compared and merged without a crash, in bounded time, and correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two documents walked side by side: what differs is found, whatever lies before it."""
+"""Two documents walked side by side: differences are found, whatever precedes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random applications beside a feeder that dies at random: what the archive says is what was, whatever happened.
+"""Random applications beside a feeder that dies at random: the archive always tells the truth.
 
 ``python -m tests.model.feed.feed_scenes [STORIES] [SEED]`` runs many; a seed alone runs one again.
 """

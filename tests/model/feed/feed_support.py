@@ -1,4 +1,4 @@
-"""What the tests of the feeder stand on: an application that edits, the feeder's port, and a look at the archive."""
+"""For tests of the feeder: an application that edits, the feeder's port, and a look at the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feeder: what it archives, what it cannot, and that it may be killed anywhere."""
+"""The feeder: what it archives, what it cannot, and that it may be killed at any moment."""
 
 from __future__ import annotations
 

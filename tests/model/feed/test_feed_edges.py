@@ -1,4 +1,4 @@
-"""The feeder at its edges: ids that a server finds equal, streams that are let go of, and very much to tell."""
+"""The feeder at its limits: ids that a server finds equal, streams that are lost, and very much news."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses: read as the driver reads them, changed where asked and nowhere else, with every secret covered."""
+"""Addresses: read as the driver reads them, changed only where asked, with every secret hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters that nobody sees are shown as their codes, wherever foreign words reach a person."""
+"""Invisible characters are shown as codes, wherever foreign words reach a person."""
 
 from __future__ import annotations
 

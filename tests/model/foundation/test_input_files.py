@@ -1,4 +1,4 @@
-"""Files that a person names: what is no file, what is too large, and what is nested too deeply is refused at once."""
+"""Files that a person names: irregular, too large and too deeply nested ones are refused at once."""
 
 from __future__ import annotations
 

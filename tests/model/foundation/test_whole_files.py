@@ -1,4 +1,4 @@
-"""Files that are written whole: through links, with the rights they had, and not at all where something fails."""
+"""Files that are written whole: through links, with their earlier rights, and not at all if something fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check finds: sound servers pass, each broken promise is told apart, and nothing stays behind."""
+"""The findings of a check: sound servers pass, each broken promise is told apart, and nothing stays behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains: what set each field, followed over all versions of a document while they pass by once."""
+"""Chains: what set each field, followed over all versions of a document in a single pass."""
 
 from __future__ import annotations
 

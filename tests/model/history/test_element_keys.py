@@ -1,4 +1,4 @@
-"""Elements of arrays that the profile says are recognised by another field than ``_id``: wherever two are compared."""
+"""Array elements that the profile identifies by another field than ``_id``: wherever two are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of layouts stand on: a layout over a database of its own, and looks at it by plain PyMongo."""
+"""For tests of layouts: a layout over a database of its own, and looks at it by plain PyMongo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document that is broken somewhere can be listed by its id, opened and looked at, and is never written."""
+"""A document that is damaged somewhere can be listed by its id, opened and viewed, and is never written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories that are read together are those that each document has alone, in far fewer commands."""
+"""Histories read together equal those read for each document alone, with far fewer commands."""
 
 from __future__ import annotations
 

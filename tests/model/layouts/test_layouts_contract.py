@@ -1,4 +1,4 @@
-"""Every layout, on every server, with two sets of field names: what is written is what is read, as a next version."""
+"""Every layout, on every server, with two sets of field names: what is written is read back as the next version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swaps whose writes are lost, unanswered or late, overtaken at every operation: the outcome is always true."""
+"""Swaps whose writes are lost, unanswered, late, or overtaken at every operation: the outcome is always true."""
 
 from __future__ import annotations
 

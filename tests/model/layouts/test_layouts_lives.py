@@ -1,4 +1,4 @@
-"""Documents that are created and deleted by several at once: what each is told is true, and the next edit goes on."""
+"""Documents created and deleted by several writers at once: each is told the truth, and the next edit works."""
 
 from __future__ import annotations
 

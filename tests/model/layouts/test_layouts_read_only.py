@@ -1,4 +1,4 @@
-"""The layouts that are only read: histories as in any other, and every write refused in one sentence."""
+"""The read-only layouts: histories as in any other, and every write refused in one sentence."""
 
 from __future__ import annotations
 

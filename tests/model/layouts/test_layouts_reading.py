@@ -1,4 +1,4 @@
-"""Histories, lists and ids: gaps, damage, the newest before any filter, and one id for one text."""
+"""Histories, lists and ids: gaps, damage, the newest version before any filter, and one id for one text."""
 
 from __future__ import annotations
 

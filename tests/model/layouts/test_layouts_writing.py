@@ -1,4 +1,4 @@
-"""What an edit leaves alone, what it brings along, and what it refuses."""
+"""What an edit leaves unchanged, what it adds, and what it refuses."""
 
 from __future__ import annotations
 

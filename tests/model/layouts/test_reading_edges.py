@@ -1,4 +1,4 @@
-"""Reading at its edges: what a person may type over deltas, no room for sorting, two threads and one layout."""
+"""Reading at its limits: filters typed over deltas, no room for sorting, two threads with one layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every dump opens: what cannot be read costs itself, and is told in a sentence."""
+"""Every dump opens: an unreadable part is left out, and a sentence says so."""
 
 from __future__ import annotations
 

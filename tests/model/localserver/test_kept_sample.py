@@ -1,4 +1,4 @@
-"""The sample out of its file: the very bytes that are built, and never those of a damaged file or of other code."""
+"""The sample from its file: exactly the bytes that are built, and never those of a damaged file or of other code."""
 
 from __future__ import annotations
 

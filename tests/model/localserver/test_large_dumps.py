@@ -1,4 +1,4 @@
-"""A dump too large for memory is read where it lies: its first documents at once, all of them once it was read."""
+"""A dump too large for memory is read from disk: its first documents at once, all of them after reading."""
 
 from __future__ import annotations
 

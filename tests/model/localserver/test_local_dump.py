@@ -1,4 +1,4 @@
-"""Dumps open as they were written; one that is broken says where, and what to do."""
+"""Dumps open as they were written; a damaged one says where, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates in the in-process server: what they name changes as in MongoDB, what they do not keeps its bytes."""
+"""Updates in the in-process server: named fields change as in MongoDB, others keep their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample as people meet it: served, sound where it is told to be, and changed behind their back."""
+"""The sample as people meet it: served, sound where it should be, and changed by a colleague."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two edits brought together: nothing silently wrong, nothing needlessly refused, and every choice can be undone."""
+"""Two edits merged: nothing silently wrong, nothing needlessly refused, and every choice can be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular expressions end, whatever they are."""
+"""Every regular expression ends in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents deleted and inserted by the batch: drawn before, guarded one by one, journalled, and undone as a run."""
+"""Documents deleted and inserted in batches: previewed, guarded one by one, journalled, and undone as a run."""
 
 from __future__ import annotations
 

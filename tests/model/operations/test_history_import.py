@@ -1,4 +1,4 @@
-"""Histories exported and brought in again: equal in every layout, guarded, undoable, and nothing twice."""
+"""Histories exported and imported again: equal in every layout, guarded, undoable, and nothing twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories, activity and past states as plain rows: Python's own values alone, whatever BSON holds."""
+"""Histories, activity and past states as plain rows: only Python's own values, whatever BSON holds."""
 
 from __future__ import annotations
 

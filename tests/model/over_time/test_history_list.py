@@ -1,4 +1,4 @@
-"""Lists of the past: filtered, in an order, counted and exported, with whatever cannot be proven marked and counted."""
+"""Lists of the past: filtered, sorted, counted and exported; unproven rows are marked and counted."""
 
 from __future__ import annotations
 

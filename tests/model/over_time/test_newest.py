@@ -1,4 +1,4 @@
-"""The newest changes, told in parts while a list is read: each part is right about what was read so far."""
+"""The newest changes, shown in parts while a list is read: each part is right about what was read so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New versions as they come: each told once, in bounded memory, by change streams or polling; nothing at rest."""
+"""New versions as they come: each shown once, in bounded memory, by change streams or polling; no work at rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each way to write changes down: what it does to a state, the way back, and what does not fit."""
+"""Each form of patch: its effect on a state, its inverse, and patches that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A team's profile: every key is read, the seeds' names are the defaults, and what is wrong is named."""
+"""A team's profile: every key is read, the seeds' names are the defaults, and errors are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collection stated in a profile's file: what stands there stays, and nothing is written over unseen."""
+"""A collection stated in a profile's file: existing text stays, and nothing is overwritten unseen."""
 
 from __future__ import annotations
 

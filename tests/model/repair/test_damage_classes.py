@@ -1,4 +1,4 @@
-"""The table of damage: each class says all that is said of it, and the check it names finds it."""
+"""The table of damage: each class is complete, and its check finds it."""
 
 from __future__ import annotations
 

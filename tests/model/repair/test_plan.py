@@ -1,4 +1,4 @@
-"""Plans: what is ticked, what asks, the file and back, and what is said of a file that a hand has spoilt."""
+"""Plans: what is ticked, what asks, saving and loading, and errors in a file edited by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repair centre through a session: what it asks, skips, keeps, takes back, and does when others come between."""
+"""The repair centre through a session: what it asks, skips, keeps and undoes, and what it does beside other writers."""
 
 from __future__ import annotations
 

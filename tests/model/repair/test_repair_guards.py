@@ -1,4 +1,4 @@
-"""Repairs of documents that another program locks: each write of one raises its lock, and so does the way back."""
+"""Repairs of documents that another program locks: each write raises the lock, and so does the undo."""
 
 from __future__ import annotations
 

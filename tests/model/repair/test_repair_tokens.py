@@ -1,4 +1,4 @@
-"""Repairs of tokens while others count in the same document: what is told is what was done."""
+"""Repairs of tokens while others count in the same document: what is reported is what was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where much of a collection has the same damage its layout is in doubt, and nothing is repaired until it is stated."""
+"""If much of a collection has one kind of damage, its layout is in doubt, and no repair runs until it is stated."""
 
 from __future__ import annotations
 

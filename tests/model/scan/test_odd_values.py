@@ -1,4 +1,4 @@
-"""Values at the edge of their types: no one of them ends a scan, a cleanup or a repair of all the others."""
+"""Values at the limits of their types: none of them ends a scan, a cleanup or a repair of the others."""
 
 from __future__ import annotations
 

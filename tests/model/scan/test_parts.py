@@ -1,4 +1,4 @@
-"""A scan in parts finds, joined, what the whole one finds; and parts that do not fit are not joined."""
+"""A scan in parts finds, joined, what the whole scan finds; parts that do not fit are not joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scans as they go: in order, cut, stopped and gone on with, gentle, beside living writers, and what they leave out."""
+"""Scans: in order, cut short, stopped and continued, gentle, beside living writers, and what they leave out."""
 
 from __future__ import annotations
 

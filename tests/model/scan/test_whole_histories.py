@@ -1,4 +1,4 @@
-"""A history that is whole is told at a glance, and never where the rules would find something."""
+"""A complete history is recognised at a glance, but never one in which the rules would find something."""
 
 from __future__ import annotations
 

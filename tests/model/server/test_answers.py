@@ -1,4 +1,4 @@
-"""A page of rows is cut out of an answer as the driver would take it apart, and comes whole in several answers too."""
+"""A page of rows is cut out of an answer as the driver would parse it, and is complete over several answers too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes as code: what is shown is what would be sent, and can be run."""
+"""Writes as code: the code shown is what would be sent, and can be run."""
 
 from __future__ import annotations
 

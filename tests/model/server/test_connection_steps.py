@@ -1,4 +1,4 @@
-"""What a try of a connection finds, against a server that speaks TLS and asks who comes."""
+"""What testing a connection finds, against a server with TLS and access control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each error says of a write: every class that the driver raises, and what servers from 4.4 to 8 answer."""
+"""What each error means for a write: every class that the driver raises, and the answers of servers from 4.4 to 8."""
 
 from __future__ import annotations
 

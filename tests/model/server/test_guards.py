@@ -1,4 +1,4 @@
-"""A guard matches what was read, and none of the things that a server's equality takes for the same."""
+"""A guard matches what was read, and nothing that a server merely finds equal."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Long reads from the secondary of a set, which lags behind: what only the lag explains is not claimed.
+"""Long reads from the secondary of a set, which lags behind: nothing is reported that the lag alone explains.
 
-The in-process server plays both members; the secondary has what the primary had when it caught up last.
+The in-process server plays both members; the secondary has what the primary had when it last caught up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What servers do that a writer must know, one by one: field orders, odd names, large replies, lost races, lacks."""
+"""What a writer must know about servers, one by one: field orders, odd names, large replies, lost races, lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The servers under the tests are what the tests take them for."""
+"""The servers under the tests behave as the tests expect."""
 
 from __future__ import annotations
 

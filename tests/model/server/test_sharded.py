@@ -1,4 +1,4 @@
-"""A sharded cluster, as the in-process server plays one: each guarded write names its shard.
+"""A sharded cluster, played by the in-process server: each guarded write names its shard.
 
 The router refuses a write of one document whose filter lacks the shard key, and a change of a value in that key.
 """

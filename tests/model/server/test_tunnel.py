@@ -1,4 +1,4 @@
-"""Through another computer: by whatever ``ssh`` the system has, with the certificate of the server that is meant."""
+"""Through another computer: with whatever ``ssh`` the system has, and the certificate of the right server."""
 
 from __future__ import annotations
 

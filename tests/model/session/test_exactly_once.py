@@ -1,4 +1,4 @@
-"""Numbers, counts, apply-once entries and hashed documents as a library: what each writes, once, and its way back."""
+"""Numbers, counts, apply-once entries and hashed documents as a library: what each writes, once, and its undo."""
 
 from __future__ import annotations
 

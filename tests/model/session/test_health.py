@@ -1,4 +1,4 @@
-"""The scans over time: what is kept of each, what it is compared with, and what is not written down."""
+"""The scans over time: what is kept of each, what it is compared with, and what is not stored."""
 
 from __future__ import annotations
 

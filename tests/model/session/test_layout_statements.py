@@ -1,4 +1,4 @@
-"""Layouts that a person states: filled in from what is there, tried on three documents, used, and kept in a profile."""
+"""Layouts that a person states: filled in from the data, tried on three documents, used, and saved in a profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids of several fields: read, written, scanned and taken back as any other, and stored as the fields they are."""
+"""Ids of several fields: read, written, scanned and taken back like any other, and stored as these fields."""
 
 from __future__ import annotations
 

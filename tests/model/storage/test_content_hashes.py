@@ -1,4 +1,4 @@
-"""Hashes by any recipe: recognised by computing them again, kept by every write, and never replaced by another's."""
+"""Hashes by any recipe: recognised by computing them, kept by every write, and never replaced by another recipe's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One state of many deltas is the same whether it is rebuilt alone or found in the whole history, sound or damaged."""
+"""A state of many deltas is equal whether it is rebuilt alone or found in the whole history, sound or damaged."""
 
 from __future__ import annotations
 

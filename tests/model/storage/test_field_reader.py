@@ -1,4 +1,4 @@
-"""Fields that are found at the place where another document has them are those that a walk finds."""
+"""Fields found at the place where another document has them are those that a walk finds."""
 
 from __future__ import annotations
 

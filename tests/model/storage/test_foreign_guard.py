@@ -1,4 +1,4 @@
-"""The lock field of another program: held to what was read, moved with every write, and no content."""
+"""The lock field of another program: guarded as read, moved by every write, and not part of the content."""
 
 from __future__ import annotations
 

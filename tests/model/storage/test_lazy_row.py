@@ -1,4 +1,4 @@
-"""Rows that read their fields when somebody looks at them are the rows that they would have been at once."""
+"""Rows that read their fields on first use equal rows that are read at once."""
 
 from __future__ import annotations
 

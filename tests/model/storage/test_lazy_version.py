@@ -1,4 +1,4 @@
-"""Versions that are read when somebody looks at them are those that would have been read at once."""
+"""Versions that are read on first use equal versions that are read at once."""
 
 from __future__ import annotations
 

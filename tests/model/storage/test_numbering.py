@@ -1,4 +1,4 @@
-"""Numbers from the clock or a counter: what keeps two writers apart who began from the same version."""
+"""Numbers from the clock or a counter: how two writers who began from one version are kept apart."""
 
 from __future__ import annotations
 

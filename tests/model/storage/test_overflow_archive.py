@@ -1,4 +1,4 @@
-"""Versions that an ``embedded`` document was too small for: rows of a collection beside it, and how they get there."""
+"""Versions that outgrew their ``embedded`` document: rows of a second collection, and how they get there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting where versions are documents of their own: a tombstone follows, and everything else stays."""
+"""Deleting where each version is a document: a tombstone follows, and everything else stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unique indexes beside a layout's own: what they hold is told, with the index, the field and the value."""
+"""Unique indexes besides a layout's own: a collision is reported with index, field and value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MongoDB's published BSON corpus through the text, both ways."""
+"""MongoDB's published BSON corpus through Extended JSON, both ways."""
 
 from __future__ import annotations
 

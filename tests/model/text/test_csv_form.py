@@ -1,4 +1,4 @@
-"""Documents as CSV: every type comes back, and what a table cannot say is counted."""
+"""Documents as CSV: every type comes back, and documents that a table cannot hold are counted."""
 
 from __future__ import annotations
 

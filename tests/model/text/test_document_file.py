@@ -1,4 +1,4 @@
-"""Documents in files: one a file, in a form that is kept."""
+"""Documents in files: one per file, in a form that is kept."""
 
 from __future__ import annotations
 

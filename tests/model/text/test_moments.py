@@ -1,4 +1,4 @@
-"""Moments as people write them, in the zone that they are shown in."""
+"""Moments as people write them, in the zone in which they are shown."""
 
 from __future__ import annotations
 

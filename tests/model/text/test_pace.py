@@ -1,4 +1,4 @@
-"""How much long work does in a second, and what is left of it, out of how far it has come at what moment."""
+"""The speed of long work and the time left, from its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists written to files: exact in both forms, whole or not there at all."""
+"""Lists written to files: exact in all forms, and complete or not there at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extended JSON out and in without loss, what people type, and what they are told where it does not read."""
+"""Extended JSON written and read without loss, what people type, and the errors for what cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafts: an edit that is not saved yet survives whatever happens to the window."""
+"""Drafts: an unsaved edit survives whatever happens to the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: every write leaves a trace before it is sent, and what undoing needs."""
+"""The journal: every write is noted before it is sent, with what undoing needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON text of a document is what the program that it is named after writes, byte for byte."""
+"""The JSON text of a document is byte for byte what the program that it is named after writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of value through every column of the table: the cases stand in ``tests/cases/kinds.json``."""
+"""Every kind of value through every column of the table; the cases are in ``tests/cases/kinds.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits beside a program that keeps its own history: refused, overtaken, lost, late, dead, and always told truly."""
+"""Edits beside a program with a history of its own: refused, overtaken, lost, late, dead, and always reported truly."""
 
 from __future__ import annotations
 

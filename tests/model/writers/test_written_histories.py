@@ -1,4 +1,4 @@
-"""Histories that other programs write: what the dumps of real programs do not show by themselves."""
+"""Histories that other programs write: cases that the dumps of real programs do not contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting, purging and bringing back through the one door: nothing of a history is lost that can be kept."""
+"""Deleting, purging and restoring through the one door: nothing of a history is lost that can be kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit and a restore make of a content, without any server."""
+"""The content that an edit or restore makes, without any server."""
 
 from __future__ import annotations
 

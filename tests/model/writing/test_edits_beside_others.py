@@ -1,4 +1,4 @@
-"""Edits of some fields without a base: tried again beside others; a conflict where their own fields were changed."""
+"""Edits of some fields without a base: repeated beside others; a conflict if their own fields have changed."""
 
 from __future__ import annotations
 

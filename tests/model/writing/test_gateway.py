@@ -1,4 +1,4 @@
-"""Every write leaves by one door, and names one document and the state of it that it is meant for."""
+"""Every write goes through one door, and names one document and its expected state."""
 
 from __future__ import annotations
 

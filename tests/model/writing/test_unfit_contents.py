@@ -1,4 +1,4 @@
-"""Contents that cannot be stored as they are said: no document gets a name twice, and no driver's error escapes."""
+"""Contents that cannot be stored as given: no document gets a name twice, and no driver error escapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits that make a document which is not there: once, whoever else makes it, and in every layout that is written."""
+"""Edits that create a missing document: once, whoever else creates it, and in every writable layout."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Programs that lock optimistically, and edits of the product between their reading and their saving."""
+"""Programs that lock optimistically, and edits by the product between their reading and saving."""

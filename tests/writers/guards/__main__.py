@@ -1,9 +1,9 @@
-"""Install the libraries whose locks are known, edit between their reading and their saving, and judge what is left.
+"""Install the libraries whose locks are known, edit between their reading and saving, and judge the result.
 
 ``python -m tests.writers.guards [--only mongoose] [--server java] [--seed N] [--interleavings 200]``
 
-The product must lose no update, and neither must the library; a careless editor, which takes the lock for an ordinary
-field, has to be convicted. 1 where one of that fails.
+Neither the product nor the library may lose an update; a careless editor, which treats the lock as an ordinary field,
+must be convicted. 1 if one of that fails.
 """
 
 from __future__ import annotations

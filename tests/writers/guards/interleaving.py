@@ -1,9 +1,9 @@
-"""Users of a program that locks and users of the product take turns on one item, in an order drawn by lot.
+"""Users of a locking program and users of the product take turns on one item, in a random order.
 
-Each raises the quantity of one of its lines by one, in what was read: a library as its own users do, the product by an
-edit that also turns the lines round, so that a save by position hits another line, and writes a title. Whoever is told
-of a conflict reads again and tries again. In the end each line must count what was acknowledged, and the title must be
-that of the last edit.
+Each increases the quantity of one of its lines by one, from what was read: a library as its own users do; the product
+by an edit that also reverses the lines, so that a save by position hits another line, and sets a title. After a
+conflict, they read and try again. In the end, each line must count what was acknowledged, and the title must be the
+last edit's.
 """
 
 from __future__ import annotations
