@@ -31,7 +31,6 @@ class HistoryExport(QObject):
     def __init__(self, session: Session, ns: str, page: QWidget) -> None:
         super().__init__(page)
         self._session, self._ns, self._page = session, ns, page
-        self.task: tasks.Task | None = None
 
     def ask(self, id: Value | None = None) -> HistoryOutSheet:
         """Ask for a format, then export the history of one document, or of all."""
@@ -90,7 +89,7 @@ class HistoryExport(QObject):
 
     def _start(self, work: Callable[[tasks.Progress], T], done: Callable[[T], None], path: str) -> None:
         title = tr("Exporting the history of {ns}", ns=self._ns)
-        self.task = task = tasks.run(
+        task = tasks.run(
             work, done=done, failed=partial(messages.fail, self._page), cancelled=self._stopped, owner=self, title=title
         )
         line = messages.note(self._page, f"{title}: {path}", [(tr("Stop"), task.cancel)])

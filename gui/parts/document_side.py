@@ -28,10 +28,6 @@ class DocumentSide(Struct, frozen=True, eq=False):
         """``K-204117 v11``."""
         return f"{wording.plain(self.id)} {wording.version(self.v)}".rstrip()
 
-    def is_at(self, session: Session, ns: str, id: Value) -> bool:
-        """Whether it is a version of this document."""
-        return self.session is session and (self.ns, self.id) == (ns, id)
-
     @property
     def place(self) -> str:
         """``insurance.contracts on sample:``."""

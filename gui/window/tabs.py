@@ -239,10 +239,6 @@ class Tabs(QWidget):
         self.bar.insertTab(at, wording.label(title))
         self.all.setVisible(self.bar.count() > 1)
 
-    def is_dirty(self, at: int) -> bool:
-        """Whether a tab shows the dot."""
-        return self.bar.dirty[at]
-
     def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
         """Set a tab's title, icon, dot and tooltip."""
         self.bar.icons[at], self.bar.dirty[at] = icon, dirty

@@ -64,8 +64,6 @@ class Explained(Struct, frozen=True):
     ns: str
     sentence: str
     missing: str
-    examined: int
-    returned: int
     plan: str  # the server's own answer, as Extended JSON
 
 
@@ -148,7 +146,7 @@ def explained(read: Read, answer: Mapping[str, Any], indexes: Sequence[Mapping[s
     if missing:
         sentence += f" Index missing: {missing}."
     plan = text.readable(canonical.encode({name: part for name, part in answer.items() if name in TOLD}))
-    return Explained(read.ns, sentence, missing, examined, returned, plan)
+    return Explained(read.ns, sentence, missing, plan)
 
 
 def _said(

@@ -64,7 +64,6 @@ def _encoded(said: str) -> bytes:
 class GitExport(Struct):
     """An export while it is written; :meth:`add` takes the versions of one document after another, newest first."""
 
-    git: GitProgram
     origin: HistoryOrigin
     step: Checkpoint
     branch: str
@@ -185,7 +184,7 @@ def _export(git: GitProgram, origin: HistoryOrigin, step: Checkpoint) -> Iterato
             known.note(*_names(lines))
         with git.running(("fast-import", "--quiet", "--done", "--date-format=raw")) as pipe:
             second = int(last.split()[-1]) if last is not None else None
-            made = GitExport(git, origin, step, branch, known, coming, pipe, second)
+            made = GitExport(origin, step, branch, known, coming, pipe, second)
             yield made
             made.commit()
         if made.written and not git.bare:

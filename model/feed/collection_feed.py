@@ -100,7 +100,6 @@ class CollectionFeed:
         self.polling = False
         self.idle = False
         """Whether the last look found nothing to feed; with ``once``, nothing from before the start."""
-        self.archived = 0
         self._wait_ms = wait_ms
         self._stream: Changes | None = None
         self._images = False
@@ -200,16 +199,14 @@ class CollectionFeed:
 
     def _compare(self, first: bool) -> Iterator[Fed]:
         for fed in compared(self.layout, self.rows, first, self.lag(), self._stop):
-            if fed.outcome == "applied":
-                self.archived += 1
-            elif fed.taken_back and fed.id is not None:
+            if fed.taken_back and fed.id is not None:
                 # It was deleted and created again, so these versions are of the document before.
                 if self.ledger.was_deleted(fed.id, fed.taken_back):
                     continue
                 news = [v for v in fed.taken_back if self._news(fed.id, v, TAKEN_BACK, fed.detail)]
                 if not news:
                     continue
-            elif fed.outcome != "note":
+            elif fed.outcome not in ("applied", "note"):
                 what: What = "another content" if fed.outcome == "conflict" else "lost"
                 if fed.outcome == "conflict" and fed.id is not None and fed.v is not None:
                     fed = replace(fed, detail=self._used_again(fed.id, fed.v) or fed.detail)
@@ -407,7 +404,6 @@ class CollectionFeed:
             return
         found = self.rows.put(id, v, raw)
         if found == "new":
-            self.archived += 1
             yield self._fed("applied", id, v, f"{version_name(v)} of {id_name(id)} is archived.")
         elif found == "other":
             detail = (

@@ -210,17 +210,17 @@ def _names(scratch: Scratch) -> Guarantee:
 
 def _retries(scratch: Scratch) -> Guarantee:
     facts = scratch.server.facts()
-    found = replies.retry(scratch)
-    if found.times == 1:
+    times = replies.times_counted(scratch)
+    if times == 1:
         return _made("retries", "safe", "A write that was sent twice under one number took effect once.")
-    if found.times > 1 and facts.topology != "standalone" and scratch.server.resends:
+    if times > 1 and facts.topology != "standalone" and scratch.server.resends:
         return _made(
             "retries",
             "unsafe",
             "A write that was sent twice under one number took effect twice, and drivers resend on this server.",
             "Add retryWrites=false to every address of this server.",
         )
-    if found.times > 1 and facts.topology != "standalone":
+    if times > 1 and facts.topology != "standalone":
         return _made(
             "retries",
             "limited",

@@ -6,7 +6,6 @@ import datetime as dt
 from typing import Any
 
 from bson import Int64, ObjectId
-from msgspec import Struct
 
 from model.errors import NotAllowed, Refused, Unreachable
 from model.guarantees.scratch import Scratch
@@ -18,15 +17,11 @@ _TRIES = 5
 _END_OF_TIME = 253_402_300_800_000
 
 
-class Retry(Struct, frozen=True):
-    """The end of a write that was sent twice with one transaction number."""
+def times_counted(scratch: Scratch) -> int:
+    """Send one numbered ``$inc`` twice, like a driver that never saw the first answer; how often it took effect.
 
-    times: int  # how often it took effect; 0 if it was refused
-    trouble: str = ""
-
-
-def retry(scratch: Scratch) -> Retry:
-    """Send one numbered ``$inc`` twice, like a driver that never saw the first answer."""
+    0 if it was refused.
+    """
     id = Value.of(ObjectId())
     scratch.command({"insert": "retries", "documents": [{"_id": id, "n": 0}]})
     session = scratch.server.session()
@@ -40,10 +35,10 @@ def retry(scratch: Scratch) -> Retry:
             scratch.command(command, session)
     except (NotAllowed, Unreachable):
         raise  # if this user has no right, or the server is silent, nothing is known
-    except Refused as error:
-        return Retry(0, str(error))
+    except Refused:
+        return 0
     found = scratch.command({"find": "retries", "filter": {"_id": id}})
-    return Retry(int(found["cursor"]["firstBatch"][0]["n"]))
+    return int(found["cursor"]["firstBatch"][0]["n"])
 
 
 def tells_of_changes(scratch: Scratch) -> str:

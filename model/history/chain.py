@@ -104,11 +104,6 @@ class Track(Struct, frozen=True):
     identity: bool = False  # the field that identifies its element; it never changes
     every_time: bool = False  # whether every version since the first has changed it
 
-    @property
-    def last(self) -> FieldChange | None:
-        """The newest change; None if the field never changed."""
-        return self.changes[0] if self.changes else None
-
 
 class Blame(Struct, frozen=True):
     """The version that last set a field of the current version.

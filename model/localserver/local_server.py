@@ -166,14 +166,6 @@ class LocalServer:
         """
         self.store.shard(self._collection(ns), fields, edges)
 
-    def shards_asked(self, ns: str) -> list[frozenset[str]]:
-        """The shards that a router would have sent each reading of a sharded collection to, since this was asked."""
-        chunks = self._collection(ns).chunks
-        asked = [] if chunks is None else list(chunks.asked)
-        if chunks is not None:
-            chunks.asked.clear()
-        return asked
-
     def catch_up(self) -> None:
         """Copy everything that the primary has now."""
         assert self._follows is not None

@@ -18,7 +18,7 @@ from model.localserver.time_limit import TimeLimit
 from model.localserver.wire import Command
 from model.mql import order
 from model.mql.command_error import CommandError
-from model.mql.filters import Matcher, compile_filter
+from model.mql.filters import compile_filter
 from model.mql.order import Element
 from model.values import canonical as c
 
@@ -110,13 +110,6 @@ class ReadCommands:
         """The collection that a command names."""
         return self.store.get(command.database, command.text(command.name))
 
-    def _routed(self, command: Command, matcher: Matcher) -> Collection | None:
-        """The collection that a command reads; if it is sharded, the shards that the filter concerns are recorded."""
-        collection = self.collection(command)
-        if collection is not None and collection.chunks is not None:
-            collection.chunks.send(matcher)
-        return collection
-
     def find(self, command: Command) -> bytes:
         """``find``."""
         _plain_collation(command)
@@ -130,7 +123,7 @@ class ReadCommands:
         if command.flag("tailable"):
             raise CommandError(2, "error processing query: tailable cursor requested on non capped collection")
         allowed = _allowed(command)
-        collection = self._routed(command, matcher)
+        collection = self.collection(command)
         documents = pipelines.matching(collection, matcher, sort, allowed)
         if skip or limit:
             documents = islice(documents, skip, skip + abs(limit) if limit else None)
@@ -174,7 +167,7 @@ class ReadCommands:
     def count(self, command: Command) -> bytes:
         """``count``."""
         matcher = compile_filter(command.document("query"))
-        collection = self._routed(command, matcher)
+        collection = self.collection(command)
         skip, limit = command.integer("skip"), abs(command.integer("limit"))
         if collection is not None and collection.unread:
             raise CommandError(50, "operation exceeded time limit: the file of the dump was not read to its end")

@@ -28,8 +28,8 @@ import bson
 from bson.binary import Binary
 
 from model.errors import Unreadable
+from model.localserver import chunks
 from model.localserver.change_log import ChangeLog
-from model.localserver.chunks import Chunks
 from model.localserver.disk_order import Entry, sorted_on_disk
 from model.localserver.documents_on_disk import AscendingIds, DocumentsOnDisk
 from model.localserver.kept_documents import KeptOrder, Order
@@ -134,7 +134,6 @@ class Collection:
         self.options = options
         self.kind = "collection"
         self.log = log
-        self.chunks: Chunks | None = None  # if it is sharded
         self.shard_key: tuple[str, ...] = ()
         self.lock = threading.RLock()
         self._docs: dict[int, bytes] = {}
@@ -627,13 +626,13 @@ class Store:
     def shard(
         self, collection: Collection, fields: Sequence[str], edges: Sequence[tuple[Sequence[object], str]] = ()
     ) -> None:
-        """Shard a collection by some fields, with chunks as in :class:`.Chunks`, and show that in ``config``."""
-        collection.shard_key, collection.chunks = tuple(fields), Chunks(fields, edges)
+        """Shard a collection by some fields, with chunks that begin at ``edges``, and show that in ``config``."""
+        collection.shard_key = tuple(fields)
         key = c.document([(field, c.Value.of(1)) for field in fields])
         row = [("_id", c.Value.of(collection.ns)), ("uuid", c.Value.of(Binary.from_uuid(collection.uuid)))]
         row += [("key", c.Value.document(key)), ("unique", c.Value.of(False))]
         self.make("config", "collections", strict=False).load([c.document(row)])
-        self.make("config", "chunks", strict=False).load(collection.chunks.rows(collection.uuid))
+        self.make("config", "chunks", strict=False).load(chunks.rows(fields, edges, collection.uuid))
 
     def drop(self, db: str, name: str | None = None) -> bool:
         """Remove a collection or a whole database; returns whether it existed."""

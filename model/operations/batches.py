@@ -62,7 +62,6 @@ class DeletionPlan(Struct, frozen=True):
 class InsertionPlan(Struct, frozen=True):
     """The plan of an insertion: what would happen to the documents, with examples of those left out."""
 
-    ns: str
     documents: int
     fields: FieldSurvey
     own: tuple[str, ...]  # the layout's own fields, which are not copied
@@ -160,7 +159,7 @@ class Batches(Struct, frozen=True):
                 if why and len(reasons) < NAMED:
                     reasons.append((id_name(id) if id is not None else f"document {count}", why))
         names = tuple(name for name in own if name != layout.profile.id)
-        return InsertionPlan(ns, count, survey(first), names, _beginning(layout), taken, unfit, tuple(reasons))
+        return InsertionPlan(count, survey(first), names, _beginning(layout), taken, unfit, tuple(reasons))
 
     def insert(
         self, ns: str, documents: Documents, checkpoint: Checkpoint = no_checkpoint, confirmed: bool = False,

@@ -74,7 +74,6 @@ class SampledIndex(Struct, frozen=True):
 
     names: tuple[str, ...]
     unique: bool
-    partial: bool
 
 
 class SampledChain(Struct, frozen=True, eq=False, dict=True):
@@ -430,7 +429,7 @@ def read(raw: bytes) -> Document | None:
 def _index(description: Mapping[str, object]) -> SampledIndex:
     key = description.get("key")
     names = tuple(map(str, key)) if isinstance(key, Mapping) else ()
-    return SampledIndex(names or ("",), bool(description.get("unique")), "partialFilterExpression" in description)
+    return SampledIndex(names or ("",), bool(description.get("unique")))
 
 
 def matching(

@@ -43,7 +43,6 @@ class Meaning(Struct, frozen=True):
     retry: bool  # the guarded write may be sent once more unchanged
     sentence: str
     duplicate: DuplicateKey | None = None
-    sent: bool = True  # False: the error occurred before the write was sent
 
 
 _AWAY = Meaning("unknown", True, "The server stepped down or was shut down while the write was on its way.")
@@ -133,9 +132,9 @@ def meaning(error: BaseException) -> Meaning:
         return _TURNED_AWAY
     if isinstance(error, e.ServerSelectionTimeoutError):
         text = "No server that takes writes could be reached; check the connection and try again."
-        return Meaning("no", False, text, sent=False)
+        return Meaning("no", False, text)
     if isinstance(error, e.WaitQueueTimeoutError):
-        return Meaning("no", False, "All connections are busy; try again.", sent=False)
+        return Meaning("no", False, "All connections are busy; try again.")
     if isinstance(error, e.NotPrimaryError):
         return _AWAY
     if isinstance(error, e.NetworkTimeout):

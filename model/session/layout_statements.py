@@ -203,10 +203,6 @@ class LayoutStatements(Struct, frozen=True):
             documents, against = (), [*against, str(refusal)]
         return Trial(info, documents, tuple(dict.fromkeys(against)), block(profile, told))
 
-    def against(self, ns: str) -> tuple[str, ...]:
-        """How the data contradict the profile by which a collection is read now."""
-        return contradictions(self.port, self.catalogue.known(ns)[1])
-
     def _chosen(self, layout: Layout) -> list[tuple[Value, Outline | None]]:
         """The documents with the longest histories among the first ones, in list order."""
         ids = list(dict.fromkeys(row.id for row in layout.page(PageQuery(limit=LOOKED_AT)) if row.readable))

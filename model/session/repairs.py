@@ -285,15 +285,6 @@ class Repairs:
 
         return undone()
 
-    def dry_undo(self, run: str, only: int | None = None) -> Iterator[DryItem]:
-        """The effect of :meth:`undo`; writes nothing."""
-        ground = self._ground()
-        for record in self._to_undo(run, only):
-            prepared = undoing.back(ground, record)
-            for step in prepared.steps:  # later steps depend on those undone first
-                ground.pretend(step)
-            yield running.drawn(replace(undoing.item_of(record), repair=None), prepared)
-
     def _to_undo(self, run: str, only: int | None) -> list[Record]:
         records = list(self._writer.journal.records("run", run))
         if not records:

@@ -87,7 +87,6 @@ class Record(Struct, frozen=True):
     entry: Entry
     document: Value | None
     layout: str
-    lifetime: str
     before: bytes | None
     after: bytes | None
     version_before: Value | None
@@ -245,7 +244,6 @@ class Journal:
             entry=self._entry(row),
             document=_valued(row["document"]),
             layout=row["layout"],
-            lifetime=row["lifetime"],
             before=before,
             after=packed_document.unpack(row["after"], before),
             version_before=_valued(row["version_before"]),

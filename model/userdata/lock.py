@@ -32,10 +32,9 @@ class Holder(Struct, frozen=True):
 
 
 class Held(Refused):
-    """Another process does this work; ``holder`` names it if that can be read."""
+    """Another process does this work."""
 
     def __init__(self, what: str, holder: Holder | None) -> None:
-        self.holder = holder
         who = "another process" if holder is None else f"process {holder.pid} on {holder.host}"
         since = f" since {holder.since:%Y-%m-%d %H:%M} UTC" if holder is not None else ""
         super().__init__(f"Another {what} of this source is at work{since} ({who}); this one did nothing.")

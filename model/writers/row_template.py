@@ -124,11 +124,6 @@ def read_template(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def words_in(template: Any) -> set[str]:
-    """The words that a template uses, without ``$`` and paths."""
-    return {said[1:].partition(".")[0] for said in _texts(template)}
-
-
 def _texts(said: Any) -> Iterator[str]:
     """All texts of a template that stand for values."""
     if isinstance(said, Mapping):

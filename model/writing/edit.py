@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from model import text
-from model.diff import Diff, Move, Reorder, Retype, diff
+from model.diff import Reorder, Retype, diff
 from model.errors import NotFound, Refused
 from model.foundation.records import Version
 from model.layouts.base import Layout
@@ -38,16 +38,9 @@ class Conflict(Struct, frozen=True):
     theirs: Version | None  # None if deleted
     kind: Literal["changed", "deleted", "identical", "types", "aba"]
     merge: Merge | None  # None if deleted; without conflicts its document can be saved over ``theirs``
-    changed_by_them: tuple[Path, ...]  # from base to theirs
-    changed_by_me: tuple[Path, ...]  # from base to mine
     keys: tuple[str, ...] = ("_id",)  # the fields that identify array elements
     takes_reason: bool = False  # whether a version can record why it was made
     reason: str = ""  # the reason given for the edit
-
-    @property
-    def both(self) -> tuple[Path, ...]:
-        """The paths that a person must decide."""
-        return () if self.merge is None else tuple(d.path for d in self.merge.conflicts)
 
 
 def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
@@ -55,11 +48,10 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
     from model.merge import merge  # imported late: most edits have no conflict
 
     origin, keys = base.content or canonical.EMPTY, layout.profile.keys
-    by_me = touched(diff(origin, mine, keys))
     try:
         theirs = layout.version(id)
     except NotFound:
-        return Conflict(base, mine, None, "deleted", None, (), by_me, keys, layout.takes_reason)
+        return Conflict(base, mine, None, "deleted", None, keys, layout.takes_reason)
     content = theirs.content
     if content is None:
         raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")
@@ -71,16 +63,7 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
         kind = "aba"
     elif all(isinstance(op, Retype | Reorder) for op in between):
         kind = "types"
-    merged, by_them = merge(origin, mine, content, keys), touched(between)
-    return Conflict(base, mine, theirs, kind, merged, by_them, by_me, keys, layout.takes_reason)
-
-
-def touched(changes: Diff) -> tuple[Path, ...]:
-    """The paths of a diff's operations, each once, in its order."""
-    paths: dict[Path, None] = {}
-    for op in changes:
-        paths[op.to_path if isinstance(op, Move) else op.path] = None
-    return tuple(paths)
+    return Conflict(base, mine, theirs, kind, merge(origin, mine, content, keys), keys, layout.takes_reason)
 
 
 def changed(content: bytes, set: Iterable[tuple[Path, Value]], unset: Iterable[Path]) -> bytes:

@@ -11,6 +11,7 @@ from gui.parts.fields.field_model import VALUE
 from gui.parts.fields.field_nodes import FieldNode
 from gui.style.cells import CELL, Cell
 from gui.views.edit.editor_panel import EditorPanel
+from model.session.guarded_writing import Conflict
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import Desk
@@ -40,6 +41,12 @@ def type_into(
     QTest.keyClicks(editor, said)
     if end:
         QTest.keyClick(editor, Qt.Key.Key_Return)
+
+
+def open_paths(conflict: Conflict) -> list[canonical.Path]:
+    """The paths that a person has to decide."""
+    assert conflict.merge is not None
+    return [each.path for each in conflict.merge.conflicts]
 
 
 def get(content: bytes, *path: str | int) -> Value:

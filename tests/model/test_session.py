@@ -250,8 +250,6 @@ def test_a_save_that_was_overtaken_writes_nothing_and_says_what_happened(
     assert current(database) == between
     conflict = session.writing.conflict(contracts, K1, opened.base, mine)
     assert conflict.kind == kind
-    assert conflict.changed_by_me == (("status",),)
-    assert conflict.changed_by_them == tuple((name,) for name in theirs)
     assert conflict.theirs is not None
     assert conflict.theirs.v == Value.of(5)
 
@@ -278,7 +276,8 @@ def test_a_field_that_both_changed_is_left_to_a_person(session: Session, contrac
     opened = session.writing.open(contracts, K1)
     overtake(database, status="paused", notes="n")
     conflict = session.writing.conflict(contracts, K1, opened.base, put(opened.base, status="cancelled"))
-    assert conflict.both == (("status",),)
+    assert conflict.merge is not None
+    assert [each.path for each in conflict.merge.conflicts] == [("status",)]
 
 
 def test_a_document_deleted_meanwhile_is_said_so(session: Session, contracts: str, database: Db) -> None:

@@ -33,7 +33,6 @@ class ListExport(QObject):
     def __init__(self, session: Session, ns: str, page: QWidget) -> None:
         super().__init__(page)
         self._session, self._ns, self._page = session, ns, page
-        self.task: tasks.Task | None = None
 
     def ask(self, query: Query) -> None:
         """Ask for a file, then write the documents of a query to it."""
@@ -73,7 +72,7 @@ class ListExport(QObject):
         self._start(export, path)
 
     def _start(self, work: Callable[[tasks.Progress], Written], path: str) -> None:
-        self.task = task = tasks.run(
+        task = tasks.run(
             work,
             done=self._done,
             failed=partial(messages.fail, self._page),

@@ -71,11 +71,6 @@ class Strip(QListView, StandsStill):
 
     # --- for the panel
 
-    @property
-    def by_time(self) -> bool:
-        """Whether marks are placed by time; else side by side."""
-        return self._layout.by_time
-
     def set_by_time(self, on: bool) -> None:
         """Place the marks by time or side by side; the mark at the right edge stays there."""
         newest = self._layout.last_before(self._offset() + self.viewport().width())

@@ -13,10 +13,12 @@ from pytestqt.qtbot import QtBot
 from gui.views.edit.editor_panel import EditorPanel
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
+from model.diff import diff
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.document_scenes import shown
+from tests.gui.field_support import open_paths
 
 NS = "insurance.contracts"
 
@@ -104,9 +106,10 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     assert stored(session, marta, "notes") == '"Call in the morning."'
     after = session.history.version(NS, marta).content
     assert after is not None
-    for path in conflict.changed_by_them:
-        if path not in conflict.both:
-            assert overtaken.content is not None
+    assert conflict.base.content is not None
+    assert overtaken.content is not None
+    for path in (each.path for each in diff(conflict.base.content, overtaken.content, conflict.keys)):
+        if path not in open_paths(conflict):
             assert canonical.get(after, path) == canonical.get(overtaken.content, path)
     assert session.drafts.get(session.source, NS, marta) is None
 

@@ -19,7 +19,7 @@ from model.errors import Unreachable
 from model.foundation.records import Outcome
 from model.values.canonical import Value
 from tests.gui.document_scenes import ID, LOST, MINE, NS, OPENED, UNKNOWN, Desk, put, shown, theirs
-from tests.gui.field_support import Open, cell, get, node, type_into
+from tests.gui.field_support import Open, cell, get, node, open_paths, type_into
 from tests.gui.refusals import denied, try_again
 
 # --- drafts
@@ -209,7 +209,7 @@ def test_a_lost_race_is_signalled_and_the_edit_stays(opened: Open, desk: Desk, q
         panel.save()
     assert found.args is not None
     conflict = found.args[0]
-    assert [text.path_text(path) for path in conflict.both] == ["billing.interval"]
+    assert [text.path_text(path) for path in open_paths(conflict)] == ["billing.interval"]
     assert panel.content == edited
     assert panel.is_dirty
 

@@ -27,6 +27,7 @@ from model.session.way_back import WayBack
 from model.values.canonical import Value
 from model.writing.edit import Conflict
 from tests.gui.activity_scenes import imported, newest
+from tests.gui.field_support import open_paths
 from tests.gui.refusals import denied, try_again
 
 NS = "shop.orders"
@@ -148,7 +149,7 @@ def test_a_later_edit_in_the_way_is_a_conflict_for_a_person(qtbot: QtBot, sessio
     QTest.mouseClick(panel.decide, LEFT)
     qtbot.waitUntil(lambda: bool(found))
     ((id, conflict),) = found
-    assert (id, conflict.both) == (Value.of("B"), (("total",),))
+    assert (id, open_paths(conflict)) == (Value.of("B"), [("total",)])
     assert conflict.theirs is not None
     assert (conflict.base.v, conflict.theirs.v) == (Value.of(2), Value.of(3))
 

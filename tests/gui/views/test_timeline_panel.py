@@ -295,7 +295,7 @@ def test_a_document_without_versions_is_told_once(qtbot: QtBot) -> None:
 def test_by_time_marks_stand_at_their_dates_and_never_on_each_other(marta: Watched) -> None:
     strip = marta.panel.strip
     marta.panel.by_time.click()
-    assert strip.by_time
+    assert marta.panel.by_time.isChecked()
     xs = [strip.visualRect(marta.panel.model.index(row, 0)).center().x() for row in range(12)]
     assert xs == sorted(xs, reverse=True)
     assert min(a - b for a, b in pairwise(xs)) > 12

@@ -21,6 +21,7 @@ from model import text
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.field_support import open_paths
 from tests.gui.window.windows import (
     ID,
     NS,
@@ -91,7 +92,7 @@ def test_a_newcomer_resolves_a_conflict_in_the_field_that_the_hint_names_by_keys
     press(window, Qt.Key.Key_S, control)
     wait_idle(qtbot, lambda: page.prompt is not None)
     assert page.prompt is not None
-    assert page.prompt.conflict.both == (path,)
+    assert open_paths(page.prompt.conflict) == [path]
     assert here(window) is page.prompt.buttons["review"]
     press(window, Qt.Key.Key_Return)
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, MergePage))

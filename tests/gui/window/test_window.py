@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from gui import messages
+from gui import messages, tasks
 from gui.actions import MENUS
 from gui.messages import Question
 from gui.pages.collection_page import CollectionPage
@@ -55,6 +55,7 @@ from model.things_to_try import THINGS
 from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.field_support import open_paths
 from tests.gui.window.windows import (
     ID,
     NS,
@@ -867,7 +868,7 @@ def test_the_hint_of_the_race_names_a_field_that_will_conflict(own: Window, qtbo
     page.do_save()
     wait_idle(qtbot, lambda: page.prompt is not None)
     assert page.prompt is not None
-    assert page.prompt.conflict.both == (path,)
+    assert open_paths(page.prompt.conflict) == [path]
     page.prompt.buttons["review"].click()
     wait_idle(qtbot, lambda: not any("colleague" in said for said in told(own)))
 
@@ -942,12 +943,12 @@ def test_the_list_is_exported_as_it_is_filtered(window: Window, qtbot: QtBot, tm
     page.browser.set_filter('{ "_id": "K-204117" }')
     wait_idle(qtbot)
     page.exporter.write(page.browser.ran, str(tmp_path / "some.jsonl"))
-    assert page.exporter.task is not None
     wait_idle(qtbot, lambda: any(words.startswith("1 document, ") for words in told(window)))
     assert (tmp_path / "some.jsonl").read_text().count("\n") == 1
     assert not any(words.startswith("Exporting") for words in told(window))
     page.exporter.write(Query(), str(tmp_path / "all.jsonl"))
-    page.exporter.task.cancel()
+    (task,) = tasks.tasks.running
+    task.cancel()
     wait_idle(qtbot, lambda: any(words.endswith("stopped; no file was written") for words in told(window)))
     assert not (tmp_path / "all.jsonl").exists()
 

@@ -33,7 +33,6 @@ def words(session: Session, database: Any, filter: str, sort: str = "") -> Expla
 @pytest.mark.parametrize("server_name", ["local"])
 def test_a_scan_says_how_many_documents_it_looks_at_and_which_index_is_missing(session: Session, database: Any) -> None:
     found = words(session, database, "{ status: 'open' }")
-    assert (found.examined, found.returned) == (300, 30)
     assert found.missing == "{ status: 1 }"
     assert found.sentence == (
         "Scans 300 documents in the order of the index _id_ and finds 30. Index missing: { status: 1 }."
@@ -161,4 +160,4 @@ def test_the_sample_is_explained_without_the_indexes_that_its_server_makes_for_i
     with Session.open("sample:", home=tmp_path) as sample:
         (found,) = sample.queries.explain("insurance.contracts", '{ "status": "active" }')
         assert text.loose(found.missing)
-        assert found.examined == 2483
+        assert found.sentence.startswith("Scans 2,483 documents")

@@ -64,7 +64,7 @@ def test_a_conflict_merges_by_the_key(session: Session, keys: list[str]) -> None
     conflict = session.writing.conflict(NS, ID, base, content(("ink", 1), ("pen", 1), ("pad", 1), unit="box"))
     assert conflict.merge is not None
     wanted = content(("pad", 5), ("ink", 1), ("pen", 1), unit="box")
-    assert (not conflict.both and conflict.merge.document() == wanted) is bool(keys)
+    assert (not conflict.merge.conflicts and conflict.merge.document() == wanted) is bool(keys)
 
 
 def test_a_migration_takes_the_keys_along(session: Session, keys: list[str]) -> None:

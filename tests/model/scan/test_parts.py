@@ -25,6 +25,7 @@ from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support
+from tests.model.scan.router import shards_of
 
 PROFILE = Profile(
     (
@@ -146,15 +147,6 @@ def a_cluster(home: Path, edges: Sequence[tuple[Sequence[object], str]]) -> Iter
             yield cluster, session
 
 
-def shards_of(filter: Any, cluster: LocalServer) -> set[str]:
-    """The shards that a router asks for what matches a filter."""
-    cluster.shards_asked("shop.things")
-    with Server.connect(cluster.uri) as server:
-        list(server.find("shop.things", filter))
-    (shards,) = cluster.shards_asked("shop.things")
-    return set(shards)
-
-
 FIRST = "shard 1"
 CHUNKS = [([f"d{at:03}"], "abc"[at // 30]) for at in range(1, 90)]
 
@@ -193,8 +185,8 @@ def test_a_part_ends_where_chunks_meet_and_a_router_asks_their_shards_alone(
         assert len({each.id for each in found}) == len(found) == 90
         filters = [filter for filter in streamed if filter and "docId" in filter]
         assert len(filters) == 1
-        assert shards_of(filters[0], cluster) == second
-        assert shards_of(None, cluster) == {FIRST, *(shard for _, shard in edges)}
+        assert shards_of(filters[0], cluster.uri) == second
+        assert shards_of(None, cluster.uri) == {FIRST, *(shard for _, shard in edges)}
     met = [each.before.python() for each in begun[:2] if each.before is not None]
     for at, expected in zip(met, bounds, strict=True):
         assert at == expected if expected else "d027" < at < "d064"
