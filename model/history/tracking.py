@@ -129,6 +129,7 @@ def compare(new: bytes, old: bytes, keys: Sequence[str], orders: ChildOrders, pa
             continue
         if x[0] == y[0] == c.OBJECT and c.walker is not None:
             differing = c.walker.changed(new, x[1], old, y[1])
+            # Equal names in equal order, each once: only the fields that differ are looked at.
             if differing is not None and differing[1] and differing[0]:
                 stack += [((*key, c.name_of(one[0])), one[1:], other[1:]) for one, other in differing[0]]
                 continue

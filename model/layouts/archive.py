@@ -143,6 +143,7 @@ class Archive(Layout):
     def _prepared(self, steps: SwapSteps, id: Value, base: Version, content: bytes) -> Outcome | None:
         """Archive the base, unless it is no longer current."""
         (copy,) = steps.before
+        # Most lost races end at this look, before anything is written; the others end at the guard of the swap.
         return self._overtaken(id, base, content) or self._archived(copy, id, base)
 
     def _moved(self, now: bytes, base: Version) -> bool:
@@ -314,6 +315,7 @@ class Archive(Layout):
         if back.kind not in ("applied", "unknown"):
             return back
         try:
+            # Looked at again: another life of the id may have ended in the archive since the first look.
             if not self._later_life(id, raw) and not self._another_life(id, raw, removed):
                 return back
             there = self._current.made(raw)
@@ -356,6 +358,7 @@ class Archive(Layout):
             return self._begun_again(id)
         removed = [(self.archive.ns, raw) for raw in rows]
         back = put_back(self.server, p, removed, (p.archive_id, p.version))
+        # Looked at again: somebody may have created the document while its rows were inserted.
         if not self._is_begun_beside(id, newest):
             return back
         if (left := self._taken_out(rows)) is not None:
@@ -378,6 +381,7 @@ class Archive(Layout):
 
     def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
         raw, _ = self._check(base)
+        # Made first, because it refuses a document that no filter can guard: nothing may be archived then.
         deletion = self._writer.deletion(base)
         row = self._row_for(id, raw, stamp)
         copy = self._archiving(row, "the last version is archived")

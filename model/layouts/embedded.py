@@ -152,6 +152,8 @@ class Embedded(Layout):
             body["$set"] = body.get("$set", {}) | moved
             return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap", returns=True), made)
         body = push | {"$set": {p.current: Value.document(new()), **moved}}
+        # The whole sub-document is replaced, so a change in place would be lost: it must be as it was read. Only where
+        # that is too much for one command do version and token guard it alone.
         unchanged = guards.nested(p.current, Value.document(was))
         if len(bson_of(unchanged)) + len(bson_of(body)) < guards.LARGEST:
             where = unchanged | where | {p.current: unchanged[p.current]}

@@ -169,6 +169,7 @@ class Flagged(Layout):
         for raw in flagged:
             v = c.get(raw, (p.version,))
             place = place_of(v)
+            # A version above is somebody's next one, and keeps its flag.
             if place is None or highest is None or place >= highest or not is_flagged(c.get(raw, (p.current,))):
                 continue
             try:

@@ -432,6 +432,7 @@ class Collection:
             with self._reading:
                 entries = self._built(index)
                 start, stop = index.span(prefix, low, high)
+                # Others may have written since the last part: continue at the last entry, not at a count.
                 if last is not None and backwards:
                     stop = bisect_left(entries, last)
                 elif last is not None:

@@ -203,6 +203,7 @@ def _apply(raw: bytes, node: Node, filters: Filters) -> bytes:
         if new is not None:
             parts.append(bytes((new[0],)) + name + b"\x00" + new[1])
     parts.append(raw[kept_from:-1])
+    # MongoDB adds new fields in the order of their names.
     for name in sorted(waiting, key=_new_name_order):
         new = _below(None, waiting[name], filters, name)
         if new is not None:

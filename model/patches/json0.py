@@ -46,6 +46,7 @@ def about(operation: Node, name: str) -> tuple[bool, Node]:
     """The part of an operation that is about one top-level field, and whether it fits any value there before."""
     mine = [each for each in _components(operation) if _first(each) == name]
     for at in range(len(mine) - 1, -1, -1):
+        # From the last time that the whole field is set or removed, nothing before matters.
         if len(_path(mine[at])) == 1 and {"oi", "od"} & mine[at].keys():
             first: list[Node] = [{key: mine[at][key] for key in ("p", "oi")}] if "oi" in mine[at] else []
             return True, [*first, *mine[at + 1 :]]

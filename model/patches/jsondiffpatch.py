@@ -111,6 +111,8 @@ def _object(node: Node, delta: Node, at: tuple[str, ...], step: _Step) -> Node:
 
 def _array_forwards(node: Node, delta: dict[str, Node], at: tuple[str, ...]) -> Node:
     array, gone, placed, inner = _array(node, delta, at)
+    # In the order that old and new places imply: what leaves, from the end; what arrives, from the start; then changes
+    # inside.
     moved: dict[int, Node] = {}
     for origin in sorted(gone, reverse=True):
         taken = _taken(array, origin, at)

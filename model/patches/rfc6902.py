@@ -37,6 +37,7 @@ def _compared(old: Node, new: Node, at: str, tested: bool) -> Iterator[Node]:
         if not alike(old, new):
             yield from _operation("replace", at, old, new, tested)
         return
+    # From the end, so that no removal shifts an element that is still to come.
     for name in reversed(was):
         path = f"{at}/{name.replace('~', '~0').replace('/', '~1')}"
         if name in now:
@@ -94,6 +95,7 @@ def about(patch: Node, name: str) -> tuple[bool, Node]:
     mine = [each for each in _operations(patch) if name in (firsts := _firsts(each)) and _alone(firsts)]
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     for at in range(len(mine) - 1, -1, -1):
+        # From the last time that the whole field is set or removed, nothing before matters.
         if text(mine[at].get("path")) == pointer and (done := text(mine[at].get("op"))) in ("add", "replace", "remove"):
             first: list[Node] = [] if done == "remove" else [{**mine[at], "op": Value.of("add")}]
             return True, [*first, *mine[at + 1 :]]

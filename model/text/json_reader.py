@@ -186,6 +186,7 @@ class _Reader:
         if here == '"':
             return Value(c.STRING, self.string_data(self.string()))
         if here == "{":
+            # Nearly all objects with a reserved name are ids and numbers: one match reads these.
             quick = _TYPED.match(self.text, self.at)
             value = _typed(*quick.groups()) if quick is not None else None
             if quick is not None and value is not None:
@@ -284,6 +285,7 @@ class _Reader:
             if frame.shape == "call":
                 return call(frame.word, frame.values)
             pairs = list(zip(frame.names, frame.values, strict=True))
+            # A reserved name makes the object a typed value or an error, but never a plain document.
             for i, name in enumerate(frame.names):
                 if name in WRAPPERS:
                     return self.wrapped(frame, pairs, i)
@@ -389,6 +391,7 @@ def read_each(text: str) -> Iterator[tuple[int, int, Value | Unread]]:
         yield start, loose.at, value
         if isinstance(value, Unread):
             column, end = start - text.rfind("\n", 0, start) - 1, text.find("\n", start)
+            # A line that begins deeper than the broken value is a part of it.
             beginning = re.compile(rf"^[ \t]{{0,{column}}}(?:[,\[][ \t]*)?(?=\{{)", re.M)
             after = None if end < 0 else beginning.search(text, end + 1)
             if after is None:
