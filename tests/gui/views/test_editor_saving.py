@@ -241,7 +241,7 @@ def test_an_unknown_outcome_holds_saving_until_it_is_settled(opened: Open, desk:
     assert line.text == f"It is not known whether v13 was saved. {LOST}"
     assert line.kind == "unknown"
     assert [made.text() for made in line.buttons] == ["Check again", "Copy the write token"]
-    assert "held" in panel.save_reason
+    assert "waits until the outcome" in panel.save_reason
     line.buttons[1].click()
     assert QApplication.clipboard().text() == "691f0a4e"
     panel.save()

@@ -406,7 +406,7 @@ def test_an_unknown_outcome_holds_saving_here_too(panel: ResolverPanel, desk: De
     panel.save()
     qtbot.waitUntil(lambda: "doubt" in panel.notices.lines)
     assert panel.notices.lines["doubt"].text.startswith("It is not known whether v15 was saved")
-    assert "held" in panel.save_reason
+    assert "waits until the outcome" in panel.save_reason
     desk.settles = [Outcome("applied", NS, ID, "It had arrived.", version=Value.of(15))]
     with qtbot.waitSignal(panel.saved):
         panel.notices.lines["doubt"].buttons[0].click()
