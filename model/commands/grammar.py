@@ -101,7 +101,7 @@ def _command(name: str, run: str, help: str, source: bool = True) -> Callable[[_
     return keep
 
 
-@_command("collections", "read:collections", "each collection, the layout recognised, how sure and why")
+@_command("collections", "read:collections", "each collection with its recognised layout, how certain it is, and why")
 def _collections(made: Parser) -> None:
     _options(made)
 
@@ -115,9 +115,7 @@ def _history(made: Parser) -> None:
 @_command("show", "read:show", "one version's content as canonical Extended JSON")
 def _show(made: Parser) -> None:
     _document(made, "ID[@V]")
-    made.add_argument(
-        "--version", metavar="V", dest="of_version", help="the version, where the ID itself may hold an @"
-    )
+    made.add_argument("--version", metavar="V", dest="of_version", help="the version, for IDs that may contain an @")
     made.add_argument("--stored", action="store_true", help="the document as it is stored")
     _options(made)
 
@@ -134,7 +132,7 @@ def _diff(made: Parser) -> None:
 def _merge(made: Parser) -> None:
     for name in ("base", "mine", "theirs"):
         made.add_argument(name, metavar=name.upper())
-    made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in the form that MINE has")
+    made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in MINE's format")
     made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
     _keys(made)
     _alone(made)
@@ -159,21 +157,21 @@ def _activity(made: Parser) -> None:
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
     made.add_argument("--since", metavar="T", help="no earlier than this: 2026-11-01T14:30:00Z, 2026-11-01, or 36h")
     made.add_argument("--until", metavar="T", help="no later than this")
-    made.add_argument("--author", metavar="A", help="by whom, as a whole")
-    made.add_argument("--path", metavar="P", help="only changes of this field, or of what is in it")
+    made.add_argument("--author", metavar="A", help="only by this author; the whole name")
+    made.add_argument("--path", metavar="P", help="only changes of this field, or inside it")
     made.add_argument("--id", metavar="ID", help="only this document of NS")
-    made.add_argument("--deleted", action="store_true", help="the documents that are gone, with their last versions")
-    made.add_argument("--follow", action="store_true", help="go on with changes as they come, until it is stopped")
+    made.add_argument("--deleted", action="store_true", help="the deleted documents, with their last versions")
+    made.add_argument("--follow", action="store_true", help="continue with changes as they come, until stopped")
     _options(made)
 
 
-@_command("tail", "over_time:tail", "new versions as they come, until it is stopped")
+@_command("tail", "over_time:tail", "new versions as they come, until stopped")
 def _tail(made: Parser) -> None:
     made.add_argument("places", metavar="NS", nargs="*", help="these collections or databases instead of all")
     _options(made)
 
 
-@_command("asof", "over_time:as_of", "a collection as it stood at a time, or what differs between two")
+@_command("asof", "over_time:as_of", "a collection as it was at a time, or what differs between two")
 def _asof(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("times", metavar="T", nargs="+", help="a time, and a filter; or two times with --compare")
@@ -186,15 +184,15 @@ def _asof(made: Parser) -> None:
 @_command("report", "over_time:report", "versions of a document or a collection as one page, to print or send")
 def _report(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
-    made.add_argument("id", metavar="ID", nargs="?", help="this document; without it all of the collection")
+    made.add_argument("id", metavar="ID", nargs="?", help="this document; else all of the collection")
     made.add_argument("--since", metavar="T", help="of a collection: no earlier than this")
     made.add_argument("--until", metavar="T", help="no later than this")
-    made.add_argument("--author", metavar="A", help="by whom, as a whole")
+    made.add_argument("--author", metavar="A", help="only by this author; the whole name")
     made.add_argument("-o", metavar="FILE.html", dest="out", help="write the page here instead of printing it")
     _options(made)
 
 
-@_command("export", "exchange:export", "every version of a document or a collection, as files outside")
+@_command("export", "exchange:export", "every version of a document or a collection, as files")
 def _export(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
     made.add_argument("id", metavar="ID", nargs="?", help="only this document")
@@ -205,11 +203,11 @@ def _export(made: Parser) -> None:
     _options(made)
 
 
-@_command("import", "exchange:import_history", "what export wrote, as a history again", source=False)
+@_command("import", "exchange:import_history", "import a history that export wrote", source=False)
 def _import(made: Parser) -> None:
     made.add_argument("place", metavar="DIR|FILE", help="the repository, folder or file that export wrote")
     made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
-    made.add_argument("ns", metavar="NS", help="the collection that takes it; it need not be there")
+    made.add_argument("ns", metavar="NS", help="the collection that receives it; it need not exist")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made, WRITABLE_LAYOUTS)
     _insisting(made)
@@ -219,7 +217,7 @@ def _import(made: Parser) -> None:
 def _edit(made: Parser) -> None:
     _document(made)
     made.add_argument("--base", metavar="V", help="write only if this is still the current version")
-    made.add_argument("--create", action="store_true", help="make a document that is not there, of what is set")
+    made.add_argument("--create", action="store_true", help="create a missing document from what is set")
     made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
     made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
     _reasoned(made)
@@ -240,13 +238,13 @@ def _restore(made: Parser) -> None:
 @_command("revert", "revert:revert", "take changes back, and keep what came later in other fields")
 def _revert(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
-    made.add_argument("--id", metavar="ID", help="of this document")
+    made.add_argument("--id", metavar="ID", help="only this document")
     made.add_argument("--version", metavar="V", dest="version_of", help="this version of it")
-    made.add_argument("--author", metavar="A", help="what they changed")
+    made.add_argument("--author", metavar="A", help="only by this author")
     made.add_argument("--since", metavar="T", help="no earlier than this")
     made.add_argument("--until", metavar="T", help="no later than this")
-    made.add_argument("--filter", metavar="F", default="", help="of documents that match now; alone: their last change")
-    made.add_argument("--plan", metavar="FILE", help="write what would be done to FILE; with --apply, do what it says")
+    made.add_argument("--filter", metavar="F", default="", help="documents that match now; alone: their last change")
+    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _reasoned(made)
     _options(made)
@@ -266,16 +264,16 @@ def _scan(made: Parser) -> None:
     _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
 
 
-@_command("health", "scan:health", "the scans over time that were made from here: findings by class, and what changed")
+@_command("health", "scan:health", "the scans made on this computer over time: findings by class, and what changed")
 def _health(made: Parser) -> None:
     made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     _alone(made)
 
 
-@_command("repair", "repair:repair", "carry out a plan that a scan has written, or say what that would do")
+@_command("repair", "repair:repair", "carry out a plan that a scan wrote, or say what that would do")
 def _repair(made: Parser) -> None:
-    made.add_argument("--plan", metavar="FILE", required=True, help="the plan, as `palimpsest scan --plan` writes it")
+    made.add_argument("--plan", metavar="FILE", required=True, help="the plan that `palimpsest scan --plan` wrote")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     differing = "with --apply: do the rest of a plan that differs from what a scan of today proposes"
     made.add_argument("--confirm-differences", action="store_true", dest="differing", help=differing)
@@ -303,10 +301,10 @@ def _migrate(made: Parser) -> None:
     made.add_argument("--target", metavar="NS", help="where to; else NS_LAYOUT beside it")
     named = "a field's name in the new place, as in version=rev; again for others"
     made.add_argument("--field", metavar="ROLE=NAME", action="append", default=[], help=named)
-    made.add_argument("--newest-only", action="store_true", help="to hashed or plain: earlier versions stay behind")
+    made.add_argument("--newest-only", action="store_true", help="to hashed or plain: leave earlier versions behind")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     ends = made.add_mutually_exclusive_group()
-    ends.add_argument("--take-back", action="store_true", help="remove from the new place what this has put there")
+    ends.add_argument("--take-back", action="store_true", help="remove what the migration wrote in the new place")
     ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
     _options(made)
     _insisting(made)
@@ -315,7 +313,7 @@ def _migrate(made: Parser) -> None:
 @_command("feed", "feed:feed", "keep the archives of stream collections up to date, from change streams or by polling")
 def _feed(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all that the profile states")
-    made.add_argument("--once", action="store_true", help="catch up and end; without it this runs until it is stopped")
+    made.add_argument("--once", action="store_true", help="catch up and end; without it, run until stopped")
     made.add_argument(
         "--every", metavar="AGE", type=_age, default="10s", help="how often to look, by polling; else 10s"
     )
@@ -328,7 +326,7 @@ def _check(made: Parser) -> None:
     made.add_argument("--quick", action="store_true", help="only swaps and unique indexes")
     allow = made.add_mutually_exclusive_group()
     allow.add_argument("--allow-edits", action="store_true", help="edit on this connection although it is unsafe")
-    allow.add_argument("--refuse-edits", action="store_true", help="take --allow-edits back")
+    allow.add_argument("--refuse-edits", action="store_true", help="refuse edits again")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     _connecting(made)
 
@@ -337,7 +335,7 @@ def _check(made: Parser) -> None:
 def _next(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection of the counters")
     made.add_argument("counter", metavar="COUNTER", help="the counter's name")
-    made.add_argument("--create", action="store_true", help="make a counter that is not there; it begins with 1")
+    made.add_argument("--create", action="store_true", help="create a missing counter; it begins with 1")
     _options(made, ("sequence",))
     _insisting(made)
 
@@ -345,10 +343,10 @@ def _next(made: Parser) -> None:
 @_command("insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped")
 def _insert(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
-    made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read that")
+    made.add_argument("document", metavar="DOCUMENT", help="its content as Extended JSON, or - to read it")
     made.add_argument("--id", metavar="ID", help="its id, plain or Extended JSON; else it gets an ObjectId")
     made.add_argument(
-        "--id-by-hash", action="store_true", help="its id is the hash of its content, so that equal ones are one"
+        "--id-by-hash", action="store_true", help="its id is the hash of its content; equal ones become one"
     )
     made.add_argument("--next", action="store_true", help="its id is the number after the highest")
     made.add_argument("--field", metavar="FIELD", help="the number goes here instead; needs a unique index")
@@ -362,12 +360,10 @@ def _insert(made: Parser) -> None:
 @_command("count", "once:count", "raise a two-step counter once for a token, however often this is repeated")
 def _count(made: Parser) -> None:
     _document(made)
-    made.add_argument(
-        "token", metavar="TOKEN", nargs="?", help="what tells this event from others; else a new ObjectId"
-    )
+    made.add_argument("token", metavar="TOKEN", nargs="?", help="identifies this event; else a new ObjectId")
     made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; for a new token")
-    made.add_argument("--owner", metavar="NAME", help="who counts, kept in a new token")
-    made.add_argument("--create", action="store_true", help="make a document that is not there")
+    made.add_argument("--owner", metavar="NAME", help="who counts; stored in a new token")
+    made.add_argument("--create", action="store_true", help="create a missing document")
     _options(made, ("pending",))
     _insisting(made)
 
@@ -375,34 +371,34 @@ def _count(made: Parser) -> None:
 @_command("process", "once:process", "raise a total once for an entry of an apply-once list")
 def _process(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
-    made.add_argument("key", metavar="KEY", help="what the document is found by, plain or Extended JSON")
-    made.add_argument("entry", metavar="ENTRY", help="what is dealt with: it goes into the list, and counts once")
+    made.add_argument("key", metavar="KEY", help="identifies the document, plain or Extended JSON")
+    made.add_argument("entry", metavar="ENTRY", help="what is processed: added to the list, counted once")
     made.add_argument("--field", metavar="FIELD", help="the total; else the profile's counter")
     made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; 1 unless said otherwise")
-    made.add_argument("--create", action="store_true", help="make a document that is not there")
+    made.add_argument("--create", action="store_true", help="create a missing document")
     _options(made, ("processed",))
     _insisting(made)
 
 
-@_command("journal", "write:journal", "what was written from here", source=False)
+@_command("journal", "write:journal", "what was written on this computer", source=False)
 def _journal(made: Parser) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
-    made.add_argument("--prune", metavar="AGE", type=_age, help="entries as old as that, with the documents they keep")
-    made.add_argument("--apply", action="store_true", help="with --prune: forget them; they cannot be undone then")
+    made.add_argument("--prune", metavar="AGE", type=_age, help="count older entries, with the documents they keep")
+    made.add_argument("--apply", action="store_true", help="with --prune: forget them; then they cannot be undone")
     _alone(made)
 
 
 @_command("undo", "write:undo", "the guarded inverse of an entry of the journal", source=False)
 def _undo(made: Parser) -> None:
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
-    made.add_argument("--source", metavar="SOURCE", help="where the entry was written, where that needs a password")
+    made.add_argument("--source", metavar="SOURCE", help="the entry's source, if it needs a password")
     _options(made)
     _insisting(made)
 
 
 @_command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
 def _help(made: Parser) -> None:
-    made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; without it they are listed")
+    made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; else the list of pages")
     _alone(made)
 
 
@@ -441,7 +437,7 @@ def unknown(word: str) -> str:
 
 def _document(made: Parser, id: str = "ID") -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")
-    made.add_argument("id", metavar=id, help="plain text where only one stored id matches it, else Extended JSON")
+    made.add_argument("id", metavar=id, help="plain text if only one stored id matches it, else Extended JSON")
 
 
 def _keys(made: Parser) -> None:
@@ -486,12 +482,12 @@ def _insisting(made: Parser) -> None:
     """The options of every command that writes."""
     said = "write by the profile although the collection's data contradict it"
     made.add_argument("--yes-layout", action="store_true", help=said)
-    made.add_argument("--as", metavar="NAME", dest="signed_as", help="your name, where the profile asks who writes")
+    made.add_argument("--as", metavar="NAME", dest="signed_as", help="your name, if the profile asks who writes")
 
 
 def _reasoned(made: Parser) -> None:
     """The option of every command whose writes can have a reason."""
-    made.add_argument("--reason", metavar="TEXT", help="why, where the profile names a field for that")
+    made.add_argument("--reason", metavar="TEXT", help="why, if the profile names a field for that")
 
 
 def _age(written: str) -> timedelta:

@@ -23,11 +23,11 @@ APART = 15  # pixels between two names
 TEXT = """\
 # How fast
 
-What actions cost while data grows, beside the bare driver that reads just what they need.
+What actions cost as data grows, compared with the bare driver that reads just what they need.
 
-The commands and rows of an action are the same on every server, and tests hold them. The times of a
-row are those of one run on the server in memory, with {clock}: what counts are the two beside each other,
-and how they grow. In the plot both axes are logarithmic; broken lines are the driver's.
+The commands and rows of an action are the same on every server, and tests check them. The times of a
+row are from one run on the server in memory, measured as {clock}: what matters is how the two
+compare, and how they grow. In the plot both axes are logarithmic; broken lines are the driver's.
 
 ![Time over size for four actions, and for the driver's own reading](../pictures/speed.svg)
 
@@ -40,13 +40,13 @@ The size counts documents for pages, edits and lists, and versions of one docume
 | --- | --- | --- | --- | --- | --- | --- |
 {actions}
 
-An edit is a guarded swap and its entry in the journal, each in a row of its own. The driver beside the
-swap reads the same document and sends the same commands, guards and all; beside the journal it is SQLite
-that keeps the same bytes, with one wait for the disk as well.
+An edit is a guarded swap and its entry in the journal, each in its own row. For the swap, the driver
+reads the same document and sends the same commands, guards included; the journal is compared with SQLite,
+which stores the same bytes, with one wait for the disk as well.
 
 ## All there is
 
-A scan looks at every version, blame at every version of one document; the driver beside them reads the
+A scan reads every version, blame every version of one document; the driver in comparison reads the
 same rows into dictionaries and does nothing with them.
 
 | Work | Layout | In Python | With the walker |
@@ -58,7 +58,7 @@ without it nothing is missing but speed.
 
 ## Measure it yourself
 
-From a clone, this measures on your machine what stands here, and writes this page and its plot anew:
+From a clone, this measures the same on your machine, and rewrites this page and its plot:
 
 ```sh
 .venv/bin/python -m tests.benchmarks --page
@@ -66,7 +66,7 @@ From a clone, this measures on your machine what stands here, and writes this pa
 
 Measured with Python {python}, {machine}.
 """
-CLOCK = {"wall": "the clock on the wall", "cpu": "the processor's time, the server's included"}
+CLOCK = {"wall": "wall-clock time", "cpu": "processor time, the server's included"}
 
 
 def write(growths: Sequence[Growth], rates: Sequence[Rate], clock: str) -> None:
