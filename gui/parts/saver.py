@@ -80,11 +80,19 @@ class Saver(QObject):
         self._sent = (None, content, "create")
         self._run(lambda: session.writing.create(ns, content, id, reason), None, content)
 
-    def look(self, base: Version, content: bytes, reason: str = "") -> None:
-        """Find out without a write whether the document moved on from ``base``; ends as a conflict or a refusal."""
+    def look(self, base: Version, content: bytes, reason: str = "", typed_on: bool = False) -> None:
+        """Find out without a write whether the document moved on from ``base``; ends as a conflict or a refusal.
+
+        ``typed_on`` says that the content was changed after a first one had been sent.
+        """
         session, ns, id = self._session, self._ns, self._id
         self._sent = (base, content, "look")
-        self._start(lambda _: _Answer(None, replace(session.writing.conflict(ns, id, base, content), reason=reason)))
+
+        def look(_: tasks.Progress) -> _Answer:
+            found = session.writing.conflict(ns, id, base, content)
+            return _Answer(None, replace(found, reason=reason, typed_on=typed_on))
+
+        self._start(look)
 
     def settle(self) -> None:
         """Look again for a save whose outcome is unknown."""

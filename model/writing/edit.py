@@ -41,6 +41,7 @@ class Conflict(Struct, frozen=True):
     keys: tuple[str, ...] = ("_id",)  # the fields that identify array elements
     takes_reason: bool = False  # whether a version can record why it was made
     reason: str = ""  # the reason given for the edit
+    typed_on: bool = False  # whether the edit was changed after it had been sent
 
 
 def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:

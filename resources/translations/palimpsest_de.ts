@@ -6292,6 +6292,10 @@ Nummern: {numbering}</translation>
       <translation>Was Sie speichern, wiederherstellen, abschließen oder rückgängig machen, steht hier, jeweils mit seinem Rückweg.</translation>
     </message>
     <message>
+      <source>What you typed since then is still unsaved here</source>
+      <translation>Was Sie seither getippt haben, steht hier noch ungespeichert</translation>
+    </message>
+    <message>
       <source>When</source>
       <translation>Wann</translation>
     </message>
@@ -6454,6 +6458,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>You opened {was}. The database is at {now} now.</source>
       <translation>Sie haben {was} geöffnet. Die Datenbank steht jetzt bei {now}.</translation>
+    </message>
+    <message>
+      <source>You typed on while it was being sent; this is your edit as it is on the screen now.</source>
+      <translation>Sie haben weitergetippt, während gesendet wurde; dies ist Ihre Bearbeitung, wie sie jetzt auf dem Bildschirm steht.</translation>
     </message>
     <message>
       <source>Young; would make {field} {before} → {after}</source>

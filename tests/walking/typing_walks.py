@@ -222,7 +222,7 @@ class Typist:
         if refused:  # another kind of value is there by now
             tree.give_up()
         self._settle()
-        self._judge(path, typed, draft, must=can and (was_dirty or not wrote))
+        self._judge(path, typed, draft, must=can and (was_dirty or not wrote or at > 0))
         if self._tidy:  # an editor without an edit follows the database, and the cursor with it
             panel.discard()
             self._settle()
@@ -232,8 +232,12 @@ class Typist:
         """Compare where the text is with where it may be: in the field that the person saw."""
         content = self.panel.content
         found = [at for at, value in _leaves(Value(OBJECT, content)) if str(value.python()) == typed]
-        allowed = [path] if path and (must or not any(isinstance(step, int) for step in path)) else []
-        if not must and canonical.get(draft, path) is not None and (now := _followed(draft, self._before, path)):
+        seen = canonical.get(draft, path) if path else None
+        # Where nothing else is another than the person saw it, the text is where it was typed.
+        as_seen = seen is not None and path in found and canonical.put(content, path, seen) == draft
+        in_list = any(isinstance(step, int) for step in path)
+        allowed = [path] if path and (must or as_seen or not in_list) else []
+        if not must and seen is not None and (now := _followed(draft, self._before, path)):
             allowed.append(now)
         if len(found) > 1 or any(at not in allowed for at in found):
             self.walk.wrong.append(f"{typed}, typed at {path}, is at {found}")

@@ -557,8 +557,11 @@ class EditorPanel(DraftPanel):
         self.foot.reason.clear()
         if outcome.id is not None and outcome.id != self.id:
             # Saved as another document: this one stays as in the database.
-            self._keeper.forget()
-            self._restart()
+            if self.content == self._saver.sent and not self.tree.is_typing and not self.json.is_typing:
+                self._keeper.forget()
+                self._restart()
+            else:
+                self.tell(tr("What you typed since then is still unsaved here"))
         else:
             self._saved_as(outcome, there)
         self.saved.emit(outcome)
@@ -587,7 +590,14 @@ class EditorPanel(DraftPanel):
         self.notices.clear("doubt")
         self._latest = conflict.theirs
         self._say_moved()
-        self.conflict_found.emit(conflict)
+        self.tree.commit()
+        self.json.flush(wait=True)
+        if self.content == conflict.mine:
+            self.conflict_found.emit(conflict)
+        elif self.is_dirty:  # typing went on while it was sent
+            self._saver.look(conflict.base, self.content, conflict.reason, typed_on=True)
+        else:
+            self.reload()
 
     def _refused(self, sentence: str) -> None:
         self.notices.put(

@@ -300,6 +300,8 @@ class ConflictPrompt(Sheet):
         head.setSpacing(theme.px(16))
         glyph = Glyph(icon, token, 22)
         head.addWidget(glyph, 0, Qt.AlignmentFlag.AlignTop)
+        if self.conflict.typed_on:
+            line += " " + tr("You typed on while it was being sent; this is your edit as it is on the screen now.")
         said = QVBoxLayout()
         said.setSpacing(theme.px(6))
         said.addWidget(words(title, "title", wrap=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
@@ -426,7 +427,7 @@ class ResolverPanel(QWidget):
         """Merge the edit again, because the database moved again; choices that still fit are kept."""
         self.notices.clear("doubt")
         if conflict.theirs is None:
-            self.moved.emit(conflict)
+            self.moved.emit(self._as_shown(conflict))
             return
         self._ask_again(self._merged_again, self._not_merged_again, tr("Merging again"))
 
@@ -444,7 +445,7 @@ class ResolverPanel(QWidget):
 
     def _merged_again(self, conflict: Conflict) -> None:
         if conflict.theirs is None or conflict.merge is None or conflict.kind == "identical":
-            self.moved.emit(conflict)
+            self.moved.emit(self._as_shown(conflict))
             return
         before = self._resolution
         total = len(before.chosen())
@@ -455,6 +456,13 @@ class ResolverPanel(QWidget):
         now = version(conflict.theirs.v)
         self.notices.put("moved", "note", moved_again(was, now, kept, total, self.unresolved))
         self.changed.emit()
+
+    def _as_shown(self, conflict: Conflict) -> Conflict:
+        """The conflict with the result on screen in the place of the edit, where nothing in it is undecided."""
+        try:
+            return replace(conflict, mine=self._resolution.document())
+        except Refused:
+            return conflict
 
     def look_again(self) -> None:
         """Check whether the database moved again; decisions stay if they still fit."""

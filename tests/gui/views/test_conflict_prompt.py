@@ -143,6 +143,15 @@ def test_overwriting_what_the_edit_has_too_loses_nothing_and_says_so(window: QMa
     assert prompt.buttons["overwrite"].text() == "Overwrite"
 
 
+def test_it_says_that_the_edit_is_a_newer_one_than_the_one_that_was_sent(window: QMainWindow, desk: Desk) -> None:
+    conflict = met(desk)
+    prompt, _ = asked(window, conflict)
+    assert "as it is on the screen now" not in said(prompt)
+    prompt.reject()
+    prompt, _ = asked(window, replace(conflict, typed_on=True))
+    assert "You typed on while it was being sent; this is your edit as it is on the screen now." in said(prompt)
+
+
 def test_a_deleted_document_can_be_created_again(window: QMainWindow, desk: Desk) -> None:
     base = desk.version(NS, ID)
     desk.content = None

@@ -254,6 +254,66 @@ def test_an_unknown_outcome_holds_saving_until_it_is_settled(opened: Open, desk:
     assert not panel.is_dirty
 
 
+def test_a_conflict_is_about_the_edit_on_screen_and_says_that_it_changed_while_it_was_sent(
+    opened: Open, desk: Desk, qtbot: QtBot
+) -> None:
+    panel = opened(desk)
+    type_into(panel, ("status",), "lapsed")
+    desk.answers = [UNKNOWN]
+    panel.save()
+    qtbot.waitUntil(lambda: "doubt" in panel.notices.lines)
+    type_into(panel, ("status",), "lapsed, as agreed")
+    type_into(panel, ("notes",), "called", end=False)
+    desk.move(theirs)
+    desk.settles = [Outcome("conflict", NS, ID, "Somebody was faster.")]
+    with qtbot.waitSignal(panel.conflict_found) as found:
+        panel.notices.lines["doubt"].buttons[0].click()
+    assert found.args is not None
+    conflict = found.args[0]
+    assert conflict.mine == panel.content == put(OPENED, status="lapsed, as agreed", notes="called")
+    assert conflict.typed_on
+    with qtbot.waitSignal(panel.saved):
+        panel.act_on(conflict, "overwrite")
+    assert desk.content == panel.content == conflict.mine
+    type_into(panel, ("status",), "again")
+    desk.move(theirs)
+    with qtbot.waitSignal(panel.conflict_found) as found:
+        panel.save()
+    assert found.args is not None
+    assert not found.args[0].typed_on
+
+
+def test_an_edit_that_was_taken_back_while_it_was_sent_asks_nothing(opened: Open, desk: Desk, qtbot: QtBot) -> None:
+    panel = opened(desk)
+    type_into(panel, ("status",), "lapsed")
+    desk.answers = [UNKNOWN]
+    panel.save()
+    qtbot.waitUntil(lambda: "doubt" in panel.notices.lines)
+    panel.revert_all()
+    desk.move(theirs)
+    desk.settles = [Outcome("conflict", NS, ID, "Somebody was faster.")]
+    panel.conflict_found.connect(lambda _: pytest.fail("nothing is left to be saved"))
+    panel.notices.lines["doubt"].buttons[0].click()
+    qtbot.waitUntil(lambda: panel.content == desk.content)
+
+
+def test_what_is_typed_while_a_copy_is_saved_stays_an_edit_of_this_document(
+    opened: Open, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = opened(desk)
+    type_into(panel, ("status",), "lapsed")
+    desk.move(theirs)
+    with qtbot.waitSignal(panel.conflict_found) as found:
+        panel.save()
+    assert found.args is not None
+    with qtbot.waitSignal(panel.saved):
+        panel.act_on(found.args[0], "save_new")
+        type_into(panel, ("notes",), "called")
+    assert get(desk.created[0][0], "notes").python() != "called"
+    assert get(panel.content, "notes").python() == "called"
+    assert panel.is_dirty
+
+
 @pytest.mark.deep
 def test_an_unknown_outcome_that_did_not_arrive_can_be_saved_again(opened: Open, desk: Desk, qtbot: QtBot) -> None:
     panel = opened(desk)

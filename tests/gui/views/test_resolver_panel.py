@@ -394,6 +394,10 @@ def test_when_it_is_deleted_meanwhile_the_page_is_told_and_the_edit_can_be_creat
         panel.save()
     assert moved.args is not None
     assert moved.args[0].kind == "deleted"
+    with qtbot.waitSignal(panel.moved) as moved:
+        panel.look_again()  # which asks about the edit before anything was decided
+    assert moved.args is not None
+    assert moved.args[0].mine == panel.resolution.document()
     with qtbot.waitSignal(panel.saved):
         panel.act_on(moved.args[0], "create_again")
     assert desk.content is not None
