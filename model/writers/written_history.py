@@ -5,7 +5,10 @@ Versions have the rows' numbers if there are any, else their positions from the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import partial
+from itertools import count as counting
 from itertools import islice
 from typing import Any, Literal
 
@@ -27,11 +30,12 @@ from model.storage.row_paths import value_at
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
-from model.writers.written_rows import WrittenRow, WrittenRows, moment
+from model.writers.written_rows import WrittenRow, WrittenRows, moment, other_word
 from model.writers.written_states import KeptStates, WrittenState, state_at, states_of, stripped
 
 DELETED = "deleted"
 AT_ONCE = 500  # ids in one query
+TOGETHER = dt.timedelta(seconds=5)  # between a document and its row, which a program writes one after the other
 LOOKED_THROUGH = 20_000  # rows searched for documents that no longer exist
 
 
@@ -107,18 +111,58 @@ class WrittenHistory:
         place = len(rows) + before
         if content is None and self.profile.parts:  # all documents of a kind have the same fields
             content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
-        for state in states_of(rows, self.profile, content, id, self._kept):
+        states = states_of(rows, self.profile, content, id, self._kept)
+        if document is not None and self.profile.current_where and rows:
+            states, standing = self._standing(document, list(states))
+        else:
+            standing = len(rows) - 1
+        for at, state in zip(counting(len(rows) - 1, -1), states, strict=False):
             version = self._made(state, place)
-            if not taken and document is not None and (state.row is None or not state.row.aside):
-                version, taken = self._joined(document, version), True
+            if not taken and document is not None:
+                if at == standing:
+                    version, taken = self._joined(document, version), True
+                elif standing is None and _is_before(version.at, document.at):
+                    yield document
+                    taken = True
             yield version
             place -= 1
         if not taken and document is not None:
             yield document
 
+    def _standing(self, document: Version, states: list[WrittenState]) -> tuple[Iterator[WrittenState], int | None]:
+        """The states, and the position of the row that is the current document; None if no row is."""
+        if self._can_be_current(document.raw or c.EMPTY):
+            place = next((at for at, each in enumerate(states) if each.row is None or not each.row.aside), None)
+        else:
+            place = next((at for at, each in enumerate(states) if self._is_draft(document, each)), None)
+        return iter(states), None if place is None else len(states) - 1 - place
+
+    def _is_draft(self, document: Version, state: WrittenState) -> bool:
+        """Whether a row is a document that cannot be current itself, as a page that was never published.
+
+        Both have the same content, and were written one right after the other.
+        """
+        row, content = state.row, state.content
+        if row is None or content is None or document.content is None or not self.is_same(document.content, content):
+            return False
+        return row.at is None or document.at is None or abs(row.at - document.at) <= TOGETHER
+
+    def _can_be_current(self, raw: bytes) -> bool:
+        """Whether a document has the values that current rows must have, where rows keep them inside of the state."""
+        inside = f"{self.profile.content}."
+        wanted = self.profile.current_where.items()
+        return not any(
+            other_word(value_at(raw, path.removeprefix(inside)), word)
+            for path, word in wanted
+            if path.startswith(inside)
+        )
+
     def _document(self, id: Value) -> Version:
         """The current document as a version, without fields that states ignore too."""
-        made = self.current.made(self.current.raw(id))
+        return self._current(self.current.raw(id))
+
+    def _current(self, raw: bytes) -> Version:
+        made = self.current.made(raw)
         if made.content is None:
             return made
         content = stripped(made.content, self.profile)
@@ -258,8 +302,10 @@ class WrittenHistory:
         """The history of each document in miniature, without states; a few queries for all."""
         there = self._there(ids)
         rows = self.rows.outlined(ids)
+        drafts = self._drafts([id for id, raw in there.items() if rows[id] and not self._can_be_current(raw)])
         for id in ids:
-            versions = list(with_gaps(self._marks(rows[id], there.get(id))))
+            marks = self._marks(rows[id], there.get(id), drafts.get(id, lambda row: not row.aside))
+            versions = list(with_gaps(marks))
             made = outlined(id, versions)
             if versions and not any(version.current for version in versions):
                 severity: Literal["sound"] = "sound"
@@ -268,29 +314,76 @@ class WrittenHistory:
 
     def _there(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
         """The existing documents, with the fields that outlines need."""
-        key, version = self.profile.id, self.profile.version
-        fields = {name: 1 for name in (key, version) if name}
-        found = self.current.server.find(self.current.ns, {key: {"$in": list(ids)}}, projection=fields) if ids else ()
-        return {id: raw for raw in found if (id := c.get(raw, (key,))) is not None}
+        p = self.profile
+        inside = f"{p.content}."
+        told = (
+            p.id,
+            p.version,
+            p.at if p.current_where else "",
+            *(path.removeprefix(inside) for path in p.current_where),
+        )
+        fields = {name: 1 for name in told if name}
+        found = self.current.server.find(self.current.ns, {p.id: {"$in": list(ids)}}, projection=fields) if ids else ()
+        return {id: raw for raw in found if (id := c.get(raw, (p.id,))) is not None}
 
-    def _marks(self, rows: Sequence[WrittenRow], document: bytes | None) -> Iterator[Version]:
+    def _drafts(self, ids: Sequence[Value]) -> Mapping[Value, Callable[[WrittenRow], bool]]:
+        """For documents that cannot be current themselves, which row is each; two queries for all."""
+        p = self.profile
+        documents = {}
+        for raw in self.current.server.find(self.current.ns, {p.id: {"$in": list(ids)}}) if ids else ():
+            if (id := c.get(raw, (p.id,))) is not None:
+                documents[id] = self._current(raw)
+        found: dict[Value, set[Value | None]] = {id: set() for id in ids}
+        near = [
+            {p.archive_id: {"$eq": id}, p.at: {"$gte": each.at - TOGETHER, "$lte": each.at + TOGETHER}}
+            for id, each in documents.items()
+            if each.at is not None and p.at
+        ]
+        for raw in self.rows.server.find(self.rows.ns, {"$and": [self.rows.where(), {"$or": near}]}) if near else ():
+            id = value_at(raw, p.archive_id)
+            for state in states_of([WrittenRow(raw, p)], p, None):
+                if id in documents and self._is_draft(documents[id], state):
+                    found[id].add(c.get(raw, ("_id",)))
+        return {id: partial(_is_one_of, rows) for id, rows in found.items()}
+
+    def _marks(
+        self, rows: Sequence[WrittenRow], document: bytes | None, stands: Callable[[WrittenRow], bool]
+    ) -> Iterator[Version]:
+        p = self.profile
         exists = document is not None
-        stored: Stored = "delta" if self.profile.patch else "archive"
-        if document is not None and (self.profile.kept == "earlier" or not rows):
-            v = None
-            if self.profile.kept == "earlier" and self.profile.version:
-                v = value_at(document, self.profile.version)
-            yield Version(v, None, None, "document", "present", True, None, None)
+        stored: Stored = "delta" if p.patch else "archive"
+        if document is not None and (p.kept == "earlier" or not rows):
+            v = value_at(document, p.version) if p.kept == "earlier" and p.version else None
+            yield _CURRENT.but(v=v)
             exists = False
-        before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
+        before = 1 if p.patch and p.direction == "backward" and rows else 0
+        own = exists and not before and not any(map(stands, rows))  # a version without a row
+        since = moment(value_at(document or c.EMPTY, p.at)) if own and p.at else None
         for place, row in zip(range(len(rows) + before, before, -1), reversed(rows), strict=True):
-            current = exists and not row.aside
+            if exists and own and _is_before(row.at, since):
+                yield _CURRENT.but(at=since)
+                exists = False
+            current = exists and stands(row)
             exists = exists and not current
             v = row.v if row.v is not None else Value.of(place)
             at = row.at if current else None
             yield Version(v, at, None, "document" if current else stored, "present", current, None, None)
         if before:
             yield Version(Value.of(1), None, None, stored, "present", exists, None, None)
+        elif exists and own:
+            yield _CURRENT.but(at=since)
+
+
+def _is_one_of(rows: Set[Value | None], row: WrittenRow) -> bool:
+    return c.get(row.raw, ("_id",)) in rows
+
+
+_CURRENT = Version(None, None, None, "document", "present", True, None, None)
+
+
+def _is_before(row: dt.datetime | None, document: dt.datetime | None) -> bool:
+    """Whether a row was written by the time of a document that no row stands for."""
+    return row is not None and document is not None and row <= document
 
 
 def _gone_row(id: Value) -> Row:

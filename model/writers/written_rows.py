@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import starmap
 from operator import lt
 from struct import iter_unpack
 from typing import Any, overload
@@ -98,11 +99,17 @@ class WrittenRow(Struct, frozen=True, dict=True):
     @property
     def aside(self) -> str:
         """Why it cannot be the current state, in the row's own word; "" if it can."""
-        for name, wanted in self.profile.current_where.items():
-            said = words(value_at(self.raw, name))
-            if said not in (None, wanted):
-                return said or name
-        return ""
+        return next(filter(None, starmap(self._speaks_against, self.profile.current_where.items())), "")
+
+    def _speaks_against(self, path: str, wanted: str) -> str:
+        """The word in a field by which a row cannot be the current state; "" if it is the wanted one or missing."""
+        return other_word(value_at(self.raw, path), wanted)
+
+
+def other_word(value: Value | None, wanted: str) -> str:
+    """The word of a field, or the first word of a field with one for each language, unless it is the wanted one."""
+    said = [words(each) for each in c.items(value)] if value is not None and value.type == c.OBJECT else [words(value)]
+    return "" if {None, wanted} & set(said) or not said else str(said[0])
 
 
 def order_of(raw: bytes, profile: CollectionProfile) -> float:

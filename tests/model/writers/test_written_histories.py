@@ -105,6 +105,66 @@ def test_a_draft_stands_above_the_current_version_and_says_so(server: Server, da
     assert layout.version(Value.of("K-1")).content == doc(n=2, _status="published")
 
 
+PAGES: list[tuple[str, dict[str, Any], list[tuple[int, dict[str, Any]]], list[tuple[object, bool, str]]]] = [
+    (
+        "never published",
+        {"n": 1, "_status": "draft", "updatedAt": hour(1)},
+        [(1, {"n": 1, "_status": "draft"}), (2, {"n": 2, "_status": "draft"})],
+        [(2, False, "draft"), (1, True, "")],
+    ),
+    (
+        "unpublished",
+        {"n": 2, "_status": "draft", "updatedAt": hour(2)},
+        [(1, {"n": 1, "_status": "published"}), (2, {"n": 2, "_status": "draft"}), (3, {"n": 2, "_status": "draft"})],
+        [(3, False, "draft"), (2, True, ""), (1, False, "")],
+    ),
+    (
+        "published, and its row is gone",
+        {"n": 1, "_status": "published", "updatedAt": hour(1)},
+        [(2, {"n": 2, "_status": "draft"}), (3, {"n": 3, "_status": "draft"})],
+        [(2, False, "draft"), (1, False, "draft"), (None, True, "")],
+    ),
+    (
+        "a draft whose row is gone, between others",
+        {"n": 2, "_status": "draft", "updatedAt": hour(2)},
+        [(1, {"n": 1, "_status": "draft"}), (3, {"n": 3, "_status": "draft"})],
+        [(2, False, "draft"), (None, True, ""), (1, False, "draft")],
+    ),
+    (
+        "published in one language",
+        {"n": 1, "_status": {"en": "published", "de": "draft"}, "updatedAt": hour(1)},
+        [
+            (1, {"n": 1, "_status": {"en": "published", "de": "draft"}}),
+            (2, {"n": 2, "_status": {"en": "draft", "de": "draft"}}),
+        ],
+        [(2, False, "draft"), (1, True, "")],
+    ),
+]
+
+
+@support.table("said, page, rows, told", PAGES, ids=[said for said, *_ in PAGES])
+def test_a_page_is_the_row_that_it_was_saved_with_or_a_version_of_its_own(
+    said: str,
+    page: dict[str, Any],
+    rows: list[tuple[int, dict[str, Any]]],
+    told: list[tuple[object, bool, str]],
+    server: Server,
+    database: Db,
+) -> None:
+    id = said.replace(" ", "-")  # all cases share one database
+    database["items"].insert_one({"_id": id, **page})
+    for at, state in rows:
+        row = {"parent": id, "version": state, "createdAt": hour(at)}
+        database["_items_versions"].insert_one(row | {"updatedAt": hour(at) + dt.timedelta(milliseconds=7)})
+    layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
+    versions = list(layout.history(Value.of(id)))
+    assert [(each.v and each.v.python(), each.current, each.detail) for each in versions] == told
+    [outline] = layout.outline([Value.of(id)])
+    assert outline.health == "Sound"
+    assert [now for *_, now in outline.marks] == [each.current for each in reversed(versions)]
+    assert not list(layout.findings())
+
+
 def test_a_list_says_when_a_document_was_written_where_it_carries_that_itself(server: Server, database: Db) -> None:
     snapshots(database, updatedAt=hour(2))
     layout = bind(server, profile_of("payload", f"{database.name}.items", f"{database.name}._items_versions"))
