@@ -326,6 +326,8 @@ class ValuePane(QWidget):
     """One value, or two side by side. ``closed``: Escape, Space or the cross; ``filled``: a value is there.
 
     A button shows the value in a window of its own, which can be as large as the screen.
+
+    It reads without a :class:`.Reading`: it is as low as its value, and says in the line above it why one failed.
     """
 
     closed = Signal()

@@ -32,7 +32,11 @@ LAGS = 2.0  # seconds behind the writers that are mentioned
 
 
 class LivePanel(QWidget):
-    """The new versions of a collection, of a database, or of a whole connection."""
+    """The new versions of a collection, of a database, or of a whole connection.
+
+    It reads without a :class:`.Reading`: it asks again and again by itself, also after a failure, and what it has under
+    way must release its stream.
+    """
 
     open_asked = Signal(object)  # Activity: the version in its timeline
     document_asked = Signal(object)  # Activity: its document

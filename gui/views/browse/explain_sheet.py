@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSizePolicy, QVBoxLay
 from gui import copying, messages, tasks
 from gui.language import tr, translated
 from gui.paging import RowsModel
+from gui.parts.reading import Reading
 from gui.style import theme, wording
 from gui.style.cells import Cell, CellTree, Index, plain, value
 from gui.style.sheet import Sheet
@@ -54,9 +55,8 @@ class ExplainSheet(Sheet):
 
     def __init__(self, parent: QWidget, session: Session, ns: str, query: Query) -> None:
         super().__init__(parent, 820)
-        self._session, self._ns, self._query = session, ns, query
+        self._ns, self._query = ns, query
         self.setAccessibleName(tr("How this query is answered"))
-        self.sentences: list[str] = []
         said = QWidget()
         self._said = QVBoxLayout(said)
         self._said.setContentsMargins(0, 0, 0, 0)
@@ -81,15 +81,22 @@ class ExplainSheet(Sheet):
         self._show_plan.setEnabled(False)
         self._close = button(tr("Close"), self.accept, "main")
         self._lay_out()
-        self.finished.connect(self._stop)
-        self._task = tasks.run(
-            lambda _: session.queries.explain(ns, query.filter, query.sort, query.any_version),
-            done=self._explained,
+        self._reading = Reading(
+            self,
+            self.states,
             failed=self._not_explained,
-            owner=self,
+            stopped=self.reject,
+            title=tr("This query is not explained"),
+            key="explanation",
+            stops="at once",
+        )
+        self.finished.connect(self._reading.drop)
+        self._reading.ask(
+            lambda _: session.queries.explain(ns, query.filter, query.sort, query.any_version),
+            self._explained,
+            tr("Asking the server how it answers this query"),
             title=tr("Explaining a query to {ns}", ns=ns),
         )
-        self.states.show_loading(tr("Asking the server how it answers this query"), self.reject)
         tasks.run(
             lambda _: session.indexes.listed(ns), done=self._listed, failed=self._not_listed, owner=self, key="indexes"
         )
@@ -120,13 +127,9 @@ class ExplainSheet(Sheet):
     def first(self) -> QWidget | None:
         return self._close
 
-    def _stop(self) -> None:
-        self._task.cancel()
-
     # --- the explanation
 
     def _explained(self, found: tuple[Explained, ...]) -> None:
-        self.sentences = [translated(each.sentence) for each in found]
         for each in found:
             self._said.addLayout(self._line(each, several=len({one.ns for one in found}) > 1))
         self._said.addStretch(1)
@@ -165,7 +168,7 @@ class ExplainSheet(Sheet):
     def _not_explained(self, error: BaseException) -> None:
         self._reserve(QSizePolicy.Policy.Preferred)
         self.states.setMinimumHeight(theme.px(120))
-        self.states.show_failed(error, None, tr("This query is not explained"))
+        self._reading.show_failed(error)
         self._place()
 
     def _toggle_plan(self) -> None:

@@ -23,7 +23,10 @@ _KEPT = "editor-last-set"
 
 
 class LastSetColumn(QObject):
-    """Reads a document's versions while its button is on. Switching it off stops the reading."""
+    """Reads a document's versions while its button is on. Switching it off stops the reading.
+
+    It reads without a :class:`.Reading`: a column has no states of its own, its header says how far it is.
+    """
 
     def __init__(
         self, button: QToolButton, tree: FieldTree, model: FieldModel, read: Callable[[tasks.Progress], Chain]

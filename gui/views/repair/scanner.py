@@ -27,7 +27,10 @@ HELD = 0.05  # seconds between two checks whether a paused scan may continue
 
 
 class Scanner(QObject):
-    """Runs scans of some places of one source, one at a time."""
+    """Runs scans of some places of one source, one at a time.
+
+    It scans without a :class:`.Reading`: a scan can be held and continued, and its findings are shown meanwhile.
+    """
 
     found = Signal()  # more findings
     progressed = Signal(object, object)

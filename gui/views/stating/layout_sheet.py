@@ -7,6 +7,7 @@ here waits for the server: late answers are ignored, and one trial runs at a tim
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from PySide6.QtWidgets import (
 from gui import messages, tasks
 from gui.language import tr, translated
 from gui.parts.notices import Pill
+from gui.parts.reading import Reading
 from gui.style import boxes, theme
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
@@ -74,6 +76,9 @@ class LayoutSheet(Sheet):
         self.about = words("", "hint", wrap=True)
         self.form = KeyForm()
         self.trial = TrialPane()
+        in_trial = partial(Reading, self, self.trial.states, stops="at once")
+        self._filling = in_trial(failed=self._not_filled, stopped=self.reject, key="fill")
+        self._trying = in_trial(failed=self._not_tried, stopped=self._drop_trial, again=self._try, key="trial")
         self.trouble = words("", "error", wrap=True)
         self.question = boxes.ground(QWidget(), "lostline")
         self.asked = words("", wrap=True)
@@ -201,13 +206,10 @@ class LayoutSheet(Sheet):
             name = begun.texts["layout"]
             return begun, (name, begun.texts, statements.defaults(begun.info.ns, name), "")
 
-        self.trial.reading(self.reject)
-        tasks.run(
-            begin, done=self._begun, failed=self._not_begun, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
-        )
+        self._filling.ask(begin, self._begun, tr("Reading three documents"), title=tr("Looking at {ns}", ns=ns))
 
-    def _not_begun(self, error: BaseException) -> None:
-        self.trial.show_failed(error, self._begin)
+    def _not_filled(self, error: BaseException) -> None:
+        self.trial.show_failed(error, self._filling.again)
 
     def _begun(self, found: tuple[Statement, Filled]) -> None:
         self._statement, filled = found
@@ -236,10 +238,7 @@ class LayoutSheet(Sheet):
             return name, texts, statements.defaults(ns, name), why
 
         self._still.stop()
-        self.trial.reading(self.reject)
-        tasks.run(
-            fill, done=self._fill, failed=self._not_filled, owner=self, key="fill", title=tr("Looking at {ns}", ns=ns)
-        )
+        self._filling.ask(fill, self._fill, tr("Reading three documents"), title=tr("Looking at {ns}", ns=ns))
 
     def _other_writer(self, writer: str) -> None:
         """Handle the choice of a program: its histories have their own layout and keys."""
@@ -250,8 +249,7 @@ class LayoutSheet(Sheet):
             return name, texts, statements.defaults(ns, name), ""
 
         self._still.stop()
-        self.trial.reading(self.reject)
-        tasks.run(fill, done=self._writer_known, failed=self._failed, owner=self, key="fill")
+        self._filling.ask(fill, self._writer_known, tr("Reading three documents"))
 
     def _writer_known(self, filled: Filled) -> None:
         self.layout_choice.blockSignals(True)
@@ -259,9 +257,6 @@ class LayoutSheet(Sheet):
         self.layout_choice.blockSignals(False)
         self.form.forget_told()
         self._fill(filled)
-
-    def _not_filled(self, error: BaseException) -> None:
-        self.trial.show_failed(error, lambda: self._other_layout(0))
 
     def _fill(self, filled: Filled) -> None:
         name, texts, defaults, self._why_not = filled
@@ -353,14 +348,8 @@ class LayoutSheet(Sheet):
             trial = statements.tried(ns, entry, told, progress)
             return trial, rows_of(trial)
 
-        self.trial.reading(self._drop_trial)
-        self._task = tasks.run(
-            try_out,
-            done=self._tried,
-            failed=self._not_tried,
-            owner=self,
-            title=tr("Reading three documents of {ns}", ns=ns),
-        )
+        said, title = tr("Reading three documents"), tr("Reading three documents of {ns}", ns=ns)
+        self._task = self._trying.ask(try_out, self._tried, said, title=title)
         self._task.finished.connect(self._try_newest)
 
     def _stop(self) -> None:
@@ -395,7 +384,7 @@ class LayoutSheet(Sheet):
             self.trial.show_trouble(translated(str(error)))
             self._can_use(False)
         else:
-            self.trial.show_failed(error, self._try)
+            self.trial.show_failed(error, self._trying.again)
 
     # --- results
 

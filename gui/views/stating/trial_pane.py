@@ -192,10 +192,6 @@ class TrialPane(QWidget):
         header.style().polish(header)
         self.model.move_in(edge - BESIDE)
 
-    def reading(self, stop: Callable[[], object]) -> None:
-        """Say that the preview is being read; the shown one stays until then."""
-        self.states.show_loading(tr("Reading three documents"), stop)
-
     def show_trial(self, trial: Trial, rows: Sequence[TrialRow]) -> None:
         """Show the result of a statement."""
         self.where.setText(

@@ -82,6 +82,9 @@ class TimelinePanel(QWidget):
     versions, newest first, once they were read. ``restore_asked`` carries id, version number and None. ``cleared``
     says that no version is shown: they could not be read, or there are none. ``form_changed`` says whether the list
     is shown now, which needs more height than the strip.
+
+    It reads without a :class:`.Reading`: versions appear while others are read, how far that is stands beside them, and
+    a state has only the height of the strip.
     """
 
     compared = Signal(object, object)

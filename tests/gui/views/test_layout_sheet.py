@@ -26,6 +26,7 @@ from model.profile import Profile
 from model.session import Session
 from model.session.layout_statements import LayoutStatements, Trial
 from model.userdata.connections import Connections
+from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, open_source, sheet, told, wait_idle
 from tests.support import naming
 
@@ -265,6 +266,22 @@ def test_what_was_said_of_one_layout_holds_for_the_next(qtbot: QtBot, opened: Ca
     choose(qtbot, found, "versions", id="thing", version="pos")
     choose(qtbot, found, "deltas")
     assert (found.form.texts["id"], found.form.texts["version"]) == ("thing", "pos")
+
+
+def test_where_the_keys_of_a_program_cannot_be_read_it_says_why_and_is_tried_again(
+    qtbot: QtBot, session: Session, opened: Callable[[str], LayoutSheet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = opened("sheets")
+    found.layout_choice.setCurrentIndex(found.layout_choice.findData("shadow"))
+    settled(qtbot, found)
+    with monkeypatch.context() as patched:
+        patched.setattr(LayoutStatements, "of_writer", denied)
+        found.form.rows["writer"].put("payload")
+        wait_idle(qtbot, lambda: found.trial.states.kind == "failed")
+        assert "eva may not find there" in found.trial.states.state.help
+    try_again(found.trial.states)
+    settled(qtbot, found)
+    assert found.form.texts["content"] == "version"
 
 
 @pytest.mark.deep
