@@ -177,11 +177,8 @@ def why_no_window() -> str:
 
 def _missing_for(platform: str) -> str:
     """The library that Qt or its platform plugin lacks on this system, as a sentence; "" if nothing is missing."""
-    from gui.starting.kept_code import kept_code
-
     try:
-        with kept_code():
-            from PySide6 import QtWidgets
+        from PySide6 import QtWidgets
     except ImportError as error:
         return f"Qt cannot be loaded ({error}); install what is missing: {_LIBRARIES}."
     if not sys.platform.startswith("linux") or platform == "native":
