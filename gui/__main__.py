@@ -131,7 +131,7 @@ def trouble_with(words: Sequence[str], options: Sequence[str], profile: str | No
         hint = goes_first if words[1] in grammar.names() else ""
         return f"The window opens one SOURCE, so {sources.shown(words[1])} is one word too many{hint}."
     if options:
-        return f"{options[0].partition('=')[0]} is no option of the window; see `palimpsest --help`."
+        return f"{options[0].partition('=')[0]} is not an option of the window; see `palimpsest --help`."
     if profile is None:
         return ""
     if not words:

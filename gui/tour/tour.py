@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
 def _size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{3,5})x(\d{3,5})", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text} is no size; write it as 1440x900")
+        raise argparse.ArgumentTypeError(f"{text} is not a size; write it as 1440x900")
     return int(found.group(1)), int(found.group(2))
 
 
@@ -65,13 +65,13 @@ def _ratio(text: str) -> float:
     except ValueError:
         ratio = 0.0
     if not 1 <= ratio <= 4:
-        raise argparse.ArgumentTypeError(f"{text} is no ratio; write a number from 1 to 4")
+        raise argparse.ArgumentTypeError(f"{text} is not a ratio; write a number from 1 to 4")
     return ratio
 
 
 def _zoom(text: str) -> int:
     if not text.isdigit() or not 80 <= int(text) <= 200:
-        raise argparse.ArgumentTypeError(f"{text} is no such size; write percents from 80 to 200")
+        raise argparse.ArgumentTypeError(f"{text} is not a size; write percents from 80 to 200")
     return int(text)
 
 

@@ -521,6 +521,6 @@ def _words(written: str, minus: int) -> dict[str, int]:
         name, _, word = part.partition(" ")
         value = _SORT_WORDS.get(word.strip().lower(), 0) if word else 1
         if word and not value:
-            raise Unreadable(f"{part} is no field; write field names with commas between them.")
+            raise Unreadable(f"{part} is not a field; write field names with commas between them.")
         terms[name.removeprefix("-")] = minus if name.startswith("-") else value
     return terms

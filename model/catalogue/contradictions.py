@@ -159,13 +159,13 @@ def _lacked(sample: Sample, role: str, path: str, lacking: Sequence[Document]) -
 def _misfit(role: str, value: Value, profile: CollectionProfile) -> str:
     """What a value is instead of what its role needs; "" if it fits."""
     if role == "version" and version_damage(value):
-        return f"of the type {value.kind} and no whole number or date"
+        return f"of the type {value.kind}, not a whole number or a date"
     if role in ("id", "archive_id") and value.type not in (*ID_TYPES, c.DATE, c.OBJECT):
-        return f"of the type {value.kind} and no id"
+        return f"of the type {value.kind}, not an id"
     if role == "at" and time_of(value) is None and value.type != c.STRING:
-        return f"of the type {value.kind} and no time"
+        return f"of the type {value.kind}, not a time"
     if role == "guard" and profile.guard is not None and not moves(value, profile.guard.how):
-        how = "cannot go up by one" if profile.guard.how == "inc" else "is no UUID, ObjectId or hash"
+        how = "cannot go up by one" if profile.guard.how == "inc" else "is not a UUID, ObjectId or hash"
         return f"of the type {value.kind} and {how}"
     if role in _KINDS:
         types, said = _KINDS[role]

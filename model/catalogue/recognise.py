@@ -363,7 +363,7 @@ STATED = "The profile states it."
 WHY_NOT = {
     "system": "Kept by the MongoDB server for itself, and only read: its documents have no versions.",
     "view": "A view, which can only be read.",
-    "timeseries": "A time series: its measurements are no versions of one another.",
+    "timeseries": "A time series: its measurements are not versions of one another.",
 }
 
 
@@ -508,7 +508,8 @@ def _judged(
         made_by = Proposal(_plain(sample), 0.8, why)
         profile = made_by.profile
     elif there := _named_by(server, _write_tokens(sample, profile), samples, profile.token):
-        why = why.replace(f"{profile.token} is a write token", f"{profile.token} is no write token: it names {there}")
+        token = profile.token
+        why = why.replace(f"{token} is a write token", f"{token} is not a write token: it names {there}")
         profile = replace(profile, token="")
     profile, locked = _with_lock(profile, sample)
     recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded

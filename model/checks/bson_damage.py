@@ -51,7 +51,7 @@ def _odd(raw: bytes) -> str:
         if value.is_container and (inner := _odd(value.data)):
             return inner
         if not _is_text(name, value):
-            return "holds text that is no UTF-8"
+            return "holds text that is not UTF-8"
     return ""
 
 

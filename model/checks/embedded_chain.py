@@ -40,7 +40,7 @@ def embedded_chain(
         drafts.append(DamageDraft("E2", id, (), said, "move-to-archive", ()))
     now, past = legible_field(raw, p.current), legible_field(raw, p.prev)
     if now is None or now.type != c.OBJECT:
-        said = f"has no {p.current}" if now is None else f"{p.current} is a {now.kind} and no version"
+        said = f"has no {p.current}" if now is None else f"{p.current} is a {now.kind}, not a version"
         return [*drafts, DamageDraft("E1", id, (), said, None, ())]
     elements = _elements(past)
     parts = [*(value.data for value in elements or () if value.type == c.OBJECT), now.data]
@@ -132,8 +132,8 @@ def _chain(
 def _misfit(prev: str, elements: Sequence[Value] | None, past: Value | None, versions: int) -> str:
     """What the array is instead of a list of versions; "" if it is one."""
     if elements is None and past is not None:
-        return f"{prev} is a {past.kind} and no list"
-    return f"{prev} holds something that is no version" if versions != len(elements or ()) else ""
+        return f"{prev} is a {past.kind}, not a list"
+    return f"{prev} holds something that is not a version" if versions != len(elements or ()) else ""
 
 
 def _repeated(facts: Sequence[Fact], said: _Said) -> None:

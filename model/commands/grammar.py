@@ -495,7 +495,7 @@ def _age(written: str) -> timedelta:
     from datetime import timedelta
 
     if not re.fullmatch(r"(\d+[smhdw])+", written):
-        raise argparse.ArgumentTypeError(f"{written} is no age; write it as 24h, 90m or 7d")
+        raise argparse.ArgumentTypeError(f"{written} is not an age; write it as 24h, 90m or 7d")
     try:
         return sum((timedelta(**{_UNITS[u]: int(n)}) for n, u in re.findall(r"(\d+)(.)", written)), timedelta())
     except OverflowError:

@@ -55,7 +55,7 @@ def _counter(session: Session, written: str | None) -> tuple[str, Value] | None:
         return None
     ns, colon, name = written.rpartition(":")
     if not colon or "." not in ns or not name:
-        raise Refused(f"{written} is no counter; write it as database.collection:name.")
+        raise Refused(f"{written} is not a counter; write it as database.collection:name.")
     return ns, session.documents.find_id(ns, name)
 
 

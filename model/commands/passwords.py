@@ -96,7 +96,7 @@ def _first_line(path: str) -> str:
     except OSError as error:
         raise Refused(f"The password file {path} cannot be read ({error.strerror or error}).") from None
     except UnicodeDecodeError:
-        raise Refused(f"The password file {path} is no UTF-8 text; save it as UTF-8.") from None
+        raise Refused(f"The password file {path} is not UTF-8 text; save it as UTF-8.") from None
     if not lines or not lines[0]:
         raise Refused(f"The password file {path} has no password in its first line.")
     return lines[0]

@@ -54,8 +54,8 @@ def _assignment(written: str) -> tuple[str, Value]:
             try:
                 return written[:at], text.any_notation(written[at + 1 :])
             except Unreadable as error:
-                raise Unreadable(f"The value for {written[:at]} is no Extended JSON: {error}") from None
-    raise Refused(f"{written} is no change; write PATH=EJSON, as in status='\"active\"'.")
+                raise Unreadable(f"The value for {written[:at]} is not Extended JSON: {error}") from None
+    raise Refused(f"{written} is not a change; write PATH=EJSON, as in status='\"active\"'.")
 
 
 def restore(args: argparse.Namespace) -> int:

@@ -57,7 +57,7 @@ def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Wr
     """The next number of a counter, higher than ``above``, and the write that takes it; raises ``Refused``."""
     if raw is not None and (waiting := waiting_list(raw)):
         raise Refused(
-            f"{id_name(of.name)} in {of.ns} is no sequence: tokens wait in its list {waiting}, so {of.field} counts "
+            f"{id_name(of.name)} in {of.ns} is not a sequence: tokens wait in its list {waiting}, so {of.field} counts "
             "events. Count one with `palimpsest count`."
         )
     path = tuple(of.field.split("."))
@@ -65,7 +65,9 @@ def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Wr
     number = number_of(last)
     if raw is not None and (last is None or last.type not in _NUMBERS or number is None):
         shown = "missing" if last is None else text.shown(last)
-        raise Refused(f"{of.field} of the counter {id_name(of.name)} in {of.ns} is {shown}, which is no whole number.")
+        raise Refused(
+            f"{of.field} of the counter {id_name(of.name)} in {of.ns} is {shown}, which is not a whole number."
+        )
     drawn = _as(last, max(number or 0, above) + 1, of)
     if raw is None:
         made = c.put(c.document([("_id", of.name)]), path, drawn)

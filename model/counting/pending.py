@@ -140,9 +140,9 @@ def _problem(token: Value, applied: Value | None, of: TwoStepCounters, counter: 
     if token.type not in _EXACT:
         return f"The token {text.shown(token)} is a value of type {token.kind}, which no filter finds exactly."
     if applied is not None and applied.type != canonical.ARRAY:
-        return f"{of.applied} is a value of type {applied.kind} and no list; mend it by hand."
+        return f"{of.applied} is a value of type {applied.kind}, not a list; mend it by hand."
     if not twice and counter is not None and counter.type not in (*NUMBERS, canonical.NULL):
-        return f"{of.counter} is {text.shown(counter)}, which is no number; say by an edit what it is."
+        return f"{of.counter} is {text.shown(counter)}, which is not a number; say by an edit what it is."
     if not twice and counter is not None and counter.type in (canonical.INT32, canonical.INT64):
         amount = _said_by(token)[2]
         if not -(2**63) <= int(counter.python()) + amount < 2**63:
@@ -236,7 +236,7 @@ def hindrance(raw: bytes, of: TwoStepCounters, token: Value) -> str:
     """Why a token cannot be counted in this document, one sentence; "" if it can."""
     waiting, counter = canonical.get(raw, _steps(of.pending)), canonical.get(raw, _steps(of.counter))
     if waiting is not None and waiting.type != canonical.ARRAY:
-        return f"{of.pending} is a value of type {waiting.kind} and no list; mend it by hand."
+        return f"{of.pending} is a value of type {waiting.kind}, not a list; mend it by hand."
     if counter is not None and counter.type == canonical.NULL:
         return ""
     return _problem(token, canonical.get(raw, _steps(of.applied)), of, counter, twice=False)

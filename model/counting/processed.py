@@ -75,9 +75,10 @@ def hindrance(of: Tally, raw: bytes | None) -> str:
         return ""
     listed, total = c.get(raw, (of.listed,)), total_in(raw, of)
     if listed is not None and listed.type != c.ARRAY:
-        return f"{of.listed} of {id_name(of.key)} is a {listed.kind} and no list; mend it by hand."
+        return f"{of.listed} of {id_name(of.key)} is a {listed.kind}, not a list; mend it by hand."
     if total is not None and total.type not in NUMBERS:
-        return f"{of.total} of {id_name(of.key)} is {text.shown(total)}, which is no number; say by an edit what it is."
+        shown = text.shown(total)
+        return f"{of.total} of {id_name(of.key)} is {shown}, which is not a number; say by an edit what it is."
     return ""
 
 

@@ -83,7 +83,7 @@ def spans(raw: bytes, start: int = 0) -> list[Span]:
 def checked(raw: bytes) -> bytes:
     """The bytes unchanged; raises ``Unreadable`` if length and end show that they are not one whole document."""
     if len(raw) < 5 or _int32(raw, 0)[0] != len(raw) or raw[-1] != 0:
-        raise Unreadable(f"These {len(raw)} bytes are no BSON document: their length says otherwise.")
+        raise Unreadable(f"These {len(raw)} bytes are not a BSON document: their length says otherwise.")
     return raw
 
 

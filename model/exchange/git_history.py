@@ -352,6 +352,6 @@ def _lines(commit: bytes, folder: Path, name: str) -> Lines:
     found = dict(line.partition(": ")[::2] for line in last)
     if _MARK not in found:
         raise Unreadable(
-            f"Commit {name[:12]} of {folder} is none of an export; use a repository that only exports write."
+            f"Commit {name[:12]} of {folder} is not from an export; use a repository that only exports write."
         )
     return found

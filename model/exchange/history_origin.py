@@ -53,7 +53,7 @@ def history_origin(raw: bytes) -> HistoryOrigin:
     found = dict(c.fields(raw))
     format, ns, stated, edition = (found.get(name) for name in ("format", "ns", "stated", "edition"))
     if format != Value.of(FORMAT) or ns is None or ns.type != c.STRING or stated is None or stated.type != c.OBJECT:
-        raise Unreadable("it is no history that `palimpsest export` wrote")
+        raise Unreadable("it is not a history that `palimpsest export` wrote")
     if edition != Value.of(EDITION):
         raise Unreadable("a later edition of palimpsest wrote it; import it with that one")
     return HistoryOrigin(str(ns.python()), dict(stated.python()), found.get("sealed") == Value.of(True))

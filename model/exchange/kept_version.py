@@ -84,14 +84,14 @@ def kept_version(raw: bytes) -> KeptVersion:
     if id is None:
         raise Unreadable('there is no "id"')
     if content is not None and content.type != c.OBJECT:
-        raise Unreadable(f'"content" is a value of type {content.kind} and no document')
+        raise Unreadable(f'"content" is a value of type {content.kind}, not a document')
     if content is None and (gone is None or gone != Value.of(True)):
         raise Unreadable('there is no "content", and "deleted" is not true')
     if content is not None and values.get("v") is None:
         raise Unreadable('there is no "v", by which versions are told apart')
     at = values.get("at")
     if at is not None and (at.type != c.DATE or time_of(at) is None):
-        raise Unreadable(f'"at" is a value of type {at.kind} and no date')
+        raise Unreadable(f'"at" is a value of type {at.kind}, not a date')
     return KeptVersion(
         id,
         values.get("v"),

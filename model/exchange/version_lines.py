@@ -107,7 +107,7 @@ class VersionLines(Struct, frozen=True):
                 first = text.from_text(decoded(file.readline(LONGEST_LINE)))
             said = c.get(first, (_ORIGIN,))
             if said is None or said.type != c.OBJECT:
-                raise Unreadable("it is no history that `palimpsest export` wrote")
+                raise Unreadable("it is not a history that `palimpsest export` wrote")
             return cls(path, history_origin(said.data))
         except IsADirectoryError:
             raise Refused(f"{path} is a folder, and no export wrote it; name a file.") from None

@@ -42,4 +42,4 @@ def check_input(path: str | Path) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(21, "Is a directory", os.fspath(path))
     kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
-    raise Refused(f"{path} is {kind} and no file; copy what it gives into a file, and name that.")
+    raise Refused(f"{path} is {kind}, not a file; copy what it gives into a file, and name that.")

@@ -58,4 +58,4 @@ def from_line(text: str) -> Any:
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:
-        raise ValueError(f"is no TOML: {str(error).partition(' (at')[0]}") from None
+        raise ValueError(f"is not TOML: {str(error).partition(' (at')[0]}") from None

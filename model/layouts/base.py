@@ -440,7 +440,7 @@ class Layout(ABC):
         if damage := unreadable(version.raw):
             return f"This document {damage}, so it can be shown and not written."
         if self.numbered and version.v is not None and version_damage(version.v):
-            return f"The version of this document is a {version.v.kind} and no whole number; mend that before editing."
+            return f"The version of this document is a {version.v.kind}, not a whole number; mend that before editing."
         return ""
 
     @property

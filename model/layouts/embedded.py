@@ -184,7 +184,7 @@ class Embedded(Layout):
         if overflow_archive.numbers(self.server, self.profile, id):
             raise Refused(
                 f"The oldest versions of {id_name(id)} are in {overflow_archive.place(self.profile)}, so the document "
-                "alone is no history; remove these rows with your own tools first, or delete the document."
+                "alone is not a history; remove these rows with your own tools first, or delete the document."
             )
         return super()._purge(id, base, stamp, kept)
 

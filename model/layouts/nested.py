@@ -101,7 +101,7 @@ class Nested(Layout):
         self._writer.refuse_dots(raw, content)
         past = c.get(raw, (p.prev,))
         if past is not None and past.type != c.ARRAY:
-            raise Refused(f"{p.prev} is a {past.kind} and no list of earlier versions; mend that before editing.")
+            raise Refused(f"{p.prev} is a {past.kind}, not a list of earlier versions; mend that before editing.")
         was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
         where = guards.by_id(physical)
         check_size(raw + was.data + content)

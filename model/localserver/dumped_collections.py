@@ -112,7 +112,7 @@ def add_indexes(server: LocalServer, ns: str, metadata: Metadata) -> None:
     for number, spec in enumerate(metadata.indexes, 1):
         try:
             if spec.type != c.OBJECT:
-                raise CommandError(67, "it is no document")
+                raise CommandError(67, "it is not a document")
             index = parse_index(spec.data)
             if index.keys != [("_id", 1)]:
                 server.add_index(ns, index)

@@ -133,7 +133,7 @@ class LargeFile:
                 left -= len(raw)
         if not found:
             raise Unreadable(
-                f"{self.path} is no BSON, or is cut off inside its first document; give a .bson file, or {_AGAIN}."
+                f"{self.path} is not BSON, or is cut off inside its first document; give a .bson file, or {_AGAIN}."
             )
         return found
 
@@ -216,7 +216,7 @@ class LargeFile:
         number, at = f"{self._noted.documents + 1:,}", f"{self._noted.end:,}"
         size = _length(rest)[0] if len(rest) >= 4 else 0
         if len(rest) >= 4 and (not 5 <= size <= c.LONGEST_DOCUMENT or len(rest) >= size):
-            how = f"is damaged: document {number}, at byte {at}, is no BSON document; {_AGAIN}"
+            how = f"is damaged: document {number}, at byte {at}, is not a BSON document; {_AGAIN}"
         elif ended and rest and not how:
             how = f"is cut off: document {number}, which begins at byte {at}, is not whole; {_AGAIN}"
         if how:

@@ -197,7 +197,7 @@ class LocalServer:
     def _collection(self, ns: str) -> Collection:
         db, dot, name = ns.partition(".")
         if not dot or not db or not name:
-            raise Refused(f"{ns!r} is no namespace: give it as database.collection.")
+            raise Refused(f"{ns!r} is not a namespace: give it as database.collection.")
         return self.store.make(db, name, strict=False)
 
     # --- the socket
@@ -307,7 +307,7 @@ def _private_folder() -> str:
 
 def _identified(raw: bytes, ns: str, position: int) -> bytes:
     if len(raw) < 5 or int.from_bytes(raw[:4], "little") != len(raw) or raw[-1] != 0:
-        raise Unreadable(f"Document {position + 1} of {ns} is no BSON: its length is wrong.")
+        raise Unreadable(f"Document {position + 1} of {ns} is not BSON: its length is wrong.")
     try:
         return identified(raw, position)
     except Unreadable:

@@ -68,7 +68,7 @@ def load(server: LocalServer, stream: IO[bytes], path: Path) -> None:
     except (_CutOff, Unreadable, EOFError) as error:
         trouble = str(error) or "its packed data end too early"
     if trouble and not documents:
-        raise Unreadable(f"{path} is no whole archive of mongodump: {trouble}; dump it again.")
+        raise Unreadable(f"{path} is not a whole archive of mongodump: {trouble}; dump it again.")
     if trouble:
         server.tell(f"{path} is cut off or damaged: {trouble}; dump it again. What comes before is shown.")
     for (database, collection), raws in documents.items():
@@ -99,7 +99,7 @@ def _next(stream: IO[bytes], may_end: bool = False) -> bytes | None:
         return None
     size = int.from_bytes(head, "little", signed=True)
     if len(head) < 4 or not 5 <= size <= c.LONGEST_DOCUMENT:
-        raise _CutOff("it ends too early" if len(head) < 4 else f"a document of {size:,} bytes is none")
+        raise _CutOff("it ends too early" if len(head) < 4 else f"a document cannot have {size:,} bytes")
     raw = head + stream.read(size - 4)
     if len(raw) < size or raw[-1]:
         raise _CutOff("it ends inside a document" if len(raw) < size else "a document does not end where it says")

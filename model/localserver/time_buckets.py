@@ -30,7 +30,7 @@ def measurements(bucket: bytes, time_field: str, meta_field: str) -> list[bytes]
     for name in names:
         for position, value in c.fields(columns[name].data):
             if not position.isdecimal() or len(position) > 9:
-                raise Unreadable(f"{position} is no position in a column.")
+                raise Unreadable(f"{position} is not a position in a column.")
             row = rows.setdefault(int(position), [])
             row.append((name, value))
             if name == time_field:

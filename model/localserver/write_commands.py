@@ -186,7 +186,7 @@ def prepared(raw: bytes) -> bytes:
     try:
         _sound(raw)
     except Unreadable as error:
-        raise CommandError(22, f"The document is no BSON: {error}") from None
+        raise CommandError(22, f"The document is not BSON: {error}") from None
     except RecursionError:
         raise CommandError(15, "BSONObj exceeded maximum nested object depth: 200") from None
     own = order.field(raw, b"_id\x00") or new_id()

@@ -74,7 +74,7 @@ class Merge(Struct, frozen=True):
         """The document so far, with the base's value for each open conflict."""
         result = build(self.top, self.decisions)
         if result is None or result.type != c.OBJECT:
-            raise Refused("What was chosen for the whole document is no document; choose again.")
+            raise Refused("What was chosen for the whole document is not a document; choose again.")
         return result.data
 
 

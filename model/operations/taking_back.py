@@ -163,7 +163,7 @@ class TakingBack(Struct, frozen=True):
         except (OSError, ValueError, RecursionError) as error:
             raise Unreadable(f"{path} cannot be read as a plan: {error}") from None
         if not isinstance(plan, dict) or plan.get("palimpsest") != FORMAT:
-            raise Unreadable(f"{path} is no plan of `palimpsest revert`.")
+            raise Unreadable(f"{path} is not a plan of `palimpsest revert`.")
         for key, here in (("source", self.writer.source), ("ns", ns)):
             if plan.get(key) != here:
                 raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make it anew here.")
@@ -174,7 +174,7 @@ class TakingBack(Struct, frozen=True):
                 if each["versions"] and each["current"] is not None
             ]
         except (KeyError, TypeError, Unreadable) as error:
-            raise Unreadable(f"{path} is no whole plan of `palimpsest revert`: {error}") from None
+            raise Unreadable(f"{path} is not a whole plan of `palimpsest revert`: {error}") from None
 
 
 def _value(written: object) -> Value:

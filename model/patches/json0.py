@@ -92,7 +92,7 @@ def _inverse(component: dict[str, Node]) -> dict[str, Node]:
     if "o" in made:
         inner = made["o"]
         if not isinstance(inner, list):
-            raise DoesNotApply("the operation inside of a text is no list")
+            raise DoesNotApply("the operation inside of a text is not a list")
         turned = {"i": "d", "d": "i"}
         made["o"] = [
             {turned.get(name, name): value for name, value in each.items()} if isinstance(each, dict) else each
@@ -120,7 +120,7 @@ def _text_changed_by_type(top: dict[str, Node], path: list[Node], component: dic
         raise DoesNotApply(f"an operation of the type {shown(component['t'])} is not known")
     for each in inner:
         if not isinstance(each, dict):
-            raise DoesNotApply("the operation inside of a text is no object")
+            raise DoesNotApply("the operation inside of a text is not an object")
         out, into = text(each.get("d")) or "", text(each.get("i")) or ""
         _in_text(top, path, _place(each.get("p")), out, into)
 
@@ -153,7 +153,7 @@ def _element_set(top: dict[str, Node], path: list[Node], component: dict[str, No
 def _field_set(top: dict[str, Node], path: list[Node], component: dict[str, Node]) -> None:
     parent, step = _parent(top, path)
     if not isinstance(parent, dict):
-        raise DoesNotApply(f"{_said(path[:-1])} is no object")
+        raise DoesNotApply(f"{_said(path[:-1])} is not an object")
     name = text(step) or ""
     if "od" in component:
         if name not in parent:
@@ -180,7 +180,7 @@ def _in_text(top: dict[str, Node], path: list[Node], at: int, out: str, into: st
     parent, step = _parent(top, path)
     here = text(_value(parent, step))
     if here is None:
-        raise DoesNotApply(f"{_said(path)} is no text")
+        raise DoesNotApply(f"{_said(path)} is not text")
     _put(parent, step, Value.of(text_patch.exchanged(here, at, out, into)))
 
 
@@ -194,7 +194,7 @@ def _path(component: dict[str, Node]) -> list[Node]:
 def _place(step: Node | None) -> int:
     place = whole(step)
     if place is None or place < 0:
-        raise DoesNotApply("a place in an array or a text is no number")
+        raise DoesNotApply("a place in an array or a text is not a number")
     return place
 
 
@@ -202,7 +202,7 @@ def _number(node: Node) -> int | float:
     if isinstance(node, Value) and node.type in (c.DOUBLE, c.INT32, c.INT64):
         found: int | float = node.python()
         return found
-    raise DoesNotApply(f"{shown(node)} is no number")
+    raise DoesNotApply(f"{shown(node)} is not a number")
 
 
 def _parent(top: dict[str, Node], path: list[Node]) -> tuple[Node, Node]:
@@ -232,7 +232,7 @@ def _put(parent: Node, step: Node, value: Node) -> None:
 def _element(top: dict[str, Node], path: list[Node]) -> tuple[list[Node], int]:
     parent, step = _parent(top, path)
     if not isinstance(parent, list):
-        raise DoesNotApply(f"{_said(path[:-1])} is no array")
+        raise DoesNotApply(f"{_said(path[:-1])} is not an array")
     return parent, _place(step)
 
 

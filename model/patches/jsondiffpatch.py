@@ -99,7 +99,7 @@ def _object(node: Node, delta: Node, at: tuple[str, ...], step: _Step) -> Node:
     if not isinstance(delta, dict):
         raise DoesNotApply(f"the delta at {_said(at)} is {shown(delta)}")
     if not isinstance(node, dict) or node is _GONE:
-        raise DoesNotApply(f"{_said(at)} is no object")
+        raise DoesNotApply(f"{_said(at)} is not an object")
     for name, inner in delta.items():
         changed = step(node.get(name, _GONE), inner, (*at, name))
         if changed is _GONE:
@@ -160,7 +160,7 @@ def _array(
 ) -> tuple[list[Node], dict[int, tuple[Node, int | None]], dict[int, Node], dict[int, Node]]:
     """The array; the elements that leave it, by old place; those that join or change inside, by new place."""
     if not isinstance(node, list):
-        raise DoesNotApply(f"{_said(at)} is no array")
+        raise DoesNotApply(f"{_said(at)} is not an array")
     gone: dict[int, tuple[Node, int | None]] = {}
     placed: dict[int, Node] = {}
     inner: dict[int, Node] = {}
@@ -217,7 +217,7 @@ def _text_change(delta: list[Node]) -> str | None:
 def _text(node: Node, patch: str, at: tuple[str, ...], way: _TextStep) -> Node:
     here = text(node)
     if here is None:
-        raise DoesNotApply(f"{_said(at)} is no text")
+        raise DoesNotApply(f"{_said(at)} is not text")
     try:
         return Value.of(way(here, patch))
     except DoesNotApply as reason:

@@ -14,7 +14,7 @@ from model.values.canonical import Value
 def apply(tree: Node, patch: Node) -> Node:
     """The tree with all operations applied in order; raises ``DoesNotApply`` at the first that does not fit."""
     if not isinstance(patch, list):
-        raise DoesNotApply("the patch is no list of operations")
+        raise DoesNotApply("the patch is not a list of operations")
     for operation in patch:
         tree = _applied(tree, operation)
     return tree
@@ -118,7 +118,7 @@ REMOVAL_MARK = b"move\x00"
 
 def _operations(patch: Node) -> list[dict[str, Node]]:
     if not isinstance(patch, list):
-        raise DoesNotApply("the patch is no list of operations")
+        raise DoesNotApply("the patch is not a list of operations")
     return [each for each in patch if isinstance(each, dict)]
 
 
@@ -141,7 +141,7 @@ def steps(pointer: str) -> list[str]:
     if not pointer:
         return []
     if not pointer.startswith("/"):
-        raise DoesNotApply(f"{pointer} is no pointer")
+        raise DoesNotApply(f"{pointer} is not a pointer")
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
 
 

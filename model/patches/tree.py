@@ -40,7 +40,7 @@ def tree_of(raw: bytes) -> dict[str, Node]:
 def document_of(tree: Node) -> bytes:
     """The document that a tree stands for."""
     if not isinstance(tree, dict):
-        raise DoesNotApply("the state is no document")
+        raise DoesNotApply("the state is not a document")
     return c.document((name, value_of(node)) for name, node in tree.items())
 
 
@@ -107,7 +107,7 @@ def as_json(node: Node) -> Node:
         return node
     written = written_as_text(node) if node.type in (c.DATE, c.OBJECT_ID) else None
     if written is None:
-        raise DoesNotApply(f"a {node.kind} is no value of JSON")
+        raise DoesNotApply(f"a {node.kind} is not a value of JSON")
     return Value.of(written)
 
 

@@ -53,9 +53,9 @@ class Profile(Struct, frozen=True, dict=True):
         except OSError as error:
             raise Refused(f"The profile {path} cannot be read: {error.strerror or error}.") from None
         except UnicodeDecodeError:
-            raise Refused(f"The profile {path} is no UTF-8 text; save it as UTF-8.") from None
+            raise Refused(f"The profile {path} is not UTF-8 text; save it as UTF-8.") from None
         except ValueError as error:  # for a number of thousands of digits, the error is not one of TOML's own
-            raise Refused(f"The profile {path} is no valid TOML: {error}.") from None
+            raise Refused(f"The profile {path} is not valid TOML: {error}.") from None
         except RecursionError:
             raise Refused(
                 f"The profile {path} is nested too deeply; no key of it needs more than two levels."
@@ -183,7 +183,7 @@ def trouble_with(key: str, value: Any, layout: str = "") -> str:
     """Why a key of a layout cannot have a value, in a few words such as "must not be empty"; "" if it can."""
     reader = _reader(key, layout)
     if reader is None:
-        return "is no key"
+        return "is not a key"
     try:
         reader(key, value)
     except ValueError as error:

@@ -78,7 +78,7 @@ _ROWS = (
     ProfileKey("hash_fields", "the fields that the hash is made of", "value", example='{ exclude = ["views"] }'),
     ProfileKey("hash_recipe", "how the hash is made", "value", example='{ algorithm = "sha256", over = "json" }'),
     ProfileKey("numbering", "where the number of the next version comes from", "numbering"),
-    ProfileKey("ignored", "fields that are no content", "names", example="__v, updatedAt"),
+    ProfileKey("ignored", "fields that are not content", "names", example="__v, updatedAt"),
     ProfileKey("edit", "what an edit may write", "choice", choices=("no", "current", "both")),
     ProfileKey("row", "the row that an edit writes", "value", example='{ t = "$now", o = "u", d = "$document" }'),
     ProfileKey("holder", "what an edit sets around the rows", "value", example='{ modified = "$now" }'),

@@ -37,7 +37,7 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
         but = f"The field {fit.version} looks like a version by {fit.id}, but {against}."
         return Proposal(CollectionProfile(sample.ns), 0.7, but, ("versions",))
     if records(sample, frozenset({fit.id, fit.version})):
-        but = f"The field {fit.version} numbers rows by {fit.id}, but these record changes or events and are no states."
+        but = f"The field {fit.version} numbers rows by {fit.id}, but these record changes or events, not states."
         return Proposal(CollectionProfile(sample.ns), 0.7, but, ("log",))
     return _told(sample, fit)
 

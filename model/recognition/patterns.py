@@ -522,7 +522,7 @@ PATTERNS: dict[str, Pattern] = {
             "numbers handed out one by one",
             ("id", "counter"),
             sequence,
-            "its documents are no names with one whole number each.",
+            "its documents are not names with one whole number each.",
             "numbers",
             frozenset({"targets"}),
             {"counter": "seq"},

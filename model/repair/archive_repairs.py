@@ -49,7 +49,7 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
         return nothing(f"{id_name(id)} is gone, so nothing stands above it.")
     top = place_of(_v(layout, current))
     if top is None:
-        return refused(f"The version of {id_name(id)} is no number; settle that first.")
+        return refused(f"The version of {id_name(id)} is not a number; settle that first.")
     above = [row for row in rows if (place := place_of(_v(layout, row))) is not None and place > top]
     if not above:
         return nothing(f"Nothing in {archive.ns} is above {version_name(_v(layout, current))} any more.")
@@ -260,7 +260,7 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
         return nothing(f"{id_name(id)} is gone.")
     v, p = _v(layout, current), layout.profile
     if v is None or place_of(v) is None:
-        return refused(f"The version of {id_name(id)} is no number; settle that first.")
+        return refused(f"The version of {id_name(id)} is not a number; settle that first.")
     if _copies(ground, archive, id, v):
         return nothing(f"{archive.ns} holds {version_name(v)} now.")
     if archive.names_itself(current):

@@ -358,7 +358,7 @@ CLASSES: dict[str, DamageClass] = {
         ),
         DamageClass(
             "T3",
-            "Counters that are no numbers",
+            "Counters that are not numbers",
             UNFINISHED,
             meaning="The counter is missing, null or not a number.",
             today="It cannot be raised, and totals that read it are wrong.",
@@ -418,9 +418,9 @@ CLASSES: dict[str, DamageClass] = {
         ),
         DamageClass(
             "S2",
-            "Numbers used twice or no numbers",
+            "Duplicate or invalid numbers",
             COUNTS,
-            meaning="Two documents carry the same number, or one carries something that is no number.",
+            meaning="Two documents carry the same number, or one carries something that is not a number.",
             today="Who looks a number up gets either document, or none.",
             advice="Numbers are never changed from here; decide which document keeps its number.",
             check=sequences.Sequences,

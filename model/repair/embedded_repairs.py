@@ -26,7 +26,7 @@ def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
     p = layout.profile
     prev, now = c.get(raw, (p.prev,)), c.get(raw, (p.current,))
     if prev is None or prev.type != c.ARRAY or now is None or now.type != c.OBJECT:
-        return refused(f"{p.prev} of {id_name(id)} is no array, or {p.current} no document; mend that first.")
+        return refused(f"{p.prev} of {id_name(id)} is not an array, or {p.current} is not a document; mend that first.")
     top = place_of(c.get(now.data, (p.version,)))
     kept: dict[int, Value] = {}
     repeats = 0
@@ -35,7 +35,9 @@ def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
     for each in c.items(prev):
         place = place_of(c.get(each.data, (p.version,))) if each.type == c.OBJECT else None
         if place is None or top is None or place > top:
-            return refused(f"{p.prev} holds what is no earlier version of {id_name(id)}; a person has to look at it.")
+            return refused(
+                f"{p.prev} holds what is not an earlier version of {id_name(id)}; a person has to look at it."
+            )
         there = kept.setdefault(place, each)
         if there is not each:
             repeats += 1
@@ -116,7 +118,7 @@ def remove_repeats(ground: RepairContext, item: Item) -> Prepared:
         if raw is None or entries is None:
             continue
         if entries.type != c.ARRAY:
-            raise Refused(f"{layout.profile.processed} is a value of type {entries.kind} and no list; mend that first.")
+            raise Refused(f"{layout.profile.processed} is a value of type {entries.kind}, not a list; mend that first.")
         found = c.items(entries)
         once = list(dict.fromkeys(found))
         gone += len(found) - len(once)

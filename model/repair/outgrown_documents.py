@@ -81,13 +81,13 @@ def _in_order(layout: Layout, id: Value, raw: bytes, past: list[Value]) -> list[
     """
     p, now = layout.profile, c.get(raw, (layout.profile.current,))
     if now is None or now.type != c.OBJECT or (top := number_of(c.get(now.data, (p.version,)))) is None:
-        raise Refused(f"{p.current} of {id_name(id)} is no version with a number; settle that first.")
+        raise Refused(f"{p.current} of {id_name(id)} is not a version with a number; settle that first.")
     kept: dict[int, Value] = {top: now}
     for each in past:
         v = c.get(each.data, (p.version,)) if each.type == c.OBJECT else None
         number = number_of(v)
         if v is None or number is None or v.type == c.DATE or version_damage(v) or not 0 < number <= top:
-            said = version_name(v) if v is not None else "something that is no version"
+            said = version_name(v) if v is not None else "something that is not a version"
             raise Refused(
                 f"{p.prev} of {id_name(id)} holds {said}, which has no place below v{top}; settle that first."
             )

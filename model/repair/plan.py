@@ -95,7 +95,7 @@ class Plan(Struct, frozen=True):
         except OSError as error:
             raise Refused(f"The plan {path} cannot be read ({error.strerror or error}).") from None
         except UnicodeDecodeError:
-            raise Unreadable(f"The plan {path} is no UTF-8 text; save it as UTF-8.") from None
+            raise Unreadable(f"The plan {path} is not UTF-8 text; save it as UTF-8.") from None
         return read(said, str(path))
 
 
@@ -231,9 +231,9 @@ def read(said: str, name: str) -> Plan:
         data = json.loads(said)
     except (ValueError, RecursionError) as error:  # a number with thousands of digits raises ValueError
         where = f" in line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Unreadable(f"The plan {name} is no JSON{where}.") from None
+        raise Unreadable(f"The plan {name} is not JSON{where}.") from None
     if not isinstance(data, dict) or data.get("palimpsest") != "repair plan":
-        raise Unreadable(f'{name} is no repair plan: it does not begin with "palimpsest": "repair plan".')
+        raise Unreadable(f'{name} is not a repair plan: it does not begin with "palimpsest": "repair plan".')
     if data.get("form") != FORM:
         raise Unreadable(f"The plan {name} is of another form than {FORM}; scan again to get one of this program.")
     top = _Fields(data, f"The plan {name}")
@@ -312,7 +312,7 @@ def _checked(answer: object, item: Item, where: str) -> str | None:
         if value.type in whole or (item.wants == "number" and _is_finite(value)):
             return text.value_text(value)
     ways = ", ".join(f'"{name}"' for name in names) + (f" or a {item.wants}" if item.wants else "")
-    raise Unreadable(f"{where}: {json.dumps(answer)} is no answer to its question; the answers are {ways}.")
+    raise Unreadable(f"{where}: {json.dumps(answer)} is not an answer to its question; the answers are {ways}.")
 
 
 def _is_finite(value: Value) -> bool:
@@ -383,4 +383,4 @@ class _Fields(Struct, frozen=True):
         try:
             return text.value_from_text(json.dumps(found))
         except (Unreadable, RecursionError) as error:
-            raise Unreadable(f"{self.where}: {name!r} is no Extended JSON: {error}") from None
+            raise Unreadable(f"{self.where}: {name!r} is not Extended JSON: {error}") from None

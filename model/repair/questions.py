@@ -38,13 +38,13 @@ def convert(finding: Finding) -> Ask:
     leave = Choice(LEAVE, "Leave it as it is")
     if len(finding.versions) > 1 and all(_as_number(v) is not None for v in finding.versions):
         return Ask(
-            f"{shown} are no whole numbers. Store them as the whole numbers they stand for?",
+            f"{shown} are not whole numbers. Store them as the whole numbers they stand for?",
             (Choice("convert", "Store them as whole numbers"), leave),
         )
     if number is None:
         wants: Literal["", "whole number"] = "whole number" if len(finding.versions) == 1 else ""
-        return Ask(f"{shown} stands for no whole number. Which number is this version?", (leave,), wants)
-    question = f"{shown} is no whole number. Store it as the number {number}?"
+        return Ask(f"{shown} does not stand for a whole number. Which number is this version?", (leave,), wants)
+    question = f"{shown} is not a whole number. Store it as the number {number}?"
     return Ask(question, (Choice("convert", f"Store it as the whole number {number}"), leave), "whole number")
 
 

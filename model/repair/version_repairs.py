@@ -112,7 +112,7 @@ def set_current_flag(ground: RepairContext, item: Item) -> Prepared:
     if not versions:
         return nothing(f"{id_name(id)} is gone.")
     if odd := [raw for raw in versions if version_damage(c.get(raw, (p.version,)))]:
-        return refused(f"{version_name(c.get(odd[0], (p.version,)))} is no number; settle that first.")
+        return refused(f"{version_name(c.get(odd[0], (p.version,)))} is not a number; settle that first.")
     versions.sort(key=lambda raw: place_of(c.get(raw, (p.version,))) or 0)
     top = place_of(c.get(versions[-1], (p.version,)))
     highest = [raw for raw in versions if place_of(c.get(raw, (p.version,))) == top]
@@ -187,5 +187,5 @@ def _number(item: Item, v: Value) -> Value:
     answer = item.answer or ""
     number = number_of(v) if answer == "convert" else number_of(text.value_from_text(answer))
     if number is None:
-        raise Refused(f"{text.shown(v)} stands for no whole number; say in the plan which one it is.")
+        raise Refused(f"{text.shown(v)} does not stand for a whole number; say in the plan which one it is.")
     return whole_number(number)

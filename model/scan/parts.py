@@ -49,7 +49,7 @@ def part_of(written: str) -> tuple[int, int]:
     number, slash, of = written.partition("/")
     if slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
         return int(number), int(of)
-    raise Refused(f"{written!r} is no part of a scan; write 1/4 for the first of four.")
+    raise Refused(f"{written!r} is not a part of a scan; write 1/4 for the first of four.")
 
 
 # --- rows
@@ -195,7 +195,7 @@ def _part(name: str, lines: Iterable[str]) -> _Part:
                 part.before.append(each)
         return part
     except (ValueError, KeyError, TypeError, IndexError, Unreadable):
-        raise Refused(f"{name} is no part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.") from None
+        raise Refused(f"{name} is not a part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.") from None
 
 
 def _check(several: Sequence[_CollectionPart], of: int) -> None:

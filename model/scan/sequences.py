@@ -182,7 +182,7 @@ class Sequences(Struct):
         found = {legible_field(raw, "_id"): raw for raw in self.server.find(target.ns, {"_id": {"$in": wanted}})}
         evidence = tuple(Evidence(target.ns, id_name(Value(*o)), found[p]) for o, p in owners.items() if p in found)
         count = f"used by {len(owners):,} documents"
-        said = f"{count if numeric else f'{text.shown(value)} is no number'}: {names}"
+        said = f"{count if numeric else f'{text.shown(value)} is not a number'}: {names}"
         yield Finding("S2", target.ns, value, (), said, None, evidence)
 
 

@@ -230,7 +230,7 @@ def _connecting(error: Exception, uri: str) -> Refused:
     if isinstance(error, e.OperationFailure):
         return _turned_away(error, host, uri)
     if isinstance(error, e.ProtocolError | bson.errors.BSONError):
-        return Unreachable(f"What answers at {host} is no MongoDB server; check host and port.")
+        return Unreachable(f"What answers at {host} is not a MongoDB server; check host and port.")
     if isinstance(error, e.ServerSelectionTimeoutError | e.AutoReconnect):
         return _no_server(text, host, secured=bool(re.search("(tls|ssl)=true", uri.lower())))
     if isinstance(error, OSError) and (file := error.filename or _certificate_named(text, uri)):
@@ -248,12 +248,12 @@ def _written_wrongly(text: str, uri: str) -> Unreachable:
     if user and ("RFC 3986" in text or user.count(":") > 1 or set(user) & set("/?#[]@")):
         return Unreachable("Percent-encode user name and password in the address: @ is %40, : is %3A, / is %2F.")
     if "Port" in text:
-        return Unreachable("The port in the address is no number from 1 to 65535; write it as host:27017.")
+        return Unreachable("The port in the address is not a number from 1 to 65535; write it as host:27017.")
     if option := re.search(r"\b([a-z]{3,}) must be", text, re.IGNORECASE):
         name = option.group(1)
         return Unreachable(f"The address has an option with a wrong value: {name}; correct or remove it.")
     return Unreachable(
-        "This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
+        "This is not a MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster."
     )
 
 
@@ -291,11 +291,11 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
         (_SILENT, f"{host} does not answer in time; check the address, the network and firewalls."),
         (
             "got response id|message length|opcode",
-            f"What answers at {host} is no MongoDB server; check host and port.",
+            f"What answers at {host} is not a MongoDB server; check host and port.",
         ),
         (
             "connection closed|reset",
-            f"{host} closes the connection; it may want TLS (tls=true), or be no MongoDB server.",
+            f"{host} closes the connection; it may want TLS (tls=true), or not be a MongoDB server.",
         ),
         ("", f"No server answers at {host}; check the address, and that a server runs there."),
     )

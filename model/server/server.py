@@ -337,7 +337,7 @@ class Server:
                 return sorted(names)
             self.unseen.pop("", None)
             if not names and self._names_a_user:
-                self.unseen[""] = "No database is to be seen: there is none, or this user has a privilege on none."
+                self.unseen[""] = "No database can be seen: there is none, or this user has no privilege on any."
         except Exception as error:
             if not is_denied(error):
                 raise self._trouble(error, "listDatabases", "the cluster") from None
@@ -592,7 +592,7 @@ class Server:
             try:
                 known = self._databases[name] = self._client.get_database(name, codec_options=ROWS)
             except PyMongoError as error:
-                raise Refused(f"{name!r} is no name for a database: {error}.") from None
+                raise Refused(f"{name!r} is not a name for a database: {error}.") from None
         return known
 
     def _reach(self) -> None:

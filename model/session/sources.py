@@ -108,7 +108,7 @@ def _dump(source: str) -> Path:
     path = Path(source).expanduser()
     if not source or not path.exists():
         raise NotFound(
-            f"{shown(source) or 'Nothing'} is no source: give a mongodb:// URI, a dump's folder or file, or sample:."
+            f"{shown(source) or 'Nothing'} is not a source: give a mongodb:// URI, a dump's folder or file, or sample:."
         )
     return path
 
@@ -116,7 +116,7 @@ def _dump(source: str) -> Path:
 def _remote(source: str, read_only: bool, password: str | None, home: Path | None) -> Source:
     if not source.startswith(("mongodb://", "mongodb+srv://")):
         raise Refused(
-            f"{connections.label(source)} is no MongoDB address: a URI begins with mongodb:// or mongodb+srv://."
+            f"{connections.label(source)} is not a MongoDB address: a URI begins with mongodb:// or mongodb+srv://."
         )
     clean = connections.without_password(source)
     uri = connections.with_password(source, password) if password else source

@@ -148,7 +148,7 @@ def hash_damage(raw: bytes, content: bytes, profile: CollectionProfile) -> str:
 
 def not_a_hash(name: str, stored: Value) -> str:
     """Why a value in the hash field cannot be replaced by a hash, one sentence."""
-    return f"{name} holds a value of type {stored.kind} and no hash; name the field with the hash in a profile."
+    return f"{name} holds a value of type {stored.kind}, not a hash; name the field with the hash in a profile."
 
 
 # --- hashes that are there

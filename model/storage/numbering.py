@@ -31,7 +31,7 @@ from model.values.canonical import Value
 TRIES = 20
 MARKED = " The version that is followed is marked with the number of the next one ({claim}), which keeps writers apart."
 UNMARKED = " Nothing keeps two writers apart without a token to mark versions by, so edits are refused."
-TOLD = " A number that the mark leaves out is no gap: nobody used it."
+TOLD = " A number that the mark leaves out is not a gap: nobody used it."
 UNTOLD = " Here they are not marked: a gap is told as either, and no repair is offered for it."
 MILLISECOND = dt.timedelta(milliseconds=1)
 
@@ -119,7 +119,7 @@ def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value
     seq = c.get(raw, ("seq",))
     number = number_of(seq)
     if seq is None or number is None or version_damage(seq):
-        raise Refused(f"The counter for this document in {ns} is no whole number; mend that first.")
+        raise Refused(f"The counter for this document in {ns} is not a whole number; mend that first.")
     drawn = whole_number(max(number + 1, wanted), seq)
     body = {"$set": {"seq": drawn}}
     return drawn, Write(ns, "update", by_id(id) | exact("seq", seq), body, "the counter hands out the number")

@@ -242,7 +242,7 @@ def _no_text(container: Value) -> str:
             name.encode("utf-8")
             data.decode("utf-8")
         except UnicodeError:
-            return "holds text that is no UTF-8"
+            return "holds text that is not UTF-8"
         if value.is_container and (inner := _no_text(value)):
             return inner
     return ""

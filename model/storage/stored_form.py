@@ -97,7 +97,7 @@ def numbers(versions: Sequence[Version]) -> list[Value]:
     """The versions' numbers, counted from 1 if documents have none. Raises ``Refused`` for duplicates."""
     if any(each.v is None or each.v.type not in (c.INT32, c.INT64, c.DATE) for each in versions):
         if len(versions) > 1:
-            raise Refused("Its versions are no whole numbers; mend that first.")
+            raise Refused("Its versions are not whole numbers; mend that first.")
         return [FIRST]
     found = [each.v for each in versions if each.v is not None]
     if len(set(found)) != len(found):

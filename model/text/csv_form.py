@@ -199,9 +199,9 @@ def read(file: TextIO, name: str) -> Iterator[bytes]:
                 )
             yield document(row, columns, rows.line_num, name)
     except csv.Error as error:
-        raise Unreadable(f"Line {rows.line_num} of {name} is no CSV ({error}); mend the line.") from None
+        raise Unreadable(f"Line {rows.line_num} of {name} is not CSV ({error}); mend the line.") from None
     except UnicodeDecodeError as error:
-        raise Unreadable(f"{name} is no text in UTF-8 (byte {error.start}); save it as UTF-8.") from None
+        raise Unreadable(f"{name} is not text in UTF-8 (byte {error.start}); save it as UTF-8.") from None
 
 
 def heads(row: Sequence[str], name: str) -> tuple[Column, ...]:

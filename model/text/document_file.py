@@ -105,7 +105,7 @@ def _binary(path: str, data: bytes, length: int) -> bytes:
     if 5 <= length < len(data):
         raise Refused(f"{path} holds more than one document; give a file with one.")
     if length != len(data):
-        raise Unreadable(f"{path} is no whole BSON document: it ends after {len(data)} bytes.")
+        raise Unreadable(f"{path} is not a whole BSON document: it ends after {len(data)} bytes.")
     try:
         for _ in canonical.elements(data):
             pass

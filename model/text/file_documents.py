@@ -98,7 +98,7 @@ class _InUtf8(io.RawIOBase):
             try:
                 self._rest = self._decoder.decode(data, final=not data).encode("utf-8")
             except UnicodeError as error:
-                raise Unreadable(f"The file begins as UTF-16, and goes on with what is none ({error}).") from None
+                raise Unreadable(f"The file begins as UTF-16, but what follows is not UTF-16 ({error}).") from None
             if not data:
                 break
         size = min(len(into), len(self._rest))
@@ -156,7 +156,7 @@ def bson_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
         raw = head + stream.read(max(0, size - 4))
         if len(head) < 4 or len(raw) < size:
             if number == 1:
-                raise Unreadable(f"{path} is no BSON, or is cut off inside its first document; {_AGAIN}.")
+                raise Unreadable(f"{path} is not BSON, or is cut off inside its first document; {_AGAIN}.")
             raise Unreadable(
                 f"{path} is cut off in the middle of document {number}, which begins at byte {at}; "
                 f"{_AGAIN}, or keep only its first {at} bytes."
@@ -169,9 +169,9 @@ def bson_documents(stream: IO[bytes], path: Path) -> Iterator[bytes]:
 
 def _no_document(path: Path, at: int, number: int) -> str:
     if number == 1:
-        return f"{path} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines."
+        return f"{path} is not BSON: it does not begin with a document; give a .bson file or Extended JSON lines."
     return (
-        f"{path} is damaged: document {number}, at byte {at}, is no BSON document; "
+        f"{path} is damaged: document {number}, at byte {at}, is not a BSON document; "
         f"{_AGAIN}, or keep only its first {at} bytes."
     )
 
@@ -237,13 +237,13 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Unreadable(f"byte {error.start + 1} is no UTF-8.") from None
+        raise Unreadable(f"byte {error.start + 1} is not UTF-8.") from None
 
 
 def _bad_line(path: Path, number: int, error: Unreadable) -> Unreadable:
     # The error of a single line always calls it line 1.
     where = re.sub(r"^Line 1, column", "column", str(error)).rstrip(".")
-    return Unreadable(f"Line {number} of {path} is no Extended JSON: {where}; mend the line, or take it out.")
+    return Unreadable(f"Line {number} of {path} is not Extended JSON: {where}; mend the line, or take it out.")
 
 
 _BROKEN = re.compile("[\udc80-\udcff]")  # a byte that is not UTF-8, as Python decodes it
@@ -266,12 +266,12 @@ def _spread(data: bytes, path: Path, line: int, said: _Told) -> Iterator[bytes]:
                 said.note(Unreadable(f"{path} is cut off: {which}; export it again."))
             else:
                 place = _moved(str(value.error), line - 1)
-                said.note(Unreadable(f"The document at line {at} of {path} is no Extended JSON: {place}"))
+                said.note(Unreadable(f"The document at line {at} of {path} is not Extended JSON: {place}"))
         elif is_broken and (character := _BROKEN.search(whole, start, end)) is not None:
             number = at + whole.count("\n", start, character.start())
-            said.note(Unreadable(f"Line {number} of {path} is no UTF-8; mend the line, or take it out."))
+            said.note(Unreadable(f"Line {number} of {path} is not UTF-8; mend the line, or take it out."))
         elif value.type != c.OBJECT:
-            what = "has something that is no document; mend the line, or take it out"
+            what = "has something that is not a document; mend the line, or take it out"
             said.note(Unreadable(f"Line {at} of {path} {what}."))
         else:
             said.count += 1

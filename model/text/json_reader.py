@@ -217,7 +217,7 @@ class _Reader:
                 start, self.at = self.at, self.at + 9
                 data = scalars.parse_double(self.text[start : self.at].lstrip("+"))
                 return Value(c.DOUBLE, data or b"")
-            raise self.fail("this is no number.")
+            raise self.fail("this is not a number.")
         text = found.group()
         if any(found.groups()):
             data = scalars.parse_double(text)
@@ -260,7 +260,7 @@ class _Reader:
             self.at = found.end()
             return CONSTANTS[word]
         if not self.loose:
-            raise self.fail(f"{word} is no JSON value; write text in double quotes.")
+            raise self.fail(f"{word} is not a JSON value; write text in double quotes.")
         if word == "new":
             self.at = found.end()
             self.peek()

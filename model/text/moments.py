@@ -45,8 +45,8 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
         at = local.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         raise Refused(
-            f"{written} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an "
-            "age: 36h."
+            f"{written} is not a time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as "
+            "an age: 36h."
         ) from None
     taken = [f"{written} has no zone and is taken as {local:%Y-%m-%d %H:%M:%S} {zone}."] if supplied else []
     doubts = [doubt] if doubt else []

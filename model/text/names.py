@@ -12,7 +12,7 @@ def split(ns: str) -> tuple[str, str]:
     """Database and collection of a namespace; only the collection's name may contain dots."""
     db, dot, collection = ns.partition(".")
     if not (db and dot and collection):
-        raise Refused(f"{ns} is no collection; write it as database.collection.")
+        raise Refused(f"{ns} is not a collection; write it as database.collection.")
     return db, collection
 
 

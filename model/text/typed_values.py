@@ -43,7 +43,7 @@ def _inner(value: Value, names: set[str], example: str) -> dict[str, Value]:
 
 def _whole(text: str, least: int, most: int, name: str) -> int:
     if re.fullmatch(r"[+-]?[0-9]{1,20}", text) is None or not least <= int(text) <= most:
-        raise Unreadable(f"{name} takes a whole number from {least} to {most}; {text[:40]!r} is none.")
+        raise Unreadable(f"{name} takes a whole number from {least} to {most}; {text[:40]!r} is not one.")
     return int(text)
 
 

@@ -91,7 +91,7 @@ def parsed(text: str, kind: str, zone: str = "UTC") -> Value:
     """
     row = kinds.BY_NAME.get(kind)
     if row is None:
-        raise Refused(f"{kind!r} is no type; choose one of {', '.join(KINDS)}.")
+        raise Refused(f"{kind!r} is not a type; choose one of {', '.join(KINDS)}.")
     if row.code == c.STRING:
         return _string(text)
     text = text.strip()

@@ -259,7 +259,7 @@ def _keyring_get(account: str) -> str | None:
 
         found = keyring.get_password(_SERVICE, account)
         if not isinstance(found, str | None):
-            raise TypeError("it is no text")
+            raise TypeError("it is not text")
         return found
 
     try:

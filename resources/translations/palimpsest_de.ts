@@ -5356,7 +5356,7 @@ Nummern: {numbering}</translation>
       <translation>Der Export von {ns} wurde angehalten; keine Datei wurde geschrieben</translation>
     </message>
     <message>
-      <source>The field above is no object and no list, so nothing can be moved into it</source>
+      <source>The field above is not an object or a list, so nothing can be moved into it</source>
       <translation>Das Feld darüber ist kein Objekt und keine Liste, daher lässt sich nichts hineinschieben</translation>
     </message>
     <message>
@@ -9373,7 +9373,7 @@ Zum Verbinden öffnen</translation>
       <translation> (nicht in {0}, zum Beispiel)</translation>
     </message>
     <message>
-      <source> A number that the mark leaves out is no gap: nobody used it.</source>
+      <source> A number that the mark leaves out is not a gap: nobody used it.</source>
       <translation> Eine Nummer, die die Markierung auslässt, ist keine Lücke: Niemand hat sie benutzt.</translation>
     </message>
     <message>
@@ -9493,11 +9493,11 @@ Zum Verbinden öffnen</translation>
       <translation> {0}: danach im Speicher sortiert.</translation>
     </message>
     <message>
-      <source>"at" is a value of type {0} and no date</source>
+      <source>"at" is a value of type {0}, not a date</source>
       <translation>"at" ist ein Wert vom Typ {0} und kein Datum</translation>
     </message>
     <message>
-      <source>"content" is a value of type {0} and no document</source>
+      <source>"content" is a value of type {0}, not a document</source>
       <translation>"content" ist ein Wert vom Typ {0} und kein Dokument</translation>
     </message>
     <message>
@@ -9753,7 +9753,7 @@ Zum Verbinden öffnen</translation>
       <translation>Ein gespeichertes Dokument, das zu {0} gehört</translation>
     </message>
     <message>
-      <source>A time series: its measurements are no versions of one another.</source>
+      <source>A time series: its measurements are not versions of one another.</source>
       <translation>Eine Zeitreihe: Ihre Messungen sind keine Versionen voneinander.</translation>
     </message>
     <message>
@@ -10029,7 +10029,7 @@ Zum Verbinden öffnen</translation>
       <translation>Commit {0} von {1}</translation>
     </message>
     <message>
-      <source>Commit {0} of {1} is none of an export; use a repository that only exports write.</source>
+      <source>Commit {0} of {1} is not from an export; use a repository that only exports write.</source>
       <translation>Commit {0} von {1} stammt von keinem Export; nehmen Sie ein Repository, in das nur Exporte schreiben.</translation>
     </message>
     <message>
@@ -10053,7 +10053,7 @@ Zum Verbinden öffnen</translation>
       <translation>Umwandeln</translation>
     </message>
     <message>
-      <source>Counters that are no numbers</source>
+      <source>Counters that are not numbers</source>
       <translation>Zähler ohne Zahl</translation>
     </message>
     <message>
@@ -10113,7 +10113,7 @@ Zum Verbinden öffnen</translation>
       <translation>Speichern Sie diese hier nicht: Gelesen wird nicht, was geschrieben wurde.</translation>
     </message>
     <message>
-      <source>Document {0} of {1} is no BSON: its length is wrong.</source>
+      <source>Document {0} of {1} is not BSON: its length is wrong.</source>
       <translation>Dokument {0} von {1} ist kein BSON: Seine Länge ist falsch.</translation>
     </message>
     <message>
@@ -10143,6 +10143,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Drivers stop at it or change it silently; here it is shown and never written.</source>
       <translation>Treiber bleiben daran hängen oder ändern es still; hier wird es gezeigt und nie geschrieben.</translation>
+    </message>
+    <message>
+      <source>Duplicate or invalid numbers</source>
+      <translation>Doppelte/ungültige Nummern</translation>
     </message>
     <message>
       <source>Duplicate versions</source>
@@ -10613,7 +10617,7 @@ Zum Verbinden öffnen</translation>
       <translation>Seine Zeit ist nicht bekannt.</translation>
     </message>
     <message>
-      <source>Its versions are no whole numbers; mend that first.</source>
+      <source>Its versions are not whole numbers; mend that first.</source>
       <translation>Seine Versionen sind keine ganzen Zahlen; beheben Sie das zuerst.</translation>
     </message>
     <message>
@@ -10693,15 +10697,15 @@ Zum Verbinden öffnen</translation>
       <translation>Zeile {0} von {1} ist länger als jedes Dokument; sie kann keines sein.</translation>
     </message>
     <message>
-      <source>Line {0} of {1} is no CSV ({2}); mend the line.</source>
+      <source>Line {0} of {1} is not CSV ({2}); mend the line.</source>
       <translation>Zeile {0} von {1} ist kein CSV ({2}); berichtigen Sie die Zeile.</translation>
     </message>
     <message>
-      <source>Line {0} of {1} is no Extended JSON: {2}; mend the line, or take it out.</source>
+      <source>Line {0} of {1} is not Extended JSON: {2}; mend the line, or take it out.</source>
       <translation>Zeile {0} von {1} ist kein Extended JSON: {2}; berichtigen Sie die Zeile, oder nehmen Sie sie heraus.</translation>
     </message>
     <message>
-      <source>Line {0} of {1} is no UTF-8; mend the line, or take it out.</source>
+      <source>Line {0} of {1} is not UTF-8; mend the line, or take it out.</source>
       <translation>Zeile {0} von {1} ist kein UTF-8; reparieren Sie die Zeile, oder nehmen Sie sie heraus.</translation>
     </message>
     <message>
@@ -10853,7 +10857,7 @@ Zum Verbinden öffnen</translation>
       <translation>Kein aktuelles Dokument</translation>
     </message>
     <message>
-      <source>No database is to be seen: there is none, or this user has a privilege on none.</source>
+      <source>No database can be seen: there is none, or this user has no privilege on any.</source>
       <translation>Es ist keine Datenbank zu sehen: es gibt keine, oder dieser Benutzer hat an keiner ein Recht.</translation>
     </message>
     <message>
@@ -11095,10 +11099,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Numbers by {0} do not keep two writers apart unless a version can be marked, and this collection must gain no field; number by next, or name a token in the profile.</source>
       <translation>Nummern nach {0} halten zwei Schreiber nicht auseinander, wenn sich keine Version markieren lässt, und diese Sammlung darf kein Feld dazubekommen; nummerieren Sie mit next, oder nennen Sie ein Token im Profil.</translation>
-    </message>
-    <message>
-      <source>Numbers used twice or no numbers</source>
-      <translation>Doppelte/keine Nummern</translation>
     </message>
     <message>
       <source>Odd field names</source>
@@ -11637,7 +11637,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Zähler für dieses Dokument in {0} wird ständig von anderen bewegt; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>The counter for this document in {0} is no whole number; mend that first.</source>
+      <source>The counter for this document in {0} is not a whole number; mend that first.</source>
       <translation>Der Zähler für dieses Dokument in {0} ist keine ganze Zahl; beheben Sie das zuerst.</translation>
     </message>
     <message>
@@ -11661,7 +11661,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Zähler {0} ist weg.</translation>
     </message>
     <message>
-      <source>The counter {0} is no number; say by an edit what it is.</source>
+      <source>The counter {0} is not a number; say by an edit what it is.</source>
       <translation>Der Zähler {0} ist keine Zahl; sagen Sie mit einer Bearbeitung, was er ist.</translation>
     </message>
     <message>
@@ -11701,7 +11701,7 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument bei Byte {0} führt aus dem hinaus, in dem es liegt.</translation>
     </message>
     <message>
-      <source>The document at line {0} of {1} is no Extended JSON: {2}</source>
+      <source>The document at line {0} of {1} is not Extended JSON: {2}</source>
       <translation>Das Dokument in Zeile {0} von {1} ist kein Extended JSON: {2}</translation>
     </message>
     <message>
@@ -11825,7 +11825,7 @@ Zum Verbinden öffnen</translation>
       <translation>Das Feld {0} sieht wie eine Version aus, aber frühere Versionen fanden sich hier nicht.</translation>
     </message>
     <message>
-      <source>The field {0} numbers rows by {1}, but these record changes or events and are no states.</source>
+      <source>The field {0} numbers rows by {1}, but these record changes or events, not states.</source>
       <translation>Das Feld {0} nummeriert Zeilen nach {1}, aber diese halten Änderungen oder Ereignisse fest und sind keine Zustände.</translation>
     </message>
     <message>
@@ -11837,7 +11837,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Felder von {0}</translation>
     </message>
     <message>
-      <source>The file begins as UTF-16, and goes on with what is none ({0}).</source>
+      <source>The file begins as UTF-16, but what follows is not UTF-16 ({0}).</source>
       <translation>Die Datei beginnt als UTF-16, und was folgt, ist keines ({0}).</translation>
     </message>
     <message>
@@ -12021,7 +12021,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Nummer der nächsten Version ließ sich nicht klären; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>The oldest versions of {0} are in {1}, so the document alone is no history; remove these rows with your own tools first, or delete the document.</source>
+      <source>The oldest versions of {0} are in {1}, so the document alone is not a history; remove these rows with your own tools first, or delete the document.</source>
       <translation>Die ältesten Versionen von {0} sind in {1}, daher ist das Dokument allein kein Verlauf; entfernen Sie diese Zeilen zuerst mit eigenen Werkzeugen, oder löschen Sie das Dokument.</translation>
     </message>
     <message>
@@ -12077,11 +12077,11 @@ Zum Verbinden öffnen</translation>
       <translation>Der Plan {0} lässt sich nicht lesen ({1}).</translation>
     </message>
     <message>
-      <source>The plan {0} is no JSON{1}.</source>
+      <source>The plan {0} is not JSON{1}.</source>
       <translation>Der Plan {0} ist kein JSON{1}.</translation>
     </message>
     <message>
-      <source>The plan {0} is no UTF-8 text; save it as UTF-8.</source>
+      <source>The plan {0} is not UTF-8 text; save it as UTF-8.</source>
       <translation>Der Plan {0} ist kein UTF-8-Text; speichern Sie ihn als UTF-8.</translation>
     </message>
     <message>
@@ -12101,7 +12101,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Plan {0}, nicht geprüft {1}</translation>
     </message>
     <message>
-      <source>The port in the address is no number from 1 to 65535; write it as host:27017.</source>
+      <source>The port in the address is not a number from 1 to 65535; write it as host:27017.</source>
       <translation>Der Port in der Adresse ist keine Zahl von 1 bis 65535; schreiben Sie ihn wie host:27017.</translation>
     </message>
     <message>
@@ -12121,11 +12121,11 @@ Zum Verbinden öffnen</translation>
       <translation>Das Profil {0} ist zu tief geschachtelt; kein Schlüssel darin braucht mehr als zwei Ebenen.</translation>
     </message>
     <message>
-      <source>The profile {0} is no UTF-8 text; save it as UTF-8.</source>
+      <source>The profile {0} is not UTF-8 text; save it as UTF-8.</source>
       <translation>Das Profil {0} ist kein UTF-8-Text; speichern Sie es als UTF-8.</translation>
     </message>
     <message>
-      <source>The profile {0} is no valid TOML: {1}.</source>
+      <source>The profile {0} is not valid TOML: {1}.</source>
       <translation>Das Profil {0} ist kein gültiges TOML: {1}.</translation>
     </message>
     <message>
@@ -12377,7 +12377,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version dieses Dokuments ist ein Datum nach dem Jahr 9999; beheben Sie das zuerst.</translation>
     </message>
     <message>
-      <source>The version of this document is a {0} and no whole number; mend that before editing.</source>
+      <source>The version of this document is a {0}, not a whole number; mend that before editing.</source>
       <translation>Die Version dieses Dokuments ist ein {0} und keine ganze Zahl; beheben Sie das vor dem Bearbeiten.</translation>
     </message>
     <message>
@@ -12385,7 +12385,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version dieses Dokuments ist die größte Zahl, die es gibt; beheben Sie das zuerst.</translation>
     </message>
     <message>
-      <source>The version of {0} is no number; settle that first.</source>
+      <source>The version of {0} is not a number; settle that first.</source>
       <translation>Die Version von {0} ist keine Zahl; klären Sie das zuerst.</translation>
     </message>
     <message>
@@ -12589,12 +12589,12 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Versionen lassen sich nicht zeigen, vergleichen oder wiederherstellen.</translation>
     </message>
     <message>
-      <source>These {0} bytes are no BSON document: their length says otherwise.</source>
-      <translation>Diese {0} Byte sind kein BSON-Dokument: Ihre Länge widerspricht.</translation>
-    </message>
-    <message>
       <source>These {0} bytes are no {1}.</source>
       <translation>Diese {0} Byte sind kein {1}.</translation>
+    </message>
+    <message>
+      <source>These {0} bytes are not a BSON document: their length says otherwise.</source>
+      <translation>Diese {0} Byte sind kein BSON-Dokument: Ihre Länge widerspricht.</translation>
     </message>
     <message>
       <source>This cannot be sent: {0}.</source>
@@ -12661,11 +12661,11 @@ Zum Verbinden öffnen</translation>
       <translation>Dies ist eine View, und in Views lässt sich nicht schreiben; schreiben Sie in die Sammlung dahinter.</translation>
     </message>
     <message>
-      <source>This is no MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster.</source>
+      <source>This is not a MongoDB address; write mongodb://user:password@host:27017/, or mongodb+srv:// for a cluster.</source>
       <translation>Dies ist keine MongoDB-Adresse; schreiben Sie mongodb://user:password@host:27017/, oder mongodb+srv:// für einen Cluster.</translation>
     </message>
     <message>
-      <source>This is no mark of a scan; begin anew.</source>
+      <source>This is not a mark of a scan; begin anew.</source>
       <translation>Das ist keine Marke einer Prüfung; beginnen Sie neu.</translation>
     </message>
     <message>
@@ -12809,7 +12809,7 @@ Zum Verbinden öffnen</translation>
       <translation>Zwei Dokumente können hier dieselbe Id und Version tragen: Lassen Sie nicht mehrere Schreiber auf diesem Server arbeiten.</translation>
     </message>
     <message>
-      <source>Two documents carry the same number, or one carries something that is no number.</source>
+      <source>Two documents carry the same number, or one carries something that is not a number.</source>
       <translation>Zwei Dokumente tragen dieselbe Nummer, oder eines trägt etwas, das keine ist.</translation>
     </message>
     <message>
@@ -12869,7 +12869,7 @@ Zum Verbinden öffnen</translation>
       <translation>Versionen, die Zeiten sind oder tragen, sind gleich oder laufen rückwärts.</translation>
     </message>
     <message>
-      <source>What answers at {0} is no MongoDB server; check host and port.</source>
+      <source>What answers at {0} is not a MongoDB server; check host and port.</source>
       <translation>Was unter {0} antwortet, ist kein MongoDB-Server; prüfen Sie Host und Port.</translation>
     </message>
     <message>
@@ -12909,7 +12909,7 @@ Zum Verbinden öffnen</translation>
       <translation>Was der Zähler {0} zählt, ist nicht bekannt; geben Sie es in einem Profil an (targets).</translation>
     </message>
     <message>
-      <source>What was chosen for the whole document is no document; choose again.</source>
+      <source>What was chosen for the whole document is not a document; choose again.</source>
       <translation>Was für das ganze Dokument gewählt wurde, ist kein Dokument; wählen Sie neu.</translation>
     </message>
     <message>
@@ -13061,6 +13061,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument begann mitten in seinem Verlauf neu</translation>
     </message>
     <message>
+      <source>a document cannot have {0} bytes</source>
+      <translation>ein Dokument von {0} Bytes ist keines</translation>
+    </message>
+    <message>
       <source>a document does not end where it says</source>
       <translation>ein Dokument endet nicht, wo es sagt</translation>
     </message>
@@ -13075,10 +13079,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>a document for every version, the newest carries {current}</source>
       <translation>ein Dokument für jede Version, die neueste trägt {current}</translation>
-    </message>
-    <message>
-      <source>a document of {0} bytes is none</source>
-      <translation>ein Dokument von {0} Bytes ist keines</translation>
     </message>
     <message>
       <source>a document without a version</source>
@@ -13133,7 +13133,7 @@ Zum Verbinden öffnen</translation>
       <translation>eine Zahl, die um eins steigen kann</translation>
     </message>
     <message>
-      <source>a place in an array or a text is no number</source>
+      <source>a place in an array or a text is not a number</source>
       <translation>eine Stelle in einem Array oder Text ist keine Zahl</translation>
     </message>
     <message>
@@ -13185,7 +13185,7 @@ Zum Verbinden öffnen</translation>
       <translation>ein zip-Archiv</translation>
     </message>
     <message>
-      <source>a {0} is no value of JSON</source>
+      <source>a {0} is not a value of JSON</source>
       <translation>{0} ist kein Wert von JSON</translation>
     </message>
     <message>
@@ -13385,7 +13385,7 @@ Zum Verbinden öffnen</translation>
       <translation>nach der Zeit</translation>
     </message>
     <message>
-      <source>byte {0} is no UTF-8.</source>
+      <source>byte {0} is not UTF-8.</source>
       <translation>Byte {0} ist kein UTF-8.</translation>
     </message>
     <message>
@@ -13589,7 +13589,7 @@ Zum Verbinden öffnen</translation>
       <translation>erwartet wird ein Wert</translation>
     </message>
     <message>
-      <source>fields that are no content</source>
+      <source>fields that are not content</source>
       <translation>Felder, die kein Inhalt sind</translation>
     </message>
     <message>
@@ -13705,7 +13705,7 @@ Zum Verbinden öffnen</translation>
       <translation>hat nur {0} verschiedene {1} in {2} Zeilen</translation>
     </message>
     <message>
-      <source>has something that is no document; mend the line, or take it out</source>
+      <source>has something that is not a document; mend the line, or take it out</source>
       <translation>enthält etwas, das kein Dokument ist; reparieren Sie die Zeile, oder nehmen Sie sie heraus</translation>
     </message>
     <message>
@@ -13761,7 +13761,7 @@ Zum Verbinden öffnen</translation>
       <translation>sie enthält keine Version der nachgeschlagenen Dokumente</translation>
     </message>
     <message>
-      <source>holds text that is no UTF-8</source>
+      <source>holds text that is not UTF-8</source>
       <translation>enthält Text, der kein UTF-8 ist</translation>
     </message>
     <message>
@@ -13825,7 +13825,7 @@ Zum Verbinden öffnen</translation>
       <translation>ist abgeschnitten: Seine gzip-Daten enden zu früh; kopieren Sie es neu, oder {0}</translation>
     </message>
     <message>
-      <source>is damaged: document {0}, at byte {1}, is no BSON document; {2}</source>
+      <source>is damaged: document {0}, at byte {1}, is not a BSON document; {2}</source>
       <translation>ist beschädigt: Dokument {0} bei Byte {1} ist kein BSON-Dokument; {2}</translation>
     </message>
     <message>
@@ -13849,15 +13849,15 @@ Zum Verbinden öffnen</translation>
       <translation>ist zu tief geschachtelt</translation>
     </message>
     <message>
-      <source>is no TOML: {0}</source>
+      <source>is not TOML: {0}</source>
       <translation>ist kein TOML: {0}</translation>
     </message>
     <message>
-      <source>is no UUID, ObjectId or hash</source>
+      <source>is not a UUID, ObjectId or hash</source>
       <translation>ist weder UUID noch ObjectId noch Hash</translation>
     </message>
     <message>
-      <source>is no key</source>
+      <source>is not a key</source>
       <translation>ist kein Schlüssel</translation>
     </message>
     <message>
@@ -13941,15 +13941,15 @@ Zum Verbinden öffnen</translation>
       <translation>sie fehlt</translation>
     </message>
     <message>
-      <source>it is no document</source>
+      <source>it is not a document</source>
       <translation>es ist kein Dokument</translation>
     </message>
     <message>
-      <source>it is no history that `palimpsest export` wrote</source>
+      <source>it is not a history that `palimpsest export` wrote</source>
       <translation>es ist kein Verlauf, den `palimpsest export` geschrieben hat</translation>
     </message>
     <message>
-      <source>it is no text</source>
+      <source>it is not text</source>
       <translation>es ist kein Text</translation>
     </message>
     <message>
@@ -14017,7 +14017,7 @@ Zum Verbinden öffnen</translation>
       <translation>sein Zähler</translation>
     </message>
     <message>
-      <source>its documents are no names with one whole number each.</source>
+      <source>its documents are not names with one whole number each.</source>
       <translation>ihre Dokumente sind keine Namen mit je einer ganzen Zahl.</translation>
     </message>
     <message>
@@ -14337,24 +14337,24 @@ Zum Verbinden öffnen</translation>
       <translation>ohne Zeichen</translation>
     </message>
     <message>
-      <source>of the type {0} and no id</source>
-      <translation>vom Typ {0} und keine Id</translation>
-    </message>
-    <message>
-      <source>of the type {0} and no time</source>
-      <translation>vom Typ {0} und keine Zeit</translation>
-    </message>
-    <message>
-      <source>of the type {0} and no whole number or date</source>
-      <translation>vom Typ {0} und weder ganze Zahl noch Datum</translation>
-    </message>
-    <message>
       <source>of the type {0} and no {1}</source>
       <translation>vom Typ {0} und kein {1}</translation>
     </message>
     <message>
       <source>of the type {0} and {1}</source>
       <translation>vom Typ {0} und {1}</translation>
+    </message>
+    <message>
+      <source>of the type {0}, not a time</source>
+      <translation>vom Typ {0} und keine Zeit</translation>
+    </message>
+    <message>
+      <source>of the type {0}, not a whole number or a date</source>
+      <translation>vom Typ {0} und weder ganze Zahl noch Datum</translation>
+    </message>
+    <message>
+      <source>of the type {0}, not an id</source>
+      <translation>vom Typ {0} und keine Id</translation>
     </message>
     <message>
       <source>of unknown age</source>
@@ -14561,7 +14561,7 @@ Zum Verbinden öffnen</translation>
       <translation>jemand hat inzwischen ein anderes Dokument {0} angelegt</translation>
     </message>
     <message>
-      <source>something that is no version</source>
+      <source>something that is not a version</source>
       <translation>etwas, das keine Version ist</translation>
     </message>
     <message>
@@ -14957,11 +14957,11 @@ Zum Verbinden öffnen</translation>
       <translation>das, was bleiben sollte, ist weg</translation>
     </message>
     <message>
-      <source>the operation inside of a text is no list</source>
+      <source>the operation inside of a text is not a list</source>
       <translation>die Operation in einem Text ist keine Liste</translation>
     </message>
     <message>
-      <source>the operation inside of a text is no object</source>
+      <source>the operation inside of a text is not an object</source>
       <translation>die Operation in einem Text ist kein Objekt</translation>
     </message>
     <message>
@@ -14981,7 +14981,7 @@ Zum Verbinden öffnen</translation>
       <translation>der Patch betrifft das ganze Dokument</translation>
     </message>
     <message>
-      <source>the patch is no list of operations</source>
+      <source>the patch is not a list of operations</source>
       <translation>der Patch ist keine Liste von Operationen</translation>
     </message>
     <message>
@@ -15053,7 +15053,7 @@ Zum Verbinden öffnen</translation>
       <translation>der Server ist geschlossen</translation>
     </message>
     <message>
-      <source>the state is no document</source>
+      <source>the state is not a document</source>
       <translation>der Stand ist kein Dokument</translation>
     </message>
     <message>
@@ -15201,7 +15201,7 @@ Zum Verbinden öffnen</translation>
       <translation>das ist ein Wert vom Typ {0}; schreiben Sie ein Dokument {…} oder ein Array […]</translation>
     </message>
     <message>
-      <source>this is no number.</source>
+      <source>this is not a number.</source>
       <translation>dies ist keine Zahl.</translation>
     </message>
     <message>
@@ -15633,7 +15633,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} antwortet mit einem Fehler: {1}.</translation>
     </message>
     <message>
-      <source>{0} are no whole numbers. Store them as the whole numbers they stand for?</source>
+      <source>{0} are not whole numbers. Store them as the whole numbers they stand for?</source>
       <translation>{0} sind keine ganzen Zahlen. Als die ganzen Zahlen speichern, für die sie stehen?</translation>
     </message>
     <message>
@@ -15813,7 +15813,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat sich seit dem Vorgang geändert, der darauf beruhte ({1})</translation>
     </message>
     <message>
-      <source>{0} closes the connection; it may want TLS (tls=true), or be no MongoDB server.</source>
+      <source>{0} closes the connection; it may want TLS (tls=true), or not be a MongoDB server.</source>
       <translation>{0} schließt die Verbindung; vielleicht verlangt er TLS (tls=true) oder ist kein MongoDB-Server.</translation>
     </message>
     <message>
@@ -15899,6 +15899,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} does not hold the current version any more.</source>
       <translation>{0} enthält die aktuelle Version nicht mehr.</translation>
+    </message>
+    <message>
+      <source>{0} does not stand for a whole number. Which number is this version?</source>
+      <translation>{0} steht für keine ganze Zahl. Welche Nummer ist diese Version?</translation>
+    </message>
+    <message>
+      <source>{0} does not stand for a whole number; say in the plan which one it is.</source>
+      <translation>{0} steht für keine ganze Zahl; sagen Sie im Plan, für welche.</translation>
     </message>
     <message>
       <source>{0} does not take this; write it as in {1}.</source>
@@ -16137,7 +16145,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält eine Zeitreihe und ist zu groß, um ihre Buckets als Messungen zu zeigen.</translation>
     </message>
     <message>
-      <source>{0} holds a value of type {1} and no hash; name the field with the hash in a profile.</source>
+      <source>{0} holds a value of type {1}, not a hash; name the field with the hash in a profile.</source>
       <translation>{0} enthält einen Wert vom Typ {1} und keinen Hash; nennen Sie das Feld mit dem Hash in einem Profil.</translation>
     </message>
     <message>
@@ -16229,7 +16237,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält mehrere Dokumente mit demselben {1}: {2}{3}. Klären Sie zuerst diese Duplikate, und legen Sie dann den Index an.</translation>
     </message>
     <message>
-      <source>{0} holds something that is no version</source>
+      <source>{0} holds something that is not a version</source>
       <translation>{0} enthält etwas, das keine Version ist</translation>
     </message>
     <message>
@@ -16257,7 +16265,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält Versionen von {1}; nennen Sie jene Sammlung.</translation>
     </message>
     <message>
-      <source>{0} holds what is no earlier version of {1}; a person has to look at it.</source>
+      <source>{0} holds what is not an earlier version of {1}; a person has to look at it.</source>
       <translation>{0} enthält etwas, das keine frühere Version von {1} ist; ein Mensch muss es ansehen.</translation>
     </message>
     <message>
@@ -16293,7 +16301,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} im Dokument</translation>
     </message>
     <message>
-      <source>{0} in {1} is no sequence: tokens wait in its list {2}, so {3} counts events. Count one with `palimpsest count`.</source>
+      <source>{0} in {1} is not a sequence: tokens wait in its list {2}, so {3} counts events. Count one with `palimpsest count`.</source>
       <translation>{0} in {1} ist keine Nummernfolge: In der Liste {2} warten Token, also zählt {3} Ereignisse. Zählen Sie eines mit `palimpsest count`.</translation>
     </message>
     <message>
@@ -16341,11 +16349,11 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein Wert vom Typ {1} und hat kein {2} in sich.</translation>
     </message>
     <message>
-      <source>{0} is a value of type {1} and no list; mend it by hand.</source>
+      <source>{0} is a value of type {1}, not a list; mend it by hand.</source>
       <translation>{0} ist ein Wert vom Typ {1} und keine Liste; berichtigen Sie es von Hand.</translation>
     </message>
     <message>
-      <source>{0} is a value of type {1} and no list; mend that first.</source>
+      <source>{0} is a value of type {1}, not a list; mend that first.</source>
       <translation>{0} ist ein Wert vom Typ {1} und keine Liste; beheben Sie das zuerst.</translation>
     </message>
     <message>
@@ -16357,15 +16365,15 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein Schreib-Token</translation>
     </message>
     <message>
-      <source>{0} is a {1} and no list</source>
+      <source>{0} is a {1}, not a list</source>
       <translation>{0} ist {1} und keine Liste</translation>
     </message>
     <message>
-      <source>{0} is a {1} and no list of earlier versions; mend that before editing.</source>
+      <source>{0} is a {1}, not a list of earlier versions; mend that before editing.</source>
       <translation>{0} ist {1} und keine Liste früherer Versionen; beheben Sie das vor dem Bearbeiten.</translation>
     </message>
     <message>
-      <source>{0} is a {1} and no version</source>
+      <source>{0} is a {1}, not a version</source>
       <translation>{0} ist ein {1} und keine Version</translation>
     </message>
     <message>
@@ -16433,7 +16441,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält beschädigte gzip-Daten ({1}); kopieren Sie es neu, oder {2}.</translation>
     </message>
     <message>
-      <source>{0} is damaged: document {1}, at byte {2}, is no BSON document; {3}, or keep only its first {4} bytes.</source>
+      <source>{0} is damaged: document {1}, at byte {2}, is not a BSON document; {3}, or keep only its first {4} bytes.</source>
       <translation>{0} ist beschädigt: Dokument {1} bei Byte {2} ist kein BSON-Dokument; {3}, oder behalten Sie nur die ersten {4} Bytes.</translation>
     </message>
     <message>
@@ -16573,124 +16581,116 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist weder BSON noch Text in UTF-8; nehmen Sie eine Datei mit einem Dokument.</translation>
     </message>
     <message>
-      <source>{0} is no BSON, or is cut off inside its first document; give a .bson file, or {1}.</source>
+      <source>{0} is not BSON, or is cut off inside its first document; give a .bson file, or {1}.</source>
       <translation>{0} ist kein BSON oder schon im ersten Dokument abgeschnitten; nehmen Sie eine .bson-Datei, oder {1}.</translation>
     </message>
     <message>
-      <source>{0} is no BSON, or is cut off inside its first document; {1}.</source>
+      <source>{0} is not BSON, or is cut off inside its first document; {1}.</source>
       <translation>{0} ist kein BSON oder schon im ersten Dokument abgeschnitten; {1}.</translation>
     </message>
     <message>
-      <source>{0} is no BSON: it does not begin with a document; give a .bson file or Extended JSON lines.</source>
+      <source>{0} is not BSON: it does not begin with a document; give a .bson file or Extended JSON lines.</source>
       <translation>{0} ist kein BSON: Es beginnt nicht mit einem Dokument; nehmen Sie eine .bson-Datei oder Zeilen mit Extended JSON.</translation>
     </message>
     <message>
-      <source>{0} is no JSON value; write text in double quotes.</source>
+      <source>{0} is not a JSON value; write text in double quotes.</source>
       <translation>{0} ist kein JSON-Wert; schreiben Sie Text in doppelten Anführungszeichen.</translation>
     </message>
     <message>
-      <source>{0} is no MongoDB address: a URI begins with mongodb:// or mongodb+srv://.</source>
+      <source>{0} is not a MongoDB address: a URI begins with mongodb:// or mongodb+srv://.</source>
       <translation>{0} ist keine MongoDB-Adresse: Sie beginnt mit mongodb:// oder mongodb+srv://.</translation>
     </message>
     <message>
-      <source>{0} is no array</source>
-      <translation>{0} ist kein Array</translation>
-    </message>
-    <message>
-      <source>{0} is no collection; write it as database.collection.</source>
+      <source>{0} is not a collection; write it as database.collection.</source>
       <translation>{0} ist keine Sammlung; schreiben Sie sie als datenbank.sammlung.</translation>
     </message>
     <message>
-      <source>{0} is no field; write field names with commas between them.</source>
+      <source>{0} is not a field; write field names with commas between them.</source>
       <translation>{0} ist kein Feld; schreiben Sie Feldnamen mit Kommas dazwischen.</translation>
     </message>
     <message>
-      <source>{0} is no name for a database: {1}.</source>
+      <source>{0} is not a name for a database: {1}.</source>
       <translation>{0} ist kein Name für eine Datenbank: {1}.</translation>
     </message>
     <message>
-      <source>{0} is no namespace: give it as database.collection.</source>
+      <source>{0} is not a namespace: give it as database.collection.</source>
       <translation>{0} ist keine Sammlung: Geben Sie sie als datenbank.sammlung an.</translation>
     </message>
     <message>
-      <source>{0} is no number</source>
+      <source>{0} is not a number</source>
       <translation>{0} ist keine Zahl</translation>
     </message>
     <message>
-      <source>{0} is no number; settle that first.</source>
+      <source>{0} is not a number; settle that first.</source>
       <translation>{0} ist keine Zahl; klären Sie das zuerst.</translation>
     </message>
     <message>
-      <source>{0} is no object</source>
-      <translation>{0} ist kein Objekt</translation>
-    </message>
-    <message>
-      <source>{0} is no part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.</source>
+      <source>{0} is not a part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.</source>
       <translation>{0} ist kein Teil einer Prüfung; `palimpsest scan SOURCE --range 1/4` schreibt einen.</translation>
     </message>
     <message>
-      <source>{0} is no part of a scan; write 1/4 for the first of four.</source>
+      <source>{0} is not a part of a scan; write 1/4 for the first of four.</source>
       <translation>{0} ist kein Teil einer Prüfung; schreiben Sie 1/4 für den ersten von vieren.</translation>
     </message>
     <message>
-      <source>{0} is no plan of `palimpsest revert`.</source>
+      <source>{0} is not a plan of `palimpsest revert`.</source>
       <translation>{0} ist kein Plan von `palimpsest revert`.</translation>
     </message>
     <message>
-      <source>{0} is no pointer</source>
+      <source>{0} is not a pointer</source>
       <translation>{0} ist kein Zeiger</translation>
     </message>
     <message>
-      <source>{0} is no position in a column.</source>
+      <source>{0} is not a position in a column.</source>
       <translation>{0} ist keine Position in einer Spalte.</translation>
     </message>
     <message>
-      <source>{0} is no repair plan: it does not begin with "palimpsest": "repair plan".</source>
+      <source>{0} is not a repair plan: it does not begin with "palimpsest": "repair plan".</source>
       <translation>{0} ist kein Reparaturplan: Er beginnt nicht mit "palimpsest": "repair plan".</translation>
     </message>
     <message>
-      <source>{0} is no source: give a mongodb:// URI, a dump's folder or file, or sample:.</source>
+      <source>{0} is not a source: give a mongodb:// URI, a dump's folder or file, or sample:.</source>
       <translation>{0} ist keine Quelle: Geben Sie eine Adresse mit mongodb://, Ordner oder Datei eines Dumps oder sample: an.</translation>
     </message>
     <message>
-      <source>{0} is no text</source>
-      <translation>{0} ist kein Text</translation>
-    </message>
-    <message>
-      <source>{0} is no text in UTF-8 (byte {1}); save it as UTF-8.</source>
-      <translation>{0} ist kein Text in UTF-8 (Byte {1}); speichern Sie ihn als UTF-8.</translation>
-    </message>
-    <message>
-      <source>{0} is no time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an age: 36h.</source>
+      <source>{0} is not a time; write it as 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 or 2026-11-01, or as an age: 36h.</source>
       <translation>{0} ist keine Zeit; schreiben Sie sie als 2026-11-01T14:30:00Z, 2026-11-01T15:30+01:00 oder 2026-11-01, oder als Alter: 36h.</translation>
-    </message>
-    <message>
-      <source>{0} is no type; choose one of {1}.</source>
-      <translation>{0} ist kein Typ; wählen Sie einen von {1}.</translation>
-    </message>
-    <message>
-      <source>{0} is no whole BSON document: it ends after {1} bytes.</source>
-      <translation>{0} ist kein ganzes BSON-Dokument: Es endet nach {1} Byte.</translation>
-    </message>
-    <message>
-      <source>{0} is no whole archive of mongodump: {1}; dump it again.</source>
-      <translation>{0} ist kein ganzes Archiv von mongodump: {1}; erstellen Sie den Dump neu.</translation>
-    </message>
-    <message>
-      <source>{0} is no whole number. Store it as the number {1}?</source>
-      <translation>{0} ist keine ganze Zahl. Als Zahl {1} speichern?</translation>
-    </message>
-    <message>
-      <source>{0} is no whole plan of `palimpsest revert`: {1}</source>
-      <translation>{0} ist kein vollständiger Plan von `palimpsest revert`: {1}</translation>
-    </message>
-    <message>
-      <source>{0} is no write token: it names {1}</source>
-      <translation>{0} ist kein Schreib-Token: Es nennt {1}</translation>
     </message>
     <message>
       <source>{0} is not a total; name the field that is to be raised.</source>
       <translation>{0} ist keine Summe; nennen Sie das Feld, das erhöht werden soll.</translation>
+    </message>
+    <message>
+      <source>{0} is not a type; choose one of {1}.</source>
+      <translation>{0} ist kein Typ; wählen Sie einen von {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is not a whole BSON document: it ends after {1} bytes.</source>
+      <translation>{0} ist kein ganzes BSON-Dokument: Es endet nach {1} Byte.</translation>
+    </message>
+    <message>
+      <source>{0} is not a whole archive of mongodump: {1}; dump it again.</source>
+      <translation>{0} ist kein ganzes Archiv von mongodump: {1}; erstellen Sie den Dump neu.</translation>
+    </message>
+    <message>
+      <source>{0} is not a whole number. Store it as the number {1}?</source>
+      <translation>{0} ist keine ganze Zahl. Als Zahl {1} speichern?</translation>
+    </message>
+    <message>
+      <source>{0} is not a whole plan of `palimpsest revert`: {1}</source>
+      <translation>{0} ist kein vollständiger Plan von `palimpsest revert`: {1}</translation>
+    </message>
+    <message>
+      <source>{0} is not a write token: it names {1}</source>
+      <translation>{0} ist kein Schreib-Token: Es nennt {1}</translation>
+    </message>
+    <message>
+      <source>{0} is not an array</source>
+      <translation>{0} ist kein Array</translation>
+    </message>
+    <message>
+      <source>{0} is not an object</source>
+      <translation>{0} ist kein Objekt</translation>
     </message>
     <message>
       <source>{0} is not as it was opened; nothing was written. {1}</source>
@@ -16727,6 +16727,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not known to DNS as a MongoDB cluster; check the name and the network.</source>
       <translation>{0} ist im DNS nicht als MongoDB-Cluster bekannt; prüfen Sie den Namen und das Netz.</translation>
+    </message>
+    <message>
+      <source>{0} is not text</source>
+      <translation>{0} ist kein Text</translation>
+    </message>
+    <message>
+      <source>{0} is not text in UTF-8 (byte {1}); save it as UTF-8.</source>
+      <translation>{0} ist kein Text in UTF-8 (Byte {1}); speichern Sie ihn als UTF-8.</translation>
     </message>
     <message>
       <source>{0} is not there: give a dump's folder, a .bson file, or a file of Extended JSON lines.</source>
@@ -16865,10 +16873,6 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} und hat keinen Platz für {2}; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
-      <source>{0} is {1} and no file; copy what it gives into a file, and name that.</source>
-      <translation>{0} ist {1} und keine Datei; kopieren Sie den Inhalt in eine Datei, und nennen Sie diese.</translation>
-    </message>
-    <message>
       <source>{0} is {1} and should be {2}</source>
       <translation>{0} ist {1} und müsste {2} sein</translation>
     </message>
@@ -16893,7 +16897,11 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1}, keine Zahl</translation>
     </message>
     <message>
-      <source>{0} is {1}, which is no number; say by an edit what it is.</source>
+      <source>{0} is {1}, not a file; copy what it gives into a file, and name that.</source>
+      <translation>{0} ist {1} und keine Datei; kopieren Sie den Inhalt in eine Datei, und nennen Sie diese.</translation>
+    </message>
+    <message>
+      <source>{0} is {1}, which is not a number; say by an edit what it is.</source>
       <translation>{0} ist {1}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
@@ -17025,7 +17033,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} seiner Dokumente wurden entfernt; starten Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>{0} of the counter {1} in {2} is {3}, which is no whole number.</source>
+      <source>{0} of the counter {1} in {2} is {3}, which is not a whole number.</source>
       <translation>{0} des Zählers {1} in {2} ist {3}, was keine ganze Zahl ist.</translation>
     </message>
     <message>
@@ -17089,7 +17097,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} enthält {2}, das unter v{3} keinen Platz hat; klären Sie das zuerst.</translation>
     </message>
     <message>
-      <source>{0} of {1} is a {2} and no list; mend it by hand.</source>
+      <source>{0} of {1} is a {2}, not a list; mend it by hand.</source>
       <translation>{0} von {1} ist vom Typ {2} und keine Liste; berichtigen Sie es von Hand.</translation>
     </message>
     <message>
@@ -17109,12 +17117,12 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist weggelassen, da ihn kein heutiger Server nimmt: {2}.</translation>
     </message>
     <message>
-      <source>{0} of {1} is no array, or {2} no document; mend that first.</source>
-      <translation>{0} von {1} ist kein Array oder {2} kein Dokument; beheben Sie das zuerst.</translation>
+      <source>{0} of {1} is not a version with a number; settle that first.</source>
+      <translation>{0} von {1} ist keine Version mit einer Nummer; klären Sie das zuerst.</translation>
     </message>
     <message>
-      <source>{0} of {1} is no version with a number; settle that first.</source>
-      <translation>{0} von {1} ist keine Version mit einer Nummer; klären Sie das zuerst.</translation>
+      <source>{0} of {1} is not an array, or {2} is not a document; mend that first.</source>
+      <translation>{0} von {1} ist kein Array oder {2} kein Dokument; beheben Sie das zuerst.</translation>
     </message>
     <message>
       <source>{0} of {1} is not archived: {2} holds the one of this number that had been taken back. Nothing was overwritten.</source>
@@ -17137,7 +17145,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist mit anderem Inhalt da; es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>{0} of {1} is {2}, which is no number; say by an edit what it is.</source>
+      <source>{0} of {1} is {2}, which is not a number; say by an edit what it is.</source>
       <translation>{0} von {1} ist {2}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
@@ -17233,14 +17241,6 @@ Zum Verbinden öffnen</translation>
       <translation>{0} steht wieder bei {1}, und {2} enthält {3} davon: Ein Ausfall oder eine zurückgespielte Sicherung nahm Geschriebenes zurück, oder das Dokument wurde neu angelegt. Das Archiv blieb, wie es ist, und wurde markiert.</translation>
     </message>
     <message>
-      <source>{0} stands for no whole number. Which number is this version?</source>
-      <translation>{0} steht für keine ganze Zahl. Welche Nummer ist diese Version?</translation>
-    </message>
-    <message>
-      <source>{0} stands for no whole number; say in the plan which one it is.</source>
-      <translation>{0} steht für keine ganze Zahl; sagen Sie im Plan, für welche.</translation>
-    </message>
-    <message>
       <source>{0} stands in {1} in a way that nothing can be merged into; change it there by hand.</source>
       <translation>{0} steht in {1} so, dass sich nichts hineinmischen lässt; ändern Sie es dort von Hand.</translation>
     </message>
@@ -17257,7 +17257,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} doppelt gespeichert</translation>
     </message>
     <message>
-      <source>{0} takes a whole number from {1} to {2}; {3} is none.</source>
+      <source>{0} takes a whole number from {1} to {2}; {3} is not one.</source>
       <translation>{0} nimmt eine ganze Zahl von {1} bis {2}; {3} ist keine.</translation>
     </message>
     <message>
@@ -17749,11 +17749,11 @@ Zum Verbinden öffnen</translation>
       <translation>{0}: {1} und {2} können nicht beide {3} sein.</translation>
     </message>
     <message>
-      <source>{0}: {1} is no Extended JSON: {2}</source>
+      <source>{0}: {1} is not Extended JSON: {2}</source>
       <translation>{0}: {1} ist kein Extended JSON: {2}</translation>
     </message>
     <message>
-      <source>{0}: {1} is no answer to its question; the answers are {2}.</source>
+      <source>{0}: {1} is not an answer to its question; the answers are {2}.</source>
       <translation>{0}: {1} ist keine Antwort auf die Frage; die Antworten sind {2}.</translation>
     </message>
     <message>

@@ -101,7 +101,7 @@ def said_at_start(speech: str, kept: str = "") -> list[str]:
 
 
 @pytest.mark.deep
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the language is no variable")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the language is not a variable")
 def test_the_language_of_the_system_is_taken_where_there_is_a_catalogue_for_it() -> None:
     assert said_at_start("de_DE.UTF-8") == ["de", "Hell", "Mai", "2.318"]
     assert said_at_start("de_AT.UTF-8")[0] == "de"
@@ -240,7 +240,7 @@ def test_a_comparison_in_words_and_the_grounds_of_an_import_are_said_in_the_lang
     told = [
         *to_words(diff(old, new)).splitlines(),
         "A document with this id is already there.",
-        f"{'K-1'}: {'x'} is no type",
+        f"{'K-1'}: {'x'} is not a type",
     ]
     language.choose("de")
     try:

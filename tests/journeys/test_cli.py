@@ -272,9 +272,9 @@ def test_edit_sets_types_and_quoted_names(run: Run, source: str, database: Db, n
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (["--set", "status=active"], "The value for status is no Extended JSON"),
+        (["--set", "status=active"], "The value for status is not Extended JSON"),
         (["--set", "status"], "PATH=EJSON"),
-        (["--set", 'n={"$numberInt": "many"}'], "The value for n is no Extended JSON"),
+        (["--set", 'n={"$numberInt": "many"}'], "The value for n is not Extended JSON"),
         (["--set", "_id=1"], "_id"),
         (["--unset", "a..b"], "a name is missing"),
         ([], "Nothing to change"),

@@ -130,7 +130,7 @@ WRONG = {
         'version = "ver"',
         "No document sampled in {ns} has ver, which is stated as version.",
     ),
-    "another type": ('version = "name"', "In 0 of {ns}, name is of the type String and no whole number or date."),
+    "another type": ('version = "name"', "In 0 of {ns}, name is of the type String, not a whole number or a date."),
     "a guard that is not there": (
         'guard = { field = "lockVersoin", how = "inc" }',
         "No document sampled in {ns} has lockVersoin, which is stated as guard.",

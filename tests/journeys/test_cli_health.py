@@ -64,4 +64,4 @@ def test_the_sample_says_why_nothing_is_kept(run: Run, tmp_path: Path) -> None:
     assert "made anew each time" in err
     status, _, err = run("health", str(tmp_path / "nowhere"))
     assert status == 2
-    assert "is no source" in err
+    assert "is not a source" in err

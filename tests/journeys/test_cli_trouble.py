@@ -170,7 +170,7 @@ def test_an_id_that_matches_several_is_answered_with_all_of_them(
     ("name", "data"),
     [
         ("cut.bson", canonical.encode({"_id": 1, "text": "x" * 100})[:-20]),
-        ("noise.bson", b"\x00\x01\x02\x03 this is no BSON at all"),
+        ("noise.bson", b"\x00\x01\x02\x03 this is not BSON at all"),
         ("lines.json", b'{"_id": 1,,}\n{"_id": 2,,}\n'),
         ("latin.json", b'{"_id": "\xe4"}\n'),
     ],
@@ -297,7 +297,7 @@ def test_a_source_is_told_from_a_command_without_the_grammar_of_commands(monkeyp
         (["db.example:27017"], "an address begins with mongodb://"),
         (["me:secret-7@db.example"], "me:…@db.example"),
         (["sample:", "scan"], "`palimpsest scan sample:`"),
-        (["sample:", "--json"], "--json is no option of the window"),
+        (["sample:", "--json"], "--json is not an option of the window"),
         (["sample:", "--profile"], "--profile: expected one argument"),
         (["--profile", "layouts.toml"], "name that too"),
         (["sample:", "--profile", "gone.toml"], "There is no profile gone.toml"),

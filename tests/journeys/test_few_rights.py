@@ -236,7 +236,7 @@ def test_a_user_without_any_right_hears_why_there_is_nothing_to_see(server: Guar
     status, _, err = run("collections", address(server))
     assert (status, err) == (
         0,
-        "No database is to be seen: there is none, or this user has a privilege on none.\n",
+        "No database can be seen: there is none, or this user has no privilege on any.\n",
     )
     status, _, err = run("show", address(server), "shop.orders", "1")
     assert (status, "lacks the privilege listCollections on shop" in err) == (2, True)

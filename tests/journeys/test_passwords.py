@@ -79,7 +79,7 @@ def test_a_password_comes_from_a_file_and_leaves_no_trace(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot be read"), (b"", "has no password"), (b"\xff\xfe", "is no UTF-8")]
+    ("content", "said"), [(None, "cannot be read"), (b"", "has no password"), (b"\xff\xfe", "is not UTF-8")]
 )
 def test_a_file_without_a_password_is_one_sentence(content: bytes | None, said: str, run: Run, tmp_path: Path) -> None:
     file = tmp_path / "password"

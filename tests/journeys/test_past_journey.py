@@ -175,7 +175,7 @@ def test_a_time_is_reached_by_keys_and_one_in_the_future_is_said(qtbot: QtBot, p
     assert isinstance(asked, TimeSheet)
     assert asked.line.hasFocus()
     QTest.keyClicks(asked.line, "soon")
-    assert asked.line.said.text().startswith("soon is no time; write it as ")
+    assert asked.line.said.text().startswith("soon is not a time; write it as ")
     assert not asked.show_then.isEnabled()
     QTest.keyClick(asked.line, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClicks(asked.line, "2199-01-01T00:00Z")

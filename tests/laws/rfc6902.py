@@ -34,7 +34,7 @@ def applied(patch: list[dict[str, Any]], document: Any) -> Any:
 
 def _steps(pointer: str) -> list[str]:
     if pointer and not pointer.startswith("/"):
-        raise ValueError(f"{pointer} is no JSON Pointer.")
+        raise ValueError(f"{pointer} is not a JSON Pointer.")
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
 
 

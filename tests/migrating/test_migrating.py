@@ -120,7 +120,7 @@ def test_taking_back_and_removing_the_old_leave_what_is_not_exactly_theirs(
         assert here.target.swap(other, here.target.version(other), b"\x05\x00\x00\x00\x00").kind == "applied"
         kinds = {each.id: each.kind for each in here.migration().remove_old()}
         assert kinds.pop(id) == "skipped"
-        assert set(kinds.values()) == {"applied"}, "later versions in the new place are no difference"
+        assert set(kinds.values()) == {"applied"}, "later versions in the new place are not a difference"
         assert [row.id for row in here.source.page()] == [id]
         kinds = {each.id: each.kind for each in here.migration().take_back()}
         assert kinds == {id: "conflict"}

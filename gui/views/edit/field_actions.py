@@ -125,7 +125,7 @@ class FieldActions(QObject):
         target = above if inward else spot[:-2]
         within = edit_steps.value_at(content, target)
         if not within.is_container:
-            self.told.emit(tr("The field above is no object and no list, so nothing can be moved into it"))
+            self.told.emit(tr("The field above is not an object or a list, so nothing can be moved into it"))
             return
         there = [name for name, _ in canonical.fields(within.data)]
         name = node.name if isinstance(node.name, str) else edit_steps.free_name(content, target, NEW)

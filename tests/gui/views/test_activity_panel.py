@@ -234,7 +234,7 @@ def test_the_lines_narrow_name_the_zone_and_say_what_is_wrong(qtbot: QtBot, sess
     assert [name for name, _ in listed(panel)] == ["05 Mar 2026", "04 Mar 2026", "03 Mar 2026"]
     assert "taken as 2026-03-03 13:00:00 Europe/Berlin" in panel.filter.said.accessibleName()
     type_into(panel.filter.since, "yesterday")
-    assert panel.filter.trouble.text().startswith("yesterday is no time; write it as")
+    assert panel.filter.trouble.text().startswith("yesterday is not a time; write it as")
     assert len(panel.rows) == 4
     panel.filter.clear()
     idle(qtbot, panel)

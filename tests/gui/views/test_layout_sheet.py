@@ -229,7 +229,7 @@ def test_what_contradicts_stands_above_the_preview(qtbot: QtBot, opened: Callabl
     found = opened("sheets")
     choose(qtbot, found, "versions", id="thing", version="by")
     assert found.trial.against.isVisible()
-    assert "by is of the type String and no whole number or date" in found.trial.against.accessibleName()
+    assert "by is of the type String, not a whole number or a date" in found.trial.against.accessibleName()
 
 
 @pytest.mark.deep

@@ -453,7 +453,7 @@ def test_an_address_on_the_welcome_page_that_fails_stays_with_its_reason(window:
 
 
 def test_a_dump_that_is_none_is_refused_in_one_sentence(window: Window, qtbot: QtBot, tmp_path: Path) -> None:
-    (tmp_path / "broken.bson").write_bytes(b"this is no BSON at all")
+    (tmp_path / "broken.bson").write_bytes(b"this is not BSON at all")
     window.open(Opening(str(tmp_path / "broken.bson")))
     wait_idle(qtbot, window.workspace.welcome.trouble.isVisible)
     assert "broken.bson" in window.workspace.welcome.trouble.text()

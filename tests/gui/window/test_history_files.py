@@ -57,7 +57,7 @@ def test_a_history_goes_out_to_git_and_comes_back_into_another_collection(
     place = sheet(window)
     assert isinstance(place, HistoryPlaceSheet)
     place.place.setText("nowhere")
-    assert not place.folder.isEnabled(), "that is no collection"
+    assert not place.folder.isEnabled(), "that is not a collection"
     place.place.setText("insurance.again")
     place.folder.click()
     asked = sheet(window)

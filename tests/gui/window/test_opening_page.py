@@ -73,7 +73,7 @@ def test_stop_has_the_focus_and_leads_to_the_welcome_page(started: Window, windo
 def test_a_source_that_cannot_be_opened_is_mended_at_the_welcome_page(
     started: Window, windows: OpenWindows, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    (tmp_path / "broken.bson").write_bytes(b"this is no BSON at all")
+    (tmp_path / "broken.bson").write_bytes(b"this is not BSON at all")
     windows.serve({"source": str(tmp_path / "broken.bson")})
     wait_idle(qtbot, lambda: not isinstance(in_front(started), OpeningPage))
     welcome = started.workspace.welcome

@@ -199,7 +199,7 @@ ODD = {
     "signs of zero": (Value(c.DOUBLE, struct.pack("<d", 0.0)), Value(c.DOUBLE, struct.pack("<d", -0.0))),
     "zero and integer zero": (Value(c.DOUBLE, struct.pack("<d", -0.0)), Value(c.INT32, bytes(4))),
     "dates before year 1": (Value(c.DATE, struct.pack("<q", -(2**62))), Value(c.DATE, struct.pack("<q", -(2**63)))),
-    "bytes that are no UTF-8": (Value(c.STRING, b"\x03\0\0\0\xc3\x28\0"), Value(c.STRING, b"\x03\0\0\0\xc3\xff\0")),
+    "bytes that are not UTF-8": (Value(c.STRING, b"\x03\0\0\0\xc3\x28\0"), Value(c.STRING, b"\x03\0\0\0\xc3\xff\0")),
     "half a character": (Value(c.STRING, b"\x04\0\0\0\xed\xa0\x80\0"), Value(c.STRING, b"\x04\0\0\0\xed\xa0\x81\0")),
     "booleans of 1 and 2": (Value(c.BOOLEAN, b"\x01"), Value(c.BOOLEAN, b"\x02")),
     "decimals written otherwise": (Value(c.DECIMAL128, bytes(16)), Value(c.DECIMAL128, bytes(15) + b"\x30")),

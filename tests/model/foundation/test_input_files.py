@@ -49,7 +49,7 @@ def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path: Path, kind: st
                 own.bind("s")
             finally:
                 os.chdir(here)
-        with pytest.raises(Refused, match=f"is {kind} and no file"):
+        with pytest.raises(Refused, match=f"is {kind}, not a file"):
             READERS[reader](path)
 
 
@@ -68,7 +68,7 @@ COMMANDS = [
 def test_a_command_says_so_in_one_sentence(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(words) == 2
     said = capsys.readouterr().err.strip()
-    assert "/dev/zero is a device and no file" in said
+    assert "/dev/zero is a device, not a file" in said
     assert "\n" not in said
 
 

@@ -531,7 +531,7 @@ def test_dates_have_a_place_and_no_number() -> None:
 def test_documents_that_would_not_survive_are_told_apart() -> None:
     good = c.encode({"a": "x", "b": [{"c": 1}]})
     assert unreadable(good) == ""
-    assert unreadable(good.replace(b"x", b"\xff")) == "holds text that is no UTF-8"
+    assert unreadable(good.replace(b"x", b"\xff")) == "holds text that is not UTF-8"
     assert unreadable(good[:-3]) == "does not decode"
     twice = c.document([("a", v(1)), ("a", v(1))])
     assert unreadable(twice) == "holds the field a twice"

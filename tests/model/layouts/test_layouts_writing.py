@@ -112,7 +112,7 @@ def test_time_and_author_are_written_where_the_profile_names_fields_for_them(
     assert layout.swap(ID, first, doc(a=2), Stamp(author="rk-204", at=later)).kind == "applied"
     now = layout.version(ID)
     assert (now.at, now.author, now.reason) == (later, "rk-204", None), "the reason was that of the version before"
-    assert now.content == doc(a=2), "who wrote it is no content"
+    assert now.content == doc(a=2), "who wrote it is not content"
 
 
 @pytest.mark.parametrize("name", ["versions", "archive", "embedded"])

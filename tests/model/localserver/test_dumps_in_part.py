@@ -116,9 +116,9 @@ def test_a_broken_file_of_a_folder_costs_itself(tmp_path: Path) -> None:
     dump = folder(tmp_path, noise__bson=b"noise of no use", orders__bson=BYTES)
     found, told = seen(dump)
     assert list(found) == ["shop.orders"]
-    assert "noise.bson is no BSON" in told
+    assert "noise.bson is not BSON" in told
     (dump / "shop" / "orders.bson").unlink()
-    with pytest.raises(Unreadable, match=r"noise\.bson is no BSON"):
+    with pytest.raises(Unreadable, match=r"noise\.bson is not BSON"):
         open_dump(dump)
 
 

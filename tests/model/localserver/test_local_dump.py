@@ -116,10 +116,10 @@ def test_extended_json_opens_a_document_a_line(tmp_path: Path, name: str, writte
 
 
 BROKEN: dict[str, tuple[bytes, Any, str]] = {
-    "short.bson": (BYTES[:3], Unreadable, "is no BSON"),
-    "first.bson": (BYTES[:9], Unreadable, "is no BSON, or is cut off inside its first document"),
-    "text.bson": (b"hello world", Unreadable, "is no BSON"),
-    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00", Unreadable, "is no BSON"),
+    "short.bson": (BYTES[:3], Unreadable, "is not BSON"),
+    "first.bson": (BYTES[:9], Unreadable, "is not BSON, or is cut off inside its first document"),
+    "text.bson": (b"hello world", Unreadable, "is not BSON"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n\x00\x00", Unreadable, "is not BSON"),
     "cut.bson.gz": (gzip.compress(BYTES)[:12], Unreadable, "cut off"),
     "mixed.bson.gz": (gzip.compress(BYTES)[:20] + b"\xff" * 40, Unreadable, "gzip"),
     "cut.json": (b'{"a": ', Unreadable, "cut.json is cut off: the document that begins in line 1 does not end"),

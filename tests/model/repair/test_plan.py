@@ -155,7 +155,7 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> str:
 @support.table(
     "change, said",
     [
-        (lambda d: d.update(palimpsest="x"), "is no repair plan"),
+        (lambda d: d.update(palimpsest="x"), "is not a repair plan"),
         (lambda d: d.update(form=2), "of another form"),
         (lambda d: d.update(sources="x"), "no key 'sources'"),
         (lambda d: d.update(items={}), "'items' must be a list"),
@@ -172,7 +172,7 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> str:
         (lambda d: d["items"][0].update(answer="perhaps"), "no answer to its question"),
         (lambda d: d["items"][2].update(answer="convert"), "item 3: nothing is asked here"),
         (lambda d: d["items"][0].update(anwser="convert"), "item 1: there is no key 'anwser'"),
-        (lambda d: d["items"][0].update(id={"$oid": "x"}), "item 1: 'id' is no Extended JSON"),
+        (lambda d: d["items"][0].update(id={"$oid": "x"}), "item 1: 'id' is not Extended JSON"),
         (lambda d: d["items"][0]["rests on"][0].update(sha256=5), "item 1, rests on 1: 'sha256' must be text"),
         (lambda d: d["items"].insert(0, "x"), "item 1 must be an object"),
     ],
@@ -189,7 +189,7 @@ def test_a_spoilt_file_is_met_with_what_is_wrong_and_where(
 def test_what_is_no_json_or_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="no JSON in line 2"):
         read('{\n"a" 1}', "plan.json")
-    with pytest.raises(Unreadable, match="is no JSON"):
+    with pytest.raises(Unreadable, match="is not JSON"):
         read('{"form": ' + "9" * 5000 + "}", "plan.json")
     with pytest.raises(NotFound, match="There is no plan"):
         Plan.load(tmp_path / "none.json")

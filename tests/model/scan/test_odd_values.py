@@ -154,6 +154,6 @@ def test_a_total_inside_a_document_is_one_total_from_its_first_entry_on(db: Db, 
             assert outcome.value is not None
             assert outcome.value.python() == n + 1
         db.things.update_one({}, {"$set": {"wins.europe": "many"}})
-        assert "is no number" in here.once.process(ns, "Spain", "cup 9", field="wins.europe").detail
+        assert "is not a number" in here.once.process(ns, "Spain", "cup 9", field="wins.europe").detail
         assert here.once.process(ns, "Spain", "cup 9", field="processed.x").kind == "refused"
     assert [each["wins"] for each in db.things.find()] == [{"world": 3, "europe": "many"}]

@@ -189,7 +189,7 @@ def test_a_collection_that_is_not_there_yet_begins_with_1(
     assert "is new" not in second.detail
     assert [(each["_id"], each["name"]) for each in database["fresh"].find()] == [(1, "Grace H."), (2, "Ted R.")]
     assert session.once.insert_next(f"{db}.later", {"a": 1}, field="number").kind == "refused"
-    with pytest.raises(Refused, match="is no collection"):
+    with pytest.raises(Refused, match="is not a collection"):
         session.once.insert_next("nowhere", {"a": 1})
     with pytest.raises(NotFound):
         session.catalogue.info(f"{db}.later")

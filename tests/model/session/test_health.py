@@ -87,7 +87,7 @@ def test_the_documents_that_a_scan_was_for_make_a_subject_of_their_own() -> None
 
 
 def test_a_file_that_cannot_be_used_is_said_in_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "health.sqlite3").write_text("this is no database, whatever its name says")
+    (tmp_path / "health.sqlite3").write_text("this is not a database, whatever its name says")
     with pytest.raises(Refused, match="move it away"):
         Health(SOURCE, tmp_path).keep(scan(1))
     with pytest.raises(Refused, match="move it away"):

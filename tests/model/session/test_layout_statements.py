@@ -91,7 +91,7 @@ def test_what_contradicts_is_said_with_an_example(session: Session, database: Db
 
     assert not against()
     assert f"No document sampled in {sheets} has rev, which is stated as version." in against(version="rev")
-    assert "note is of the type String and no whole number or date" in against(version="note")
+    assert "note is of the type String, not a whole number or a date" in against(version="note")
     assert "documents sampled are v1 of" in against(id="total", version="pos") or not against(id="total", version="pos")
     database["sheets"].insert_one({"_id": "odd", "thing": "F"})
     assert "lacks pos, odd for one" in against()
@@ -129,7 +129,7 @@ def test_what_people_type_becomes_the_table_of_a_profile(session: Session) -> No
     [
         ("version", "a.b", "without dots"),
         ("grace", "soon", "24h"),
-        ("hash_fields", "{ exclude", "is no TOML"),
+        ("hash_fields", "{ exclude", "is not TOML"),
         ("hash_fields", '["a"]', "must be { include"),
         ("archive", "here", "database.collection"),
         ("numbering", "up", '"counter:database.collection"'),

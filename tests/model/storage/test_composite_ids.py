@@ -87,7 +87,7 @@ def test_documents_are_listed_and_read_by_all_parts_of_their_ids(session: Sessio
     assert [row.id for row in session.documents.page(ns, skip=2, limit=1).rows] == [OTHER]
     history = list(session.history.versions(ns, ID))
     assert [(each.v, each.state) for each in history] == [(Value.of(v), "present") for v in (3, 2, 1)]
-    assert content(session, database) == {"title": "a7", "n": 3}, "the parts of the id are no content"
+    assert content(session, database) == {"title": "a7", "n": 3}, "the parts of the id are not content"
     assert content(session, database, OTHER) == {"title": "b7", "n": 3}
     assert [outline.id for outline in session.documents.outlines(ns, [ID, OTHER])] == [ID, OTHER]
 

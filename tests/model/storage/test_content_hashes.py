@@ -294,7 +294,7 @@ def test_a_hash_that_is_a_number_is_said_and_nothing_is_written(server_uri: str,
             session.writing.create(things(database), bson.encode(content(9)), Value.of("new")),
         ]
     assert [end.kind for end in ends] == ["refused", "refused"]
-    assert all("digest holds a value of type Int32 and no hash" in end.detail for end in ends)
+    assert all("digest holds a value of type Int32, not a hash" in end.detail for end in ends)
     assert database["things"].count_documents({}) == 4
 
 

@@ -227,7 +227,7 @@ def test_whether_a_gap_can_be_told_from_a_number_that_nobody_used_is_said_where_
         return info_of(stated("s.t", layout, numbering="counter:s.c", token=token), 1, 1.0, "").numbering
 
     for layout in ("versions", "flagged", "deltas"):
-        assert "is no gap: nobody used it" in told(layout, "_w")
+        assert "is not a gap: nobody used it" in told(layout, "_w")
         assert "a gap is told as either" in told(layout, "")
     assert "a gap is told as either" in told("archive", "_w")
     assert "either" not in info_of(stated("s.t", "versions"), 1, 1.0, "").numbering

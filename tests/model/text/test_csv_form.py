@@ -116,7 +116,7 @@ def test_a_table_without_types_gives_numbers_where_they_are_some_and_texts_else(
         ("n (Int32)\nmany\n", "Line 2 of t.csv, column n: "),
         ("a,a\n1,2\n", "t.csv has the column a twice; take one of them out."),
         ("a,a.b\n1,2\n", "Line 2 of t.csv, column a.b: a is a value and holds no fields."),
-        ('a\n"x\n', "Line 2 of t.csv is no CSV"),
+        ('a\n"x\n', "Line 2 of t.csv is not CSV"),
     ],
 )
 def test_a_bad_table_is_refused_with_the_line(table: str, said: str) -> None:

@@ -221,7 +221,7 @@ def test_containers_are_cut() -> None:
         ("12", "ObjectId", "24 hexadecimal digits"),
         ("{a: }", "Object", "Not an Object: line 1, column 5"),
         ('"a"b"', "String", "Inside quotes"),
-        ("1", "Nonsense", "is no type"),
+        ("1", "Nonsense", "is not a type"),
     ],
 )
 def test_what_is_no_value_of_the_type_is_refused_with_a_hint(typed: str, kind: str, hint: str) -> None:
