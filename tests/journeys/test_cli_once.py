@@ -260,7 +260,7 @@ def test_a_day_among_sequences_is_refused_by_itself(rows: Rows, source: str, dat
     database["counters"].insert_one({"_id": "2016-07-01", "seq": 5, "inFlight": []})
     status, (row,) = rows("next", source, f"{db}.counters", "2016-07-01", "--layout", "sequence")
     assert (status, row["outcome"]) == (2, "refused")
-    assert "no sequence" in row["detail"]
+    assert "not a sequence" in row["detail"]
     assert rows("next", source, f"{db}.counters", "orders", "--layout", "sequence")[0] == 0
     assert database["counters"].find_one({"_id": "2016-07-01"})["seq"] == 5
 

@@ -181,7 +181,7 @@ def test_a_dump_that_is_damaged(trouble: Trouble, tmp_path: Path, name: str, dat
 
 
 def test_a_source_that_is_nothing(trouble: Trouble, tmp_path: Path) -> None:
-    assert "no source" in trouble("collections", str(tmp_path / "nothing"))
+    assert "not a source" in trouble("collections", str(tmp_path / "nothing"))
     assert trouble("collections", str(tmp_path))  # a folder without a dump in it
 
 

@@ -681,8 +681,8 @@ def test_a_dump_is_read_only_unless_opened_into_memory(tmp_path: Path) -> None:
         ("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200", "127.0.0.1"),
         ("mongodb://eva@127.0.0.1:1/", "password"),
         ("mongodb://h/?connectTimeoutMS=soon", "(?i)connectTimeoutMS"),
-        ("no such folder", "no source"),
-        ("", "no source"),
+        ("no such folder", "not a source"),
+        ("", "not a source"),
     ],
 )
 def test_a_source_that_cannot_be_opened_is_one_sentence(source: str, said: str) -> None:

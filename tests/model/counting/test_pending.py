@@ -108,7 +108,7 @@ def test_a_counter_that_is_no_number_is_a_problem_to_decide(
 ) -> None:
     database["stats"].insert_one({"_id": "day", "count": counter, "pending": [OLD]})
     (token,) = listed(server, ns)
-    assert "no number" in token.problem
+    assert "not a number" in token.problem
     assert token.after is None
 
 

@@ -171,7 +171,7 @@ def test_tls_can_be_asked_for_and_taken_back(text: str) -> None:
         ("mongodb+srv://db/?tsl=true", "tsl"),
         ("mongodb://db/?tls=false&tlsCAFile=/nowhere", "/nowhere"),
         ("mongodb://a:b@db/?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:a,b", "NAME:value"),
-        ("ftp://db", "no MongoDB address"),
+        ("ftp://db", "not a MongoDB address"),
     ],
 )
 def test_what_would_be_used_otherwise_than_it_is_written_is_refused(text: str, said: str) -> None:

@@ -211,7 +211,7 @@ def test_an_archive_that_is_cut_off_shows_what_comes_before(tmp_path: Path) -> N
     assert len(found["shop.orders"]) >= 2
     assert "it ends" in told
     path.write_bytes(ARCHIVE[:9])
-    with pytest.raises(Unreadable, match="no whole archive"):
+    with pytest.raises(Unreadable, match="not a whole archive"):
         open_dump(path)
 
 

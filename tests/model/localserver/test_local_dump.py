@@ -126,7 +126,7 @@ BROKEN: dict[str, tuple[bytes, Any, str]] = {
     "bad.json": (b'{"a": }\n{a: b}', Unreadable, "line 1 of .*bad.json"),
     "type.json": (b'{"a": {"$oid": "5"}}\n', Unreadable, "type.json"),
     "latin.json": (b'{"a": "\xe9"}\n', Unreadable, "Line 1 .*UTF-8"),
-    "scalars.json": (b"[1, 2]", Unreadable, "no document"),
+    "scalars.json": (b"[1, 2]", Unreadable, "not a document"),
     "wide.json": (b'{\n"a": [', Unreadable, "begins in line 1 does not end"),
     "x.metadata.json": (b"{}", Refused, "no documents"),
     "archive": (b"\x6d\xe2\x99\x81abc", Unreadable, "archive"),

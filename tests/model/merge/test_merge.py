@@ -223,7 +223,7 @@ def test_a_document_with_one_name_twice_is_decided_as_a_whole() -> None:
     found = merge(base, mine, theirs)
     assert [d.path for d in found.conflicts] == [()]
     assert found.choose(found.conflicts[0], "theirs").document() == theirs
-    with pytest.raises(Refused, match="no document"):
+    with pytest.raises(Refused, match="not a document"):
         found.choose(found.conflicts[0], 5).document()
 
 

@@ -91,7 +91,7 @@ def test_a_json_patch_is_applied(operations: Any, after: dict[str, Any]) -> None
         ("rfc6902", [{"op": "add", "path": "/n/x", "value": 1}], "/n/x is inside of 1"),
         ("rfc6902", [{"op": "frob", "path": "/n"}], "no operation frob"),
         ("rfc6902", [{"path": "/n"}], "no op"),
-        ("rfc6902", {"op": "add"}, "no list"),
+        ("rfc6902", {"op": "add"}, "not a list"),
         ("rfc6902", [{"op": "add", "path": "n", "value": 1}], "n is not a pointer"),
         ("jsondiffpatch", {"n": [7, 2]}, "n is 1 and should be 7"),
         ("jsondiffpatch", {"n": [2]}, "there is already a n"),

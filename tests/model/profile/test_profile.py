@@ -120,7 +120,7 @@ def test_the_fields_of_a_layout_are_those_that_it_uses() -> None:
 @support.table(
     "text, parts",
     [
-        ("[[collection]\n", ["no valid TOML"]),
+        ("[[collection]\n", ["not valid TOML"]),
         ("[collection]\nns = 'a.b'\n", ["two brackets"]),
         ("[[collections]]\nns = 'a.b'\n", ["'collections'"]),
         ("[[collection]]\nlayout = 'plain'\n", ["collection 1", "ns"]),

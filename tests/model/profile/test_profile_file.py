@@ -139,9 +139,9 @@ def test_a_file_that_came_up_meanwhile_is_not_written_over(tmp_path: Path) -> No
     "content, said",
     [
         (b"[tool.ruff]\nline-length = 120\n", "no key 'tool'"),
-        (b"[[collection]\n", "no valid TOML"),
+        (b"[[collection]\n", "not valid TOML"),
         (b'[[collection]]\nns = "a.b"\nlayout = "verions"\n', "no layout 'verions'"),
-        (b"\xff\xfe", "no UTF-8"),
+        (b"\xff\xfe", "not UTF-8"),
     ],
 )
 def test_a_file_that_is_no_profile_is_left_alone(tmp_path: Path, content: bytes, said: str) -> None:

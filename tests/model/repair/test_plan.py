@@ -169,7 +169,7 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> str:
         (lambda d: d["items"][0].update(do="maybe"), r'item 1: "do" is true, false or "when answered"'),
         (lambda d: d["items"][0].update(do=0), r'item 1: "do" is true, false or "when answered", not 0'),
         (lambda d: d["items"][0].update(do=1.0), r'item 1: "do" is true, false or "when answered", not 1.0'),
-        (lambda d: d["items"][0].update(answer="perhaps"), "no answer to its question"),
+        (lambda d: d["items"][0].update(answer="perhaps"), "not an answer to its question"),
         (lambda d: d["items"][2].update(answer="convert"), "item 3: nothing is asked here"),
         (lambda d: d["items"][0].update(anwser="convert"), "item 1: there is no key 'anwser'"),
         (lambda d: d["items"][0].update(id={"$oid": "x"}), "item 1: 'id' is not Extended JSON"),
@@ -187,7 +187,7 @@ def test_a_spoilt_file_is_met_with_what_is_wrong_and_where(
 
 
 def test_what_is_no_json_or_not_there_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="no JSON in line 2"):
+    with pytest.raises(Unreadable, match="not JSON in line 2"):
         read('{\n"a" 1}', "plan.json")
     with pytest.raises(Unreadable, match="is not JSON"):
         read('{"form": ' + "9" * 5000 + "}", "plan.json")

@@ -379,15 +379,15 @@ def test_a_port_that_closes_says_so() -> None:
 def test_a_port_that_speaks_another_protocol_is_no_mongodb_server() -> None:
     with Listener(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
         said = refusal(f"mongodb://{port.host}/")
-    assert "no MongoDB server" in said
+    assert "not a MongoDB server" in said
 
 
 @support.table(
     "uri, part",
     [
-        ("localhost", "no MongoDB address"),
-        ("", "no MongoDB address"),
-        ("http://localhost/", "no MongoDB address"),
+        ("localhost", "not a MongoDB address"),
+        ("", "not a MongoDB address"),
+        ("http://localhost/", "not a MongoDB address"),
         (f"mongodb://u:{SECRET}@", "address"),
         (f"mongodb://u:{SECRET}/x@localhost/", "ercent-encode"),
         (f"mongodb://u:{SECRET}@localhost:99999/", ""),

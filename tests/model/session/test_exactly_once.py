@@ -117,7 +117,7 @@ def test_a_counter_that_is_no_whole_number_is_not_guessed_at(
     database["counters"].insert_one({"_id": "orders", "seq": damage})
     refused = once.next(f"{db}.counters", "orders")
     assert refused.kind == "refused"
-    assert "no whole number" in refused.detail
+    assert "not a whole number" in refused.detail
     assert database["counters"].find_one() == {"_id": "orders", "seq": damage}
 
 
@@ -423,9 +423,9 @@ def test_a_late_duplicate_of_step_one_does_not_count_twice(
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"count": "41"}, "no number"),
-        ({"count": 1, "pending": "x"}, "no list"),
-        ({"count": 1, "applied": 3}, "no list"),
+        ({"count": "41"}, "not a number"),
+        ({"count": 1, "pending": "x"}, "not a list"),
+        ({"count": 1, "applied": 3}, "not a list"),
     ],
 )
 def test_a_document_that_cannot_be_counted_in_gets_no_token(
@@ -508,8 +508,8 @@ def test_two_that_make_the_same_document_both_count(
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ({"wins": "3"}, "no number"),
-        ({"wins": 3, "history": "x"}, "no list"),
+        ({"wins": "3"}, "not a number"),
+        ({"wins": 3, "history": "x"}, "not a list"),
         ({"points": 3, "history": []}, "say which field is the total (points)"),
     ],
 )

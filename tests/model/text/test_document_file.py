@@ -86,8 +86,8 @@ def test_bson_stays_bson_whatever_the_file_is_called(tmp_path: Path) -> None:
     "name, data, said",
     [
         ("two.bson", DOCUMENT + DOCUMENT, "more than one document"),
-        ("cut.bson", DOCUMENT[:-9], "no whole BSON"),
-        ("empty.bson", b"", "no whole BSON"),
+        ("cut.bson", DOCUMENT[:-9], "not a whole BSON"),
+        ("empty.bson", b"", "not a whole BSON"),
         ("noise.bson", b"\x0a\x00\x00\x00hello\x00", "noise.bson: "),
         ("latin.json", b'{"a": "\xe4"}', "neither BSON nor text"),
         ("broken.json", b'{"a": 1,,}', "broken.json: Line 1, column"),
