@@ -24,7 +24,7 @@ from gui.views.edit.new_document import NewDocument
 from gui.views.edit.once_sheet import FormLine, OnceSheet
 from model.diff import diff
 from model.errors import Refused
-from model.foundation.records import Outcome, Version
+from model.foundation.records import Opened, Outcome, Version
 from model.session import Session
 from model.session.guarded_writing import Conflict
 from model.values import canonical
@@ -70,13 +70,11 @@ class DocumentWrites(QObject):
             base = session.history.last(ns, id)
             if placed and base.v != seen:
                 raise Refused(tr("{id} changed since it was compared; refresh, then restore.", id=wording.plain(id)))
-            content = session.writing.restored(ns, id, v, paths, base)
+            made = session.writing.restored(ns, id, v, paths, base)
             before = (base.content if base.current else None) or canonical.EMPTY  # a deleted document has no content
-            plan = diff_grouping.plan(before, content, diff(before, content), progress)
-            barred = session.writing.read_only_reason(ns)
-            values = session.writing.spelled(before, content) if barred else ""
+            plan = diff_grouping.plan(before, made.content, diff(before, made.content), progress)
             asked = session.authorship.takes_reason(ns), session.authorship.asks_author(ns)
-            return _Read(id, v, None if paths is None else tuple(paths), base, plan, barred, values, *asked)
+            return _Read(id, v, None if paths is None else tuple(paths), base, plan, made.barred, made.values, *asked)
 
         self._run(read, self._ask_restore, tr("Reading {v}", v=wording.version(v)))
 
@@ -143,13 +141,13 @@ class DocumentWrites(QObject):
         """Delete a document as it is now, once agreed."""
         session, ns = self._session, self._ns
         self._run(
-            lambda _: (session.history.version(ns, id), session.writing.kept_by_delete(ns)),
+            lambda _: session.writing.open(ns, id),
             partial(self._ask_delete, id),
             tr("Reading {id}", id=wording.plain(id)),
         )
 
-    def _ask_delete(self, id: Value, read: tuple[Version, str]) -> None:
-        base, kept = read
+    def _ask_delete(self, id: Value, read: Opened) -> None:
+        base = read.base
         name = wording.plain(id)
         which = tr(" at {v}", v=wording.version(base.v)) if base.v is not None else ""
         messages.confirm(
@@ -160,7 +158,7 @@ class DocumentWrites(QObject):
                 name=name,
                 which=which,
                 ns=self._ns,
-                kept=translated(kept),
+                kept=translated(read.kept_by_delete),
             ),
             tr("Delete 1 document"),
             partial(self._do_delete, id, base),

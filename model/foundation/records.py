@@ -232,6 +232,7 @@ class Opened(Struct, frozen=True):
     doubt: str = ""  # how the data contradict its layout, one sentence; nothing is written until the user insists
     takes_reason: bool = False  # whether a version can record why it was made
     asks_author: bool = False  # whether the user is asked once for an author name
+    kept_by_delete: str = ""  # what becomes of its versions if it is deleted, and how to restore it, one sentence
 
 
 EDIT_IN_DOUBT = "It is not known whether the edit was applied."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bson import ObjectId
+from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
@@ -20,9 +21,17 @@ from model.text.paths import fitted
 from model.values import canonical
 from model.values.canonical import Path, Value
 from model.writing import edit
-from model.writing.edit import Conflict
+from model.writing.edit import Conflict, taken_over
 
-__all__ = ["Conflict", "GuardedWriting"]
+__all__ = ["Conflict", "GuardedWriting", "Restored", "taken_over"]
+
+
+class Restored(Struct, frozen=True):
+    """What :meth:`GuardedWriting.restore` would save."""
+
+    content: bytes
+    barred: str = ""  # why nothing is ever written to this collection
+    values: str = ""  # in that case, the values to enter elsewhere
 
 
 class GuardedWriting:
@@ -42,7 +51,12 @@ class GuardedWriting:
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
         document = self._connection.shown(layout, base)
         opened = Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
-        return replace(opened, takes_reason=layout.takes_reason, asks_author=profile.asks_author)
+        return replace(
+            opened,
+            takes_reason=layout.takes_reason,
+            asks_author=profile.asks_author,
+            kept_by_delete=layout.kept_by_delete,
+        )
 
     def preview(self, ns: str, id: Value, base: Version, content: bytes, reason: str = "") -> Sending:
         """The exact write that :meth:`save` would send; nothing is written."""
@@ -146,10 +160,6 @@ class GuardedWriting:
         self._trust.check_allowed()
         return self._connection.because(reason).delete(ns, id, base)
 
-    def kept_by_delete(self, ns: str) -> str:
-        """What happens to a deleted document's versions and how to restore it, one sentence for the confirmation."""
-        return self._catalogue.layout(ns).kept_by_delete
-
     def purge(self, ns: str, id: Value, base: Version) -> Outcome:
         """Remove a document and all its versions if ``base`` is still the newest, as :meth:`.HistoryReading.last`
         returns it.
@@ -178,32 +188,27 @@ class GuardedWriting:
         if not base.current:
             if fields is not None:
                 raise Refused(f"{id_name(id)} is deleted; restore a whole version of it first, then single fields.")
-            return self._connection.because(reason).create(ns, self.restored(ns, id, v, None, base), id, "restore")
-        return self._connection.because(reason).save(ns, id, base, self.restored(ns, id, v, fields, base), "restore")
+            return self._connection.because(reason).create(ns, self._restored(ns, id, v, None, base), id, "restore")
+        return self._connection.because(reason).save(ns, id, base, self._restored(ns, id, v, fields, base), "restore")
 
-    def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
-        """The content that :meth:`restore` would save over ``base``, for a preview."""
+    def restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> Restored:
+        """What :meth:`restore` would save over ``base``, for a preview."""
+        content, barred = self._restored(ns, id, v, fields, base), self._catalogue.layout(ns).read_only
+        return Restored(content, barred, edit.spelled(_now(base), content) if barred else "")
+
+    def _restored(self, ns: str, id: Value, v: Value, fields: Sequence[Path] | None, base: Version) -> bytes:
         old = self._catalogue.layout(ns).version(id, v)
         if old.content is None:
             raise Refused(f"{version_name(v)} cannot be restored: {old.detail or old.state}.")
         if old.deleted:
             raise Refused(f"{version_name(v)} says that {id_name(id)} is deleted; restore a version before it.")
         now = base.content or canonical.EMPTY
-        return edit.restored(self._catalogue.layout(ns).retyped(old.content, now), now, fields)
+        return edit.taken_over(self._catalogue.layout(ns).retyped(old.content, now), now, fields)
 
-    @staticmethod
-    def taken_over(other: bytes, content: bytes, paths: Sequence[Path] | None) -> bytes:
-        """A content with some fields, or all (``paths`` is None), taken from another."""
-        return edit.restored(other, content, paths)
 
-    def read_only_reason(self, ns: str) -> str:
-        """Why nothing is ever written to this collection; "" if writing is possible."""
-        return self._catalogue.layout(ns).read_only
-
-    @staticmethod
-    def spelled(before: bytes, after: bytes) -> str:
-        """The values that turn one content into another, as text for somebody who makes the change elsewhere."""
-        return edit.spelled(before, after)
+def _now(base: Version) -> bytes:
+    """The content of the current version; a deleted document has none."""
+    return (base.content if base.current else None) or canonical.EMPTY
 
 
 def _edited(

@@ -115,8 +115,8 @@ def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
         seen.append(path)
 
 
-def restored(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes:
-    """The current content with some fields restored from ``old``; all of ``old`` if ``fields`` is None.
+def taken_over(old: bytes, current: bytes, fields: Sequence[Path] | None) -> bytes:
+    """The current content with some fields taken over from ``old``; all of ``old`` if ``fields`` is None.
 
     A field that ``old`` lacks is removed. Raises ``Refused`` for a path that neither has.
     """

@@ -31,7 +31,7 @@ from model.diff import diff, patch
 from model.errors import NotFound, Refused
 from model.foundation.records import CollectionInfo, Draft, Opened, Outcome, Sending, Version
 from model.session import Session
-from model.session.guarded_writing import Conflict
+from model.session.guarded_writing import Conflict, taken_over
 from model.session.query_help import FieldSurvey
 from model.values import canonical
 from model.values.canonical import Path, Value
@@ -517,7 +517,7 @@ class EditorPanel(DraftPanel):
             messages.why_not(self, self.save_reason or tr("This document cannot be written"))
             return
         try:
-            made = self._session.writing.taken_over(source, self.content, [path] if path else None)
+            made = taken_over(source, self.content, [path] if path else None)
         except Refused as refusal:
             messages.why_not(self, translated(str(refusal)))
             return

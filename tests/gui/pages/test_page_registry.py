@@ -24,6 +24,7 @@ from model.errors import NotFound
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
+from model.writing.edit import spelled
 from tests import support
 from tests.gui.window.windows import sheet, wait_idle
 from tests.writers.libraries import told
@@ -303,7 +304,7 @@ def test_what_may_not_be_restored_here_is_offered_to_be_copied(qtbot: QtBot, tmp
         assert copied.text() == "Copy the values"
         copied.click()
         now, old = session.history.version("shop.posts", id), session.history.version("shop.posts", id, Value.of(1))
-        assert QApplication.clipboard().text() == session.writing.spelled(now.content or b"", old.content or b"")
+        assert QApplication.clipboard().text() == spelled(now.content or b"", old.content or b"")
         assert "stock = " in QApplication.clipboard().text()
         assert session.history.version("shop.posts", id).raw == now.raw
         wait_idle(qtbot)
