@@ -17,6 +17,7 @@ from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.registry import bind
+from model.patches.meaning import ids_of
 from model.recognition.sampling import WITHIN_MS, Document, Proposal, Sample, gently, is_hash, matching
 from model.server.retry import Port
 from model.storage.row_paths import value_at
@@ -30,6 +31,7 @@ from model.writers.written_rows import PLACE, WrittenRows
 LOOKED_AT = 6  # documents whose history is read
 LONGEST = 400  # rows of an examined document, unless all have more
 ASKED = 24  # ids in rows to look for among documents
+SURE = 5  # documents that rows name, before rows alone are believed
 WRONG = 5  # one of so many examined documents may be damaged
 
 
@@ -111,28 +113,46 @@ def _proposal(
     profile = profile_of(known.name, "", rows.ns, where)
     named = Counter(id for row in documents if (id := value_at(row.raw, profile.archive_id)) is not None)
     ids = sorted(list(named)[:ASKED], key=lambda id: named[id])  # short histories prove as much as long ones
-    best: tuple[int, Sample, list[Value]] | None = None
-    for other in others:
-        found, _ = matching(server, other.ns, {"_id": {"$in": ids}}, limit=ASKED, projection={"_id": 1})
-        met = {each.get("_id") for each in found}
-        there = [id for id in ids if id in met]
-        rank = len(there) * 2 + (known.archive.replace("{name}", other.name) == rows.name)
-        if there and (best is None or rank > best[0]):
-            best = (rank, other, there)
-    if best is None:
+    if (met := _met(server, known, rows, [each for id in ids for each in _may_be(id, profile)], others)) is None:
         return None
-    _, other, there = best
+    other, there = met
     profile = _editable(profile_of(known.name, other.ns, rows.ns, where), other)
     right, looked, wrong = _tried(server, profile, there)
-    if not right or right < looked - max(1, looked // WRONG):
-        return None
-    history = rows.name
-    what = "each is" if right == looked else f"{right} are"
+    what = "each is" if right == looked else f"{right} {'is' if right == 1 else 'are'}"
     why = (
-        f"{known.title} writes {history}: every row sampled has {_listed(known.fields)}, and of {looked} document"
+        f"{known.title} writes {rows.name}: every row sampled has {_listed(known.fields)}, and of {looked} document"
         f"{'s' if looked > 1 else ''} looked at {what} what the rows say"
     )
-    return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
+    if right and right >= looked - max(1, looked // WRONG):
+        return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
+    if not _is_signature(known, rows, other) or len(there) < min(SURE, len(ids)):
+        return None
+    return Proposal(replace(profile, edit="no"), 0.8, f"{why}, but {wrong}.")
+
+
+def _may_be(id: Value, profile: CollectionProfile) -> Sequence[Value]:
+    """The ids of documents that an id in rows may stand for."""
+    return ids_of(id) if profile.parts else [id]
+
+
+def _met(
+    server: Port, known: WriterPreset, rows: Sample, ids: Sequence[Value], others: Sequence[Sample]
+) -> tuple[Sample, list[Value]] | None:
+    """The collection that has most of these documents, and which; None if none has any."""
+    best: tuple[int, Sample, list[Value]] | None = None
+    for other in others:
+        found, _ = matching(server, other.ns, {"_id": {"$in": list(ids)}}, limit=ASKED, projection={"_id": 1})
+        met = {id for each in found if (id := each.get("_id")) is not None}
+        there = [id for id in ids if id in met]
+        rank = len(there) * 2 + _is_signature(known, rows, other)
+        if there and (best is None or rank > best[0]):
+            best = (rank, other, there)
+    return None if best is None else best[1:]
+
+
+def _is_signature(known: WriterPreset, rows: Sample, documents: Sample) -> bool:
+    """Whether the collection of rows is called as the program calls it, so that its rows alone tell the history."""
+    return known.archive.replace("{name}", documents.name) == rows.name
 
 
 def _editable(profile: CollectionProfile, documents: Sample) -> CollectionProfile:

@@ -13,6 +13,8 @@ from itertools import groupby
 from bson import Int64
 
 from model.foundation.collection_profile import CollectionProfile
+from model.patches import DoesNotApply, document_of, tree_of
+from model.patches.meaning import in_form_of, same_meaning
 from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -62,12 +64,19 @@ def _resolved(state: Value, top: str, parts: dict[str, Value], inside: tuple[str
     return Value.document(c.document((n, _resolved(v, top, parts, inside)) for n, v in c.fields(state.data)))
 
 
-def filled(state: bytes, like: bytes) -> bytes:
-    """The state with the numbers and booleans that JaVers omits because they are 0 or false.
+def filled(state: bytes, like: bytes, id: Value | None = None) -> bytes:
+    """The state in the form of the current document, whose content is ``like``.
 
-    ``like`` is the current document's content, whose fields are filled in.
+    JaVers omits numbers and booleans that are 0 or false, writes dates and ids as text, and has the id under the name
+    that it has in the program.
     """
-    return _filled(Value.document(state), Value.document(like)).data
+    whole = _filled(Value.document(state), Value.document(like)).data
+    try:
+        mine, theirs = tree_of(whole), tree_of(like)
+    except DoesNotApply:
+        return whole
+    named = {name for name, node in mine.items() if id is not None and name not in theirs and same_meaning(node, id)}
+    return document_of(in_form_of({name: node for name, node in mine.items() if name not in named}, theirs))
 
 
 def _filled(state: Value, like: Value) -> Value:

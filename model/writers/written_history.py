@@ -8,8 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
+from itertools import chain, islice
 from itertools import count as counting
-from itertools import islice
 from typing import Any, Literal
 
 from model.checks.written_histories import DIFFERS
@@ -18,6 +18,7 @@ from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Contents, Outline, Row, State, Stored, Version
 from model.mql.filters import predicate
 from model.patches import tree_of
+from model.patches.meaning import ids_of, same_meaning
 from model.patches.tree import DoesNotApply, alike, equal
 from model.server import guards
 from model.server.retry import Port, Terms, bson_of
@@ -50,7 +51,12 @@ class WrittenHistory:
 
     def exists(self, *ids: Value) -> bool:
         """Whether there is a document with one of these ids, or a row about a deleted one."""
-        return self.current.exists(*ids) or any(map(self.rows.any, ids))
+        return self.current.exists(*ids) or any(self.rows.any(id) for id in ids if not self._is_another(id))
+
+    def _is_another(self, id: Value) -> bool:
+        """Whether a text in rows of parts is the id of a document under its own type."""
+        others = ids_of(id)[1:] if self.profile.parts else []
+        return bool(others) and self.current.exists(*others)
 
     def identity(self, version: Version) -> bytes:
         """The whole stored document."""
@@ -105,29 +111,23 @@ class WrittenHistory:
         if self.profile.kept == "earlier" and document is not None:
             yield document
             document = None
-        taken = document is None
         content = document.content if document is not None else None
-        before = 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
-        place = len(rows) + before
         if content is None and self.profile.parts:  # all documents of a kind have the same fields
             content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
         states = states_of(rows, self.profile, content, id, self._kept)
+        standing: int | None = len(rows) - 1
         if document is not None and self.profile.current_where and rows:
             states, standing = self._standing(document, list(states))
-        else:
-            standing = len(rows) - 1
-        for at, state in zip(counting(len(rows) - 1, -1), states, strict=False):
-            version = self._made(state, place)
-            if not taken and document is not None:
-                if at == standing:
-                    version, taken = self._joined(document, version), True
-                elif standing is None and _is_before(version.at, document.at):
-                    yield document
-                    taken = True
-            yield version
-            place -= 1
-        if not taken and document is not None:
-            yield document
+        before = self._before(rows)
+        made = (
+            (at, self._made(state, at + 1 + before))
+            for at, state in zip(counting(len(rows) - 1, -1), states, strict=False)
+        )
+        yield from _with_document(document, made, standing, self._joined)
+
+    def _before(self, rows: Sequence[WrittenRow]) -> int:
+        """The number of versions before the first row: patches that lead backwards start from one."""
+        return 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
 
     def _standing(self, document: Version, states: list[WrittenState]) -> tuple[Iterator[WrittenState], int | None]:
         """The states, and the position of the row that is the current document; None if no row is."""
@@ -207,14 +207,15 @@ class WrittenHistory:
         return document.but(**told, detail=detail)
 
     def is_same(self, document: bytes, state: bytes) -> bool:
-        """Whether both have the same names and values; compared as JSON if rows are patches or parts."""
+        """Whether both have the same names and values; patches compare as JSON, parts by meaning."""
         try:
             mine, theirs = tree_of(document), tree_of(state)
         except DoesNotApply:
             return document == state
         if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may omit fields
             mine = {name: node for name, node in mine.items() if name in theirs}
-        return (alike if self.profile.patch or self.profile.parts else equal)(mine, theirs)
+        compared = same_meaning if self.profile.parts else alike if self.profile.patch else equal
+        return compared(mine, theirs)
 
     # --- lists
 
@@ -291,8 +292,10 @@ class WrittenHistory:
         yield from map(_gone_row, self._missing(waiting))
 
     def _missing(self, ids: Sequence[Value]) -> Iterator[Value]:
-        there = self._there(ids)
-        yield from (id for id in ids if id not in there)
+        """The ids in rows that no document has, also under the type that rows cannot hold."""
+        alike = {id: ids_of(id) if self.profile.parts else [id] for id in ids}
+        there = self._there(list(dict.fromkeys(chain.from_iterable(alike.values()))))
+        yield from (id for id in ids if not any(each in there for each in alike[id]))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """The number of matching documents; with ``any_version`` it reads the rows. None if that takes too long."""
@@ -350,28 +353,49 @@ class WrittenHistory:
         self, rows: Sequence[WrittenRow], document: bytes | None, stands: Callable[[WrittenRow], bool]
     ) -> Iterator[Version]:
         p = self.profile
-        exists = document is not None
-        stored: Stored = "delta" if p.patch else "archive"
-        if document is not None and (p.kept == "earlier" or not rows):
-            v = value_at(document, p.version) if p.kept == "earlier" and p.version else None
-            yield _CURRENT.but(v=v)
-            exists = False
-        before = 1 if p.patch and p.direction == "backward" and rows else 0
-        own = exists and not before and not any(map(stands, rows))  # a version without a row
-        since = moment(value_at(document or c.EMPTY, p.at)) if own and p.at else None
-        for place, row in zip(range(len(rows) + before, before, -1), reversed(rows), strict=True):
-            if exists and own and _is_before(row.at, since):
-                yield _CURRENT.but(at=since)
-                exists = False
-            current = exists and stands(row)
-            exists = exists and not current
-            v = row.v if row.v is not None else Value.of(place)
-            at = row.at if current else None
-            yield Version(v, at, None, "document" if current else stored, "present", current, None, None)
-        if before:
-            yield Version(Value.of(1), None, None, stored, "present", exists, None, None)
-        elif exists and own:
-            yield _CURRENT.but(at=since)
+        current: Version | None = None
+        if document is not None:
+            current = _CURRENT.but(at=moment(value_at(document, p.at)) if p.at and p.current_where else None)
+        if current is not None and (p.kept == "earlier" or not rows):
+            v = value_at(document or c.EMPTY, p.version) if p.kept == "earlier" and p.version else None
+            yield current.but(v=v, at=None)
+            current = None
+        places = range(len(rows) - 1, -1, -1)
+        standing = next((at for at in places if stands(rows[at])), None) if current is not None else None
+        timed = current is not None and standing is None
+        marks = ((at, self._mark(rows[at], at, timed or at == standing)) for at in places)
+        yield from _with_document(current, marks, standing, lambda _, row: row.but(stored="document", current=True))
+        if self._before(rows):
+            yield self._mark(None, -1, False)
+
+    def _mark(self, row: WrittenRow | None, at: int, timed: bool) -> Version:
+        """A row's version without its state; rows count from 0."""
+        stored: Stored = "delta" if self.profile.patch else "archive"
+        v = row.v if row is not None else None
+        place = at + 1 + (1 if self.profile.patch and self.profile.direction == "backward" else 0)
+        when = row.at if row is not None and timed else None
+        return Version(v if v is not None else Value.of(place), when, None, stored, "present", False, None, None)
+
+
+def _with_document(
+    document: Version | None,
+    versions: Iterator[tuple[int, Version]],
+    standing: int | None,
+    joined: Callable[[Version, Version], Version],
+) -> Iterator[Version]:
+    """The versions newest first, each with its place, and the current document among them.
+
+    It is joined with the row at ``standing``; if it has none, it stands before the first row that is not later.
+    """
+    for at, version in versions:
+        if document is not None and at == standing:
+            version, document = joined(document, version), None
+        elif document is not None and standing is None and _is_before(version.at, document.at):
+            yield document
+            document = None
+        yield version
+    if document is not None:
+        yield document
 
 
 def _is_one_of(rows: Set[Value | None], row: WrittenRow) -> bool:

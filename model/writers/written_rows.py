@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import starmap
+from itertools import pairwise, starmap
 from operator import lt
 from struct import iter_unpack
 from typing import Any, overload
@@ -21,6 +21,7 @@ from msgspec import Struct
 from model.errors import TooMuch
 from model.foundation.collection_profile import CollectionProfile
 from model.patches import DoesNotApply, Node, tree_of
+from model.patches.meaning import ids_of, text_of
 from model.patches.tree import node_of
 from model.server.retry import Port, Terms
 from model.storage.numbering import VersionPlace
@@ -124,6 +125,12 @@ def order_of(raw: bytes, profile: CollectionProfile) -> float:
     return at.timestamp() if at is not None else float(place_of(found) or 0)
 
 
+def whole(raw: bytes, path: str) -> float:
+    """The number in a field; 0 if there is none."""
+    found = value_at(raw, path)
+    return float(str(found.python())) if found is not None and found.type in NUMBERS else 0.0
+
+
 def moment(value: Value | None) -> dt.datetime | None:
     """The time in a Date, an ObjectId, or an ISO 8601 text; UTC if the text has no zone."""
     if value is None or value.type != c.STRING:
@@ -204,7 +211,8 @@ class WrittenRows:
         p = self.profile
         found: dict[str, Any] = {name: {"$eq": Value.of(said)} for name, said in p.where.items()}
         if id is not None and p.archive_id:
-            found[p.archive_id] = {"$eq": id}
+            written = text_of(id) if p.parts and id.type in (c.OBJECT_ID, c.BINARY) else None
+            found[p.archive_id] = {"$eq": id if written is None else Value.of(written)}
         return found
 
     def unindexed(self) -> str:
@@ -309,18 +317,21 @@ class WrittenRows:
         if known is not None:
             rows = list(self._found(ns, self.where() | {self.profile.parts: {"$eq": known}}))
             if rows:
-                yield from (raw for raw in rows if value_at(raw, path) == id)
+                yield from (raw for raw in rows if self._is_of(value_at(raw, path), id))
                 return
         for raw in self._found(ns, self.where(id)):
-            if not path or there in raw or value_at(raw, path) == id:
+            if not path or there in raw or self._is_of(value_at(raw, path), id):
                 yield raw
 
     def _key_of(self, id: Value) -> Value | None:
         """The key of a document's own row in JaVers' form, which is indexed; None for other rows."""
         p = self.profile
-        if not p.parts or len(p.where) != 1 or id.type not in (c.STRING, c.INT32, c.INT64):
-            return None
-        return Value.of(f"{next(iter(p.where.values()))}/{id.python()}")
+        written = text_of(id) if p.parts and len(p.where) == 1 else None
+        return Value.of(f"{next(iter(p.where.values()))}/{written}") if written is not None else None
+
+    def _is_of(self, row: Value | None, id: Value) -> bool:
+        """Whether a row's id is a document's; rows of parts may have it as text."""
+        return row == id or (bool(self.profile.parts) and row is not None and id in ids_of(row))
 
     def _elements(self, raw: bytes) -> Iterator[bytes]:
         """The rows inside a stored document."""
@@ -335,8 +346,23 @@ class WrittenRows:
         if own is None or own.type != c.STRING:
             return []
         below = {"$regex": f"^{re.escape(str(own.python()))}#"}
-        found = self._found(self.ns, {"$or": [{p.parts: {"$eq": own}}, {p.parts: below}]})
-        return sorted(found, key=self._place)
+        found = list(self._found(self.ns, {"$or": [{p.parts: {"$eq": own}}, {p.parts: below}]}))
+        return sorted(found, key=self._place if self._is_numbered(found, own) else self._moment)
+
+    def _is_numbered(self, rows: Sequence[bytes], own: Value) -> bool:
+        """Whether commits have numbers that rise; programs with several instances draw them by lot."""
+        versions = sorted(
+            (whole(raw, "version"), order_of(raw, self.profile)) for raw in rows if self._is_own(raw, own)
+        )
+        return all(older <= newer for (_, older), (_, newer) in pairwise(versions))
+
+    def _is_own(self, raw: bytes, own: Value) -> bool:
+        return value_at(raw, self.profile.parts) == own
+
+    def _moment(self, raw: bytes) -> tuple[float, float, float]:
+        """A row's position by its time, for commits without rising numbers; one commit stays together."""
+        at = moment(value_at(raw, self.profile.at)) if self.profile.at else None
+        return at.timestamp() if at else 0.0, order_of(raw, self.profile), whole(raw, "version")
 
     def _place(self, raw: bytes) -> tuple[float, bytes]:
         """A row's position: by the ordering field, then by its ``_id``."""

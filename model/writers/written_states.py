@@ -85,7 +85,7 @@ def states_of(
         for row in reversed(rows):
             state = _whole(row, profile)
             if profile.parts and state.content is not None and now is not None and not row.removes:
-                state = replace(state, content=filled(state.content, now))
+                state = replace(state, content=filled(state.content, now, key if isinstance(key, Value) else None))
             yield state
     elif profile.direction == "backward":
         yield from _backwards(rows, profile, now)
