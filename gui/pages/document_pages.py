@@ -21,6 +21,7 @@ from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, wording
 from gui.style.layout_words import layout_sentence
 from gui.subscriptions import DraftNews
+from gui.views.browse.query import Query
 from gui.views.edit.editor_panel import EditorPanel
 from gui.views.merge.conflict_prompt import ConflictPrompt
 from gui.views.merge.resolver_panel import ResolverPanel
@@ -37,6 +38,11 @@ def hand_over_keys(panel: QWidget, kept: Sequence[str] = ()) -> None:
     for shortcut in panel.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
         if shortcut.key().toString() not in kept:
             shortcut.setEnabled(False)
+
+
+def _what_is_left(ns: str, id: Value) -> PageRequest:
+    """The request for the history of a deleted document, in the list of those that were deleted."""
+    return PageRequest("collection", ns, id, CollectionStart(Query(deleted=True), pane="history"))
 
 
 class DocumentPage(Page):
@@ -130,6 +136,9 @@ class DocumentPage(Page):
         if choice == "review":
             self.editor.keep_now()
             self._merge(self._id, conflict)
+        elif choice == "history":
+            self.editor.keep_now()
+            self.asked.emit(_what_is_left(self.ns, self._id))
         elif choice != "cancel":
             self.editor.act_on(conflict, choice)
 
@@ -314,8 +323,14 @@ class MergePage(Page):
     def _moved(self, conflict: Conflict) -> None:
         """Say that the document was deleted, or already has my edit; the panel merges any other change by itself."""
         prompt = ConflictPrompt(self, conflict, self.ns, self._id)
-        prompt.chosen.connect(partial(self.resolver.act_on, conflict))
+        prompt.chosen.connect(partial(self._answered, conflict))
         prompt.open()
+
+    def _answered(self, conflict: Conflict, choice: str) -> None:
+        if choice == "history":
+            self.asked.emit(_what_is_left(self.ns, self._id))
+        else:
+            self.resolver.act_on(conflict, choice)
 
     def _back_to_the_editor(self, place: Path = ()) -> None:
         start = FieldStart(place) if place else None

@@ -48,6 +48,7 @@ class Saver(QObject):
         self._session, self._ns, self._id = session, ns, id
         self.busy = False
         self.held: Outcome | None = None
+        self.known: Version | None = None  # the last version that was read of the document
         self._sent: tuple[Version | None, bytes, str] = (None, b"", "")
 
     @property
@@ -74,22 +75,25 @@ class Saver(QObject):
         self._sent = (base, content, action)
         self._run(lambda: session.writing.save(ns, id, base, content, action, reason), base, content, reason)
 
-    def create(self, content: bytes, id: Value | None, reason: str = "") -> None:
-        """Insert a document with this content, under ``id`` or a new one."""
+    def create(self, content: bytes, id: Value | None, reason: str = "", known: Version | None = None) -> None:
+        """Insert a document with this content, under ``id`` or a new one.
+
+        ``known`` is the last version that was read of a deleted document, which is created again.
+        """
         session, ns = self._session, self._ns
         self._sent = (None, content, "create")
-        self._run(lambda: session.writing.create(ns, content, id, reason), None, content)
+        self._run(lambda: session.writing.create(ns, content, id, reason, known), None, content)
 
     def look(self, base: Version, content: bytes, reason: str = "", typed_on: bool = False) -> None:
         """Find out without a write whether the document moved on from ``base``; ends as a conflict or a refusal.
 
         ``typed_on`` says that the content was changed after a first one had been sent.
         """
-        session, ns, id = self._session, self._ns, self._id
+        session, ns, id, known = self._session, self._ns, self._id, self.known
         self._sent = (base, content, "look")
 
         def look(_: tasks.Progress) -> _Answer:
-            found = session.writing.conflict(ns, id, base, content)
+            found = session.writing.conflict(ns, id, base, content, known)
             return _Answer(None, replace(found, reason=reason, typed_on=typed_on))
 
         self._start(look)
@@ -104,12 +108,13 @@ class Saver(QObject):
         self._run(lambda: session.way_back.settle(outcome), base, content)
 
     def _run(self, send: Callable[[], Outcome], base: Version | None, content: bytes, reason: str = "") -> None:
-        session, ns, id = self._session, self._ns, self._id
+        session, ns, id, known = self._session, self._ns, self._id, self.known
 
         def save(_: tasks.Progress) -> _Answer:
             outcome = send()
             if outcome.kind == "conflict" and base is not None:
-                return _Answer(outcome, replace(session.writing.conflict(ns, id, base, content), reason=reason))
+                found = session.writing.conflict(ns, id, base, content, known)
+                return _Answer(outcome, replace(found, reason=reason))
             if outcome.kind != "applied" or outcome.id != id:
                 return _Answer(outcome)
             try:  # the stored version may hold more than was sent, such as who saved it
@@ -133,6 +138,10 @@ class Saver(QObject):
         outcome, conflict = answer.outcome, answer.conflict
         self.busy = False
         self.held = outcome if outcome is not None and outcome.kind == "unknown" else None
+        if conflict is not None and conflict.theirs is not None:
+            self.known = conflict.theirs
+        elif outcome is not None and outcome.kind == "applied" and outcome.id == self._id:
+            self.known = answer.there
         self.changed.emit()
         if conflict is not None and outcome is not None and _nothing_moved(conflict):
             self.refused.emit(translated(outcome.detail) or tr("It did not arrive; save again."))

@@ -225,6 +225,18 @@ class Archive(Layout):
     def _first_number(self, id: Value, content: bytes, stamp: Stamp) -> Value | None:
         return numbering.draw(self.server, self.profile, id, self.archive.above_archive(id, stamp))
 
+    def follows(self, id: Value, base: Version) -> Version | None:
+        """The newest archived version; the base if it is newer and was read."""
+        archived = self.archive.newest(id)
+        if base.raw is None or base.content is None or base.v is None:
+            return archived
+        newer = archived is None or (place_of(base.v) or 0) > (place_of(archived.v) or 0)
+        return base if newer else archived
+
+    def _resumed(self, steps: SwapSteps, id: Value, base: Version) -> Outcome | None:
+        (copy,) = steps.before
+        return self._archived(copy, id, base)
+
     def _created(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         """Renumber the new document above a life of its id that ended in the archive meanwhile."""
         if outcome.kind != "applied" or outcome.id is None or outcome.version is None:

@@ -90,6 +90,11 @@ class ArchiveReader:
         where = {p.archive_id: {"$eq": id}} | dict(filter or {})
         return newest_down(self.server, self.ns, where, p.archive_id, p.version, whole)
 
+    def newest(self, id: Value) -> Version | None:
+        """The newest archived version of a document; None if there is none."""
+        raw = next(self.rows_of(id), None)
+        return self.version_of(raw) if raw is not None else None
+
     def version_of(self, raw: bytes) -> Version:
         """An archive row as a version."""
         times = (self.profile.token, "_id")

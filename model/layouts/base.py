@@ -577,6 +577,46 @@ class Layout(ABC):
                 raise Refused(held)
         except Refused as error:
             return self.writer.outcomes.refused(id, str(error))
+        return self._inserted(id, v, raw, content, stamp)
+
+    def create_again(self, id: Value, base: Version, content: bytes, stamp: Stamp | None = None) -> Outcome:
+        """Insert a deleted document as the version that follows what is left of it; ``base`` is the last one known.
+
+        Where ``base`` itself is what it :meth:`follows`, it becomes a part of the history, as by a swap.
+        """
+        stamp = stamp or Stamp()
+        signed = self.signed(content, stamp.author)
+        try:
+            if reason := self.read_only or self.missing_index(remembered=True):
+                raise Refused(reason)
+            if self.follows(id, base) is not base:
+                return self.create(content, id, stamp)
+            if self.writer.occupied(id):
+                return self.writer.outcomes.taken(id)
+            v = self._number(id, base, signed, stamp)
+            steps = self.steps(id, base, signed, stamp, v)
+            raw = steps.made()
+            if held := self._held(id, lambda: raw):
+                raise Refused(held)
+            if stopped := self._resumed(steps, id, base):
+                return stopped
+        except Refused as error:
+            return self.writer.outcomes.refused(id, str(error))
+        return self._inserted(id, v, raw, signed, stamp)
+
+    def follows(self, id: Value, base: Version) -> Version | None:
+        """The version that a deleted document follows if it is created again; None if it begins anew.
+
+        ``base`` is the last version known, which may be stored no more.
+        """
+        return self.writer.ended(id) if self.own_documents else None
+
+    def _resumed(self, steps: SwapSteps, id: Value, base: Version) -> Outcome | None:
+        """Send the writes before the insert of :meth:`create_again`; returns an outcome if it must not follow."""
+        return None
+
+    def _inserted(self, id: Value, v: Value | None, raw: bytes, content: bytes, stamp: Stamp) -> Outcome:
+        """Insert a document that was composed for a creation."""
         write = Write(self.ns, "insert", {}, raw, "the new document", self.writer.unique)
         end = run(self.server, write, self.writer.asks(id, stamp, lambda: raw))
         return self._created(self.writer.outcomes.created(end, id, v, stamp), content, stamp)

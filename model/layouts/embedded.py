@@ -159,6 +159,10 @@ class Embedded(Layout):
             where = unchanged | where | {p.current: unchanged[p.current]}
         return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), made)
 
+    def follows(self, id: Value, base: Version) -> Version | None:
+        """The base if it was read with its array: that left with the document."""
+        return base if base.raw is not None and base.content is not None else None
+
     def explain(self, base: Version) -> str:
         """What the update does, and its guard."""
         p = self.profile

@@ -119,6 +119,10 @@ class Nested(Layout):
         where |= self._writer.whole_guard(base, len(whole.raw))
         return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)
 
+    def follows(self, id: Value, base: Version) -> Version | None:
+        """The base if it was read with its array: that left with the document."""
+        return base if base.raw is not None and base.content is not None else None
+
     def explain(self, base: Version) -> str:
         """What the update does, and its guard."""
         p = self.profile

@@ -118,6 +118,10 @@ class Stream(Layout):
         at = self.ended_at(draft.id, v)
         return f"deleted {at:%Y-%m-%d %H:%M:%S} UTC as its feed saw" if at is not None else ""
 
+    def follows(self, id: Value, base: Version) -> Version | None:
+        """The newest archived version."""
+        return self.archive.newest(id)
+
     def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
         """When the feed saw that a document was deleted; None if it did not."""
         return feed_state.deleted(self.server, self.ns, self.archive.ns, id, v)

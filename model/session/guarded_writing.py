@@ -22,8 +22,9 @@ from model.values import canonical
 from model.values.canonical import Path, Value
 from model.writing import edit
 from model.writing.edit import Conflict, taken_over
+from model.writing.remains import Remains
 
-__all__ = ["Conflict", "GuardedWriting", "Restored", "taken_over"]
+__all__ = ["Conflict", "GuardedWriting", "Remains", "Restored", "taken_over"]
 
 
 class Restored(Struct, frozen=True):
@@ -75,9 +76,12 @@ class GuardedWriting:
         self._trust.check_allowed()
         return self._connection.because(reason).save(ns, id, base, content, action)
 
-    def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
-        """The changes of a document since ``base``, merged with an edit that started there."""
-        return edit.conflict(self._catalogue.layout(ns), id, base, mine)
+    def conflict(self, ns: str, id: Value, base: Version, mine: bytes, known: Version | None = None) -> Conflict:
+        """The changes of a document since ``base``, merged with an edit that started there.
+
+        ``known`` is a later version that was read since, if there is one: the last one of a deleted document.
+        """
+        return edit.conflict(self._catalogue.layout(ns), id, base, mine, known)
 
     def edit(
         self,
@@ -146,10 +150,16 @@ class GuardedWriting:
         except NotFound:
             return False
 
-    def create(self, ns: str, content: bytes, id: Value | None = None, reason: str = "") -> Outcome:
-        """Insert a document as version 1; refused if the id exists. Without ``id`` it gets an ObjectId."""
+    def create(
+        self, ns: str, content: bytes, id: Value | None = None, reason: str = "", known: Version | None = None
+    ) -> Outcome:
+        """Insert a document as version 1; refused if the id exists. Without ``id`` it gets an ObjectId.
+
+        ``known`` is the last version that was read of a deleted document: its history continues, as far as it is
+        stored or was read.
+        """
         self._trust.check_allowed()
-        return self._connection.because(reason).create(ns, content, id)
+        return self._connection.because(reason).create(ns, content, id, known=known)
 
     def delete(self, ns: str, id: Value, base: Version, reason: str = "") -> Outcome:
         """Delete a document if ``base`` is still its current version.

@@ -20,6 +20,7 @@ from model.storage import update_operators
 from model.text import path_text
 from model.values import canonical
 from model.values.canonical import Path, Value
+from model.writing.remains import Remains, remains
 
 if TYPE_CHECKING:
     from model.merge import Merge
@@ -42,17 +43,24 @@ class Conflict(Struct, frozen=True):
     takes_reason: bool = False  # whether a version can record why it was made
     reason: str = ""  # the reason given for the edit
     typed_on: bool = False  # whether the edit was changed after it had been sent
+    known: Version | None = None  # if deleted: the last version that was read of it
+    remains: Remains | None = None  # if deleted
 
 
-def conflict(layout: Layout, id: Value, base: Version, mine: bytes) -> Conflict:
-    """Compare the document with ``base``, and merge its changes with an edit that started there."""
+def conflict(layout: Layout, id: Value, base: Version, mine: bytes, known: Version | None = None) -> Conflict:
+    """Compare the document with ``base``, and merge its changes with an edit that started there.
+
+    ``known`` is a later version that was read since, if there is one: the last one of a deleted document.
+    """
     from model.merge import merge  # imported late: most edits have no conflict
 
     origin, keys = base.content or canonical.EMPTY, layout.profile.keys
     try:
         theirs = layout.version(id)
     except NotFound:
-        return Conflict(base, mine, None, "deleted", None, keys, layout.takes_reason)
+        last = known or base
+        left = remains(layout, id, last)
+        return Conflict(base, mine, None, "deleted", None, keys, layout.takes_reason, known=last, remains=left)
     content = theirs.content
     if content is None:
         raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")

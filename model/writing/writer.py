@@ -86,10 +86,12 @@ class Writer(Struct, frozen=True):
         action: str = "create",
         undoes: str | None = None,
         unless_there: bool = False,
+        known: Version | None = None,
     ) -> Outcome:
         """Insert a document as its first version, or after the tombstone of a deleted one.
 
         ``unless_there``: somebody has checked that its id was free, so an id that is now taken is a conflict.
+        ``known`` is the last version that was read of a deleted document, whose history then continues.
         """
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
@@ -101,7 +103,7 @@ class Writer(Struct, frozen=True):
         intent = self._intent(layout, ns, id, action, None, content, undoes)
 
         def insert(stamp: Stamp) -> Outcome:
-            outcome = layout.create(content, id, stamp)
+            outcome = layout.create_again(id, known, content, stamp) if known else layout.create(content, id, stamp)
             if unless_there and outcome.kind == "refused" and self._current(ns, id) is not None:
                 said = f"{id_name(id)} was created by somebody else meanwhile; nothing was written."
                 return replace(outcome, kind="conflict", detail=said)

@@ -1488,8 +1488,20 @@ Nummern: {numbering}</translation>
       <translation>Neu anlegen</translation>
     </message>
     <message>
-      <source>Create again saves your edit as a new document with the same id. Discard forgets your edit.</source>
-      <translation>„Neu anlegen“ speichert Ihre Bearbeitung als neues Dokument mit derselben Id. „Verwerfen“ vergisst Ihre Bearbeitung.</translation>
+      <source>Create again brings its versions back as they were read last, up to {last}, and saves your edit as the next.</source>
+      <translation>„Neu anlegen“ bringt seine Versionen zurück, wie sie zuletzt gelesen wurden, bis {last}, und speichert Ihre Bearbeitung als die nächste.</translation>
+    </message>
+    <message>
+      <source>Create again saves your edit as a new document with the same id, whose history begins anew.</source>
+      <translation>„Neu anlegen“ speichert Ihre Bearbeitung als neues Dokument mit derselben Kennung, dessen Verlauf neu beginnt.</translation>
+    </message>
+    <message>
+      <source>Create again saves your edit as a new document with the same id.</source>
+      <translation>„Neu anlegen“ speichert Ihre Bearbeitung als neues Dokument mit derselben Kennung.</translation>
+    </message>
+    <message>
+      <source>Create again saves your edit as the version after {last}; those before it stay.</source>
+      <translation>„Neu anlegen“ speichert Ihre Bearbeitung als die Version nach {last}; die davor bleiben.</translation>
     </message>
     <message>
       <source>Create the index</source>
@@ -1710,6 +1722,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Discard 1 edit</source>
       <translation>1 Bearbeitung verwerfen</translation>
+    </message>
+    <message>
+      <source>Discard forgets your edit.</source>
+      <translation>„Verwerfen“ vergisst Ihre Bearbeitung.</translation>
     </message>
     <message>
       <source>Discard my edit…</source>
@@ -2808,6 +2824,10 @@ Nummern: {numbering}</translation>
       <translation>Sie schlägt nie um</translation>
     </message>
     <message>
+      <source>It was deleted {at}; nothing tells by whom.</source>
+      <translation>Es wurde am {at} gelöscht; von wem, sagt nichts.</translation>
+    </message>
+    <message>
       <source>It was written to {source}; open that to undo it.</source>
       <translation>Es wurde nach {source} geschrieben; öffnen Sie das, um es rückgängig zu machen.</translation>
     </message>
@@ -3544,6 +3564,10 @@ Nummern: {numbering}</translation>
       <translation>Keine seiner Versionen ist so alt wie {then}.</translation>
     </message>
     <message>
+      <source>None of its versions is stored any more.</source>
+      <translation>Keine seiner Versionen ist noch gespeichert.</translation>
+    </message>
+    <message>
       <source>Normal</source>
       <translation>Normal</translation>
     </message>
@@ -3670,6 +3694,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Nothing of {run} is left to undo</source>
       <translation>Von {run} ist nichts mehr rückgängig zu machen</translation>
+    </message>
+    <message>
+      <source>Nothing tells who deleted it, or when.</source>
+      <translation>Nichts sagt, wer es gelöscht hat, oder wann.</translation>
     </message>
     <message>
       <source>Nothing to decide</source>
@@ -4868,6 +4896,10 @@ Nummern: {numbering}</translation>
       <translation>Versionen als Liste zeigen</translation>
     </message>
     <message>
+      <source>Show what is left</source>
+      <translation>Zeigen, was geblieben ist</translation>
+    </message>
+    <message>
       <source>Show what is there</source>
       <translation>Zeigen, was dort ist</translation>
     </message>
@@ -4982,6 +5014,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Step one was written, step two never was: the counter lacks what these tokens count.</source>
       <translation>Schritt eins wurde geschrieben, Schritt zwei nie: Dem Zähler fehlt, was diese Token zählen.</translation>
+    </message>
+    <message>
+      <source>Still stored: {versions}, the newest {last}.</source>
+      <translation>Noch gespeichert: {versions}, die neueste {last}.</translation>
     </message>
     <message>
       <source>Stop</source>
@@ -8182,6 +8218,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{at} of {of}</source>
       <translation>{at} von {of}</translation>
+    </message>
+    <message>
+      <source>{author} deleted it, {at}.</source>
+      <translation>{author} hat es gelöscht, {at}.</translation>
     </message>
     <message>
       <source>{a}, Space to see it</source>

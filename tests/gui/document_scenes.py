@@ -87,6 +87,7 @@ class Desk:
         self.missing: str | None = None
         self.writable = True
         self.reason = "This document does not decode, so it cannot be written."
+        self.left: list[Version] = []  # the versions of the deleted document
         self.created: list[tuple[bytes, Value | None]] = []
         self.settles: list[Outcome] = []
         self.history: Any = self
@@ -160,11 +161,13 @@ class Desk:
         self.content, self.v = content, self.v + 1
         return Outcome("applied", ns, id, f"Saved as v{self.v}.", version=Value.of(self.v), entry="1")
 
-    def conflict(self, ns: str, id: Value, base: Version, mine: bytes) -> Conflict:
+    def conflict(self, ns: str, id: Value, base: Version, mine: bytes, known: Version | None = None) -> Conflict:
         """What the model says of it."""
-        return edit.conflict(cast(Layout, _Bound(self)), id, base, mine)
+        return edit.conflict(cast(Layout, _Bound(self)), id, base, mine, known)
 
-    def create(self, ns: str, content: bytes, id: Value | None = None, reason: str = "") -> Outcome:
+    def create(
+        self, ns: str, content: bytes, id: Value | None = None, reason: str = "", known: Version | None = None
+    ) -> Outcome:
         """A new document; under the old id it takes the place of one that was deleted."""
         self.created.append((content, id))
         if id is not None:
@@ -185,12 +188,22 @@ class Desk:
 class _Bound:
     profile = CollectionProfile(NS)
     takes_reason = False
+    read_only = ""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         return self._desk.version(NS, id, v)
+
+    def history(self, id: Value) -> list[Version]:
+        return self._desk.left
+
+    def follows(self, id: Value, base: Version) -> Version | None:
+        return self._desk.left[0] if self._desk.left else None
+
+    def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
+        return None
 
 
 LOST = "The connection was lost after the write was sent."

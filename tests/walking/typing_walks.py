@@ -287,7 +287,10 @@ class Typist:
         return f"the other program has {self._write_elsewhere(settle=True)}"
 
     def _shape(self) -> tuple[object, ...]:
-        """What a person sees of the tree: its rows, those that are open, the chosen one, and how far it is scrolled."""
+        """What a person sees of the tree: its rows, those that are open, the chosen one, and how far it is scrolled.
+
+        In a view that is higher by now, as the words above it have changed, it may be scrolled otherwise.
+        """
         tree, model = self.panel.tree, self.panel.model
         rows, index = [], model.index(0, 0)
         while index.isValid():
@@ -295,7 +298,8 @@ class Typist:
             assert node is not None
             rows.append((model.path(node), tree.isExpanded(index)))
             index = tree.indexBelow(index)
-        return rows, self._chosen, tree.verticalScrollBar().value(), self.panel.content
+        place = tree.verticalScrollBar().value()
+        return rows, self._chosen, self.panel.content, place, tree.viewport().height()
 
     def _write_elsewhere(self, settle: bool) -> str:
         kinds: dict[str, Callable[[bytes], bytes]] = {
@@ -328,9 +332,11 @@ class Typist:
         self.panel.follow()
         if settle:
             self._settle()
-        if before is not None and (after := self._shape()) != before:
-            differ = [(was, now) for was, now in zip(before, after, strict=True) if was != now]
-            self.walk.wrong.append(f"below the cursor of an edit, {differ[0][0]} became {differ[0][1]}")
+        if before is not None:
+            after = self._shape()
+            seen = slice(None if after[-1] == before[-1] else -2)
+            differ = [(was, now) for was, now in zip(before[seen], after[seen], strict=True) if was != now]
+            self.walk.wrong += [f"below the cursor of an edit, {was} became {now}" for was, now in differ]
         return f"{kind} ({outcome.kind})"
 
     def _container(self, content: bytes) -> Path:

@@ -202,6 +202,8 @@ class EditorPanel(DraftPanel):
             return
         self._opened, self._missing = opened, loaded.missing
         self._latest = None if loaded.gone else opened.base
+        if not loaded.gone:
+            self._saver.known = opened.base
         self.notices.clear("reload")
         if first and draft is not None:
             self._take_draft(draft)
@@ -538,7 +540,7 @@ class EditorPanel(DraftPanel):
         elif choice == "save_new":
             self._saver.create(conflict.mine, None, self.foot.reason.take())
         elif choice == "create_again":
-            self._saver.create(conflict.mine, self.id, self.foot.reason.take())
+            self._saver.create(conflict.mine, self.id, self.foot.reason.take(), conflict.known)
         elif choice == "discard":
             self.discard()
 

@@ -22,11 +22,11 @@ from gui.style.cells import Badge, Cell, CellModel, CellTree, Index, Span, full_
 from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import Glyph, button, words
-from gui.style.wording import many, version
+from gui.style.wording import many, moment, version
 from gui.style.wrapping_row import WrappingRow
 from model import text
 from model.merge import Decision
-from model.session.guarded_writing import Conflict
+from model.session.guarded_writing import Conflict, Remains
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -259,7 +259,7 @@ class ClashModel(CellModel):
 
 
 class ConflictPrompt(Sheet):
-    """Asks what to do. ``chosen``: review, take, save_new, overwrite, create_again, discard, cancel."""
+    """Asks what to do. ``chosen``: review, take, save_new, overwrite, history, create_again, discard, cancel."""
 
     chosen = Signal(str)
 
@@ -448,14 +448,16 @@ class ConflictPrompt(Sheet):
             tr("This document was deleted since you opened it"),
             self._said(tr("You opened {was}", was=was) if was else ""),
         )
-        self._text(
-            column, tr("Create again saves your edit as a new document with the same id. Discard forgets your edit.")
-        )
+        remains = self.conflict.remains
+        self._text(column, " ".join([*_left(remains), _again(remains, bool(was)), tr("Discard forgets your edit.")]))
         row = self._row()
-        self._first = self._button(row, "create_again", tr("Create again"), "main")
+        is_left = remains is not None and remains.versions > 0
+        look = self._button(row, "history", tr("Show what is left"), "main") if is_left else None
+        self._button(row, "create_again", tr("Create again"))
         self._button(row, "discard", tr("Discard"))
         row.addStretch(1)
-        self._button(row, "cancel", tr("Cancel"))
+        cancel = self._button(row, "cancel", tr("Cancel"))
+        self._first = look or cancel  # neither writes
 
     def _identical(self) -> None:
         moved = self._moved()
@@ -546,6 +548,43 @@ class ConflictPrompt(Sheet):
             self._ask()
             return
         super().keyPressEvent(event)
+
+
+def _left(remains: Remains | None) -> list[str]:
+    """Who deleted the document, and what is left of it."""
+    if remains is None:
+        return []
+    at = moment(remains.deleted_at)
+    if remains.deleted_by and at:
+        who = tr("{author} deleted it, {at}.", author=remains.deleted_by, at=at)
+    elif at:
+        who = tr("It was deleted {at}; nothing tells by whom.", at=at)
+    else:
+        who = tr("Nothing tells who deleted it, or when.")
+    last = remains.last
+    if last is None:
+        return [who, tr("None of its versions is stored any more.")]
+    said = ", ".join(part for part in (version(last.v), moment(last.at), last.author or "") if part)
+    return [
+        who,
+        tr("Still stored: {versions}, the newest {last}.", versions=many(remains.versions, "version"), last=said),
+    ]
+
+
+def _again(remains: Remains | None, numbered: bool) -> str:
+    """What creating the document again does."""
+    follows = remains.follows if remains is not None else None
+    if remains is None or follows is None:
+        if numbered:
+            return tr("Create again saves your edit as a new document with the same id, whose history begins anew.")
+        return tr("Create again saves your edit as a new document with the same id.")
+    last = version(follows.v)
+    if remains.is_stored:
+        return tr("Create again saves your edit as the version after {last}; those before it stay.", last=last)
+    return tr(
+        "Create again brings its versions back as they were read last, up to {last}, and saves your edit as the next.",
+        last=last,
+    )
 
 
 def _number(count: int) -> str:

@@ -59,6 +59,7 @@ class ResolverPanel(QWidget):
         self._result: Result | None = None
         self._unchanged: int | None = None
         self._saver = Saver(session, ns, id, self)
+        self._saver.known = conflict.theirs
         self._saver.applied.connect(self._applied)
         self._saver.conflicted.connect(self._moved_again)
         self._saver.refused.connect(self._refused)
@@ -433,9 +434,9 @@ class ResolverPanel(QWidget):
 
     def _ask_again(self, done: Callable[[Conflict], None], failed: Callable[[BaseException], None], title: str) -> None:
         session, ns, id = self._session, self.ns, self.id
-        base, mine = self._resolution.conflict.base, self._resolution.mine
+        base, mine, known = self._resolution.conflict.base, self._resolution.mine, self._saver.known
         tasks.run(
-            lambda _: session.writing.conflict(ns, id, base, mine),
+            lambda _: session.writing.conflict(ns, id, base, mine, known),
             done=done,
             failed=failed,
             owner=self,
@@ -511,7 +512,7 @@ class ResolverPanel(QWidget):
     def act_on(self, conflict: Conflict, choice: str) -> None:
         """Carry out a choice of the prompt when nothing is left to merge."""
         if choice == "create_again":
-            self._saver.create(conflict.mine, self.id, self.head.reason.take())
+            self._saver.create(conflict.mine, self.id, self.head.reason.take(), conflict.known)
         elif choice in ("take", "discard"):
             self.discard()
 

@@ -158,8 +158,29 @@ def test_a_deleted_document_can_be_created_again(window: QMainWindow, desk: Desk
     prompt, chosen = asked(window, desk.conflict(NS, ID, base, MINE))
     assert "deleted since you opened it" in said(prompt)
     assert [b.text() for b in prompt.buttons.values()] == ["Create again", "Discard", "Cancel"]
+    assert "Nothing tells who deleted it, or when. None of its versions is stored any more." in said(prompt)
+    assert "whose history begins anew" in said(prompt)
+    assert prompt.focusWidget() is prompt.buttons["cancel"], "a key alone writes nothing"
     prompt.buttons["create_again"].click()
     assert chosen == ["create_again"]
+
+
+def test_after_a_delete_what_is_left_is_said_and_the_default_is_to_look_at_it(window: QMainWindow, desk: Desk) -> None:
+    base = desk.version(NS, ID)
+    desk.left = [base.but(current=False, author="nora"), base.but(v=Value.of(11), current=False)]
+    desk.content = None
+    conflict = desk.conflict(NS, ID, base, MINE)
+    prompt, chosen = asked(window, conflict)
+    assert [b.text() for b in prompt.buttons.values()] == ["Show what is left", "Create again", "Discard", "Cancel"]
+    assert "Still stored: 2 versions, the newest v12, 20 Nov 2026 10:12, nora." in said(prompt)
+    assert "Create again saves your edit as the version after v12; those before it stay." in said(prompt)
+    QTest.keyClick(prompt.focusWidget(), Qt.Key.Key_Return)
+    assert chosen == ["history"]
+    assert conflict.remains is not None
+    ended = replace(conflict.remains, deleted_at=base.at, deleted_by="ida", is_stored=False)
+    prompt, _ = asked(window, replace(conflict, remains=ended))
+    assert "ida deleted it, 20 Nov 2026 10:12." in said(prompt)
+    assert "brings its versions back as they were read last, up to v12, and saves your edit as the next" in said(prompt)
 
 
 def test_an_edit_that_is_there_already_leaves_nothing_to_save(window: QMainWindow, desk: Desk) -> None:

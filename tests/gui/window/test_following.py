@@ -509,3 +509,31 @@ def test_pages_of_a_whole_connection_follow_as_it_lists_other_databases(window: 
     sidebar.look_at(session, "")
     wait_idle(qtbot)
     assert {token.ns for token in page.panel.tokens} == {"insurance.stats", "insurance_2019.stats"}
+
+
+def test_after_another_program_deleted_it_one_looks_at_what_is_left_and_the_history_goes_on(
+    window: Window, qtbot: QtBot
+) -> None:
+    session, page = window.sessions[0], editor_page(window, qtbot)
+    put(page, "status", '"lapsed"')
+    assert session.writing.delete(NS, DOCUMENT, session.history.version(NS, DOCUMENT)).kind == "applied"
+    wait_idle(qtbot, lambda: page.editor.head.now.said == "deleted in the database")
+    page.editor.save()
+    wait_idle(qtbot, lambda: page.prompt is not None)
+    assert page.prompt is not None
+    page.prompt.buttons["history"].click()
+    wait_idle(qtbot, lambda: isinstance(window.workspace.tab_area.page, CollectionPage))
+    collection = window.workspace.tab_area.page
+    assert isinstance(collection, CollectionPage)
+    wait_idle(qtbot, lambda: collection.timeline.isVisible() and collection.timeline.model.rowCount() > 10)
+    page = editor_page(window, qtbot)
+    assert page.dirty
+    page.editor.save()
+    wait_idle(qtbot, lambda: page.prompt is not None)
+    assert page.prompt is not None
+    page.prompt.buttons["create_again"].click()
+    wait_idle(qtbot, lambda: not page.dirty)
+    there = session.history.version(NS, DOCUMENT)
+    assert there.v == Value.of(15)
+    assert canonical.get(there.content or b"", ("status",)) == Value.of("lapsed")
+    assert [each.v.python() for each in session.history.versions(NS, DOCUMENT) if each.v][:3] == [15, 14, 13]
