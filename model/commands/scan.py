@@ -18,7 +18,7 @@ from model.foundation.findings import Finding, Unchecked
 from model.foundation.input_files import LARGEST, whole_text
 from model.foundation.records import WatchTurn
 from model.over_time.watched import Watched
-from model.repair.damage_classes import CLASSES, waits
+from model.repair.damage_classes import CLASSES, class_of, waits
 from model.repair.plan import slim
 from model.scan import Summary, parts
 from model.session import Session, sources
@@ -95,7 +95,7 @@ def _joined(args: argparse.Namespace, places: Sequence[str]) -> int:
         texts = [(path, whole_text(path, LARGEST).splitlines()) for path in args.merge]
     except (OSError, UnicodeError) as error:
         raise Refused(f"A part of the scan cannot be read: {error}.") from None
-    joined = parts.JoinedScan(texts)
+    joined = parts.JoinedScan(texts, class_of)
     if places and tuple(places) != joined.places:
         raise Refused("These are parts of a scan of other places; leave the places out.")
     with open_session(args) as session, Progress("Looking at document") as progress:

@@ -55,6 +55,8 @@ class DamageClass(Struct, frozen=True):
     check: Callable[..., object] | None  # finds it; None for a class from a newer version
     repair: Repair | None = None
     waits: bool = False  # no repair within the grace period, because its writer may still be at work
+    in_any_layout: bool = False  # it means the same in every layout, so it never speaks against the one recognised
+    may_be_lag: bool = True  # on a secondary it may only look so, until that has what the primary has
 
 
 BLOCKS, DOUBT, INCOMPLETE, UNFINISHED, COUNTS = (
@@ -157,6 +159,8 @@ CLASSES: dict[str, DamageClass] = {
             today="Drivers stop at it or change it silently; here it is shown and never written.",
             advice="It is shown and never written; mend it with the tools of whoever wrote it.",
             check=bson_damage.damage_of,
+            in_any_layout=True,
+            may_be_lag=False,
         ),
         DamageClass(
             "H1",
@@ -215,6 +219,7 @@ CLASSES: dict[str, DamageClass] = {
             today="A writer that filters by the hash alone changes the wrong one.",
             advice="Nothing is wrong where the contents are equal; make sure that writers filter by the id too.",
             check=single_documents.SingleDocuments,
+            in_any_layout=True,
         ),
         DamageClass(
             "V2",
@@ -291,6 +296,7 @@ CLASSES: dict[str, DamageClass] = {
                 nouns="histories",
                 ask=questions.move,
             ),
+            in_any_layout=True,
         ),
         DamageClass(
             "D1",
@@ -415,6 +421,7 @@ CLASSES: dict[str, DamageClass] = {
                 noun="counter",
                 done="raised",
             ),
+            may_be_lag=False,
         ),
         DamageClass(
             "S2",
@@ -424,6 +431,7 @@ CLASSES: dict[str, DamageClass] = {
             today="Who looks a number up gets either document, or none.",
             advice="Numbers are never changed from here; decide which document keeps its number.",
             check=sequences.Sequences,
+            may_be_lag=False,
         ),
         DamageClass(
             "P1",

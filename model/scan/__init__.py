@@ -32,7 +32,7 @@ from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.layouts.registry import counts_of
 from model.scan.division import Division
-from model.scan.doubt import DamageTally, Waiting
+from model.scan.doubt import ClassOf, DamageTally, Waiting
 from model.scan.entries import Entries
 from model.scan.parts import CollectionBegun, CollectionDone
 from model.scan.sequences import Sequences
@@ -113,6 +113,7 @@ class Scan:
         self,
         catalogue: Catalogue,
         server: Port,
+        class_of: ClassOf,
         places: Sequence[str] = (),
         ids: Sequence[Value] | None = None,
         pace: Pace = "fast",
@@ -123,11 +124,14 @@ class Scan:
     ) -> None:
         """``places`` are collections and databases (default: all databases); ``ids`` needs a single collection.
 
+        ``class_of`` tells a class of damage by its code.
+
         ``checkpoint`` receives the documents read and their total; it may wait, and raises to stop.
         """
         if ids is not None and len(places) != 1:
             raise Refused("Documents are scanned in one collection at a time; name just that one.")
         self._catalogue, self._server, self._places, self._ids = catalogue, server, places, ids
+        self._class_of = class_of
         self._primary = primary  # set if other reads may lag behind it
         self._now = now or dt.datetime.now(dt.UTC)
         self._reading = OrderedReading(server, checkpoint, pace == "gentle")
@@ -284,7 +288,7 @@ class Scan:
         """
         looked: set[Value] = set()
         for each in found:
-            if isinstance(each, Unchecked) or each.id is None or each.code in ("B1", "S1", "S2"):
+            if isinstance(each, Unchecked) or each.id is None or not self._class_of(each.code).may_be_lag:
                 yield each
             elif each.id not in looked:
                 looked.add(each.id)
@@ -297,7 +301,7 @@ class Scan:
         An error that ends the reading is raised after the findings so far.
         """
         begun, trouble = self._reading.last, None
-        tally = DamageTally(info.ns)
+        tally = DamageTally(info.ns, self._class_of)
         with closing(Waiting()) as waiting:
             try:
                 for each in self._looked_through(info):
@@ -319,7 +323,7 @@ class Scan:
 
     def _doubt_of_others(self, info: CollectionInfo) -> str:
         """The doubt that a complete scan would probably have, if only some documents are scanned."""
-        tally, id = DamageTally(info.ns), self._catalogue.known(info.ns)[1].id
+        tally, id = DamageTally(info.ns, self._class_of), self._catalogue.known(info.ns)[1].id
         try:
             rows = self._some(info.ns, id)
             some = list(dict.fromkeys(v for raw in rows if (v := legible_field(raw, id)) is not None))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -20,21 +21,36 @@ from model.values.canonical import Value
 
 FEWEST = 5  # documents with one class of damage
 SHARE = 5  # more than one in so many of all documents
-LAYOUTLESS = ("B1", "E2", "H2")
-"""Classes that mean the same in every layout: broken bytes, large documents, equal contents."""
 
 _IN_MEMORY = 4 << 20  # bytes of waiting findings; more of them wait on disk
+
+
+class KnownClass(Protocol):
+    """What a scan has to know of a class of damage."""
+
+    @property
+    def in_any_layout(self) -> bool:
+        """Whether it means the same in every layout, so that it says nothing about one."""
+
+    @property
+    def may_be_lag(self) -> bool:
+        """Whether it may only look so on a secondary that lags behind."""
+
+
+ClassOf: TypeAlias = Callable[[str], KnownClass]
+"""The class of damage that has a code."""
 
 
 class DamageTally(Struct):
     """Counts the documents of one collection with each class of damage, in little memory."""
 
     ns: str
+    class_of: ClassOf
     _found: dict[str, _Class] = field(default_factory=dict)
 
     def note(self, each: Finding) -> None:
         """Count a finding, if it says something about the layout."""
-        if each.ns != self.ns or each.id is None or each.code in LAYOUTLESS:
+        if each.ns != self.ns or each.id is None or self.class_of(each.code).in_any_layout:
             return
         if each.code != "H1" or "hash differs" in each.detail.replace(ORDER_ONLY, ""):  # servers reorder fields
             known = self._found.setdefault(each.code, _Class(each.id, each.detail))

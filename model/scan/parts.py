@@ -20,7 +20,7 @@ from model import text
 from model.checks.chains import left_out
 from model.errors import Refused, Unreadable
 from model.foundation.findings import Finding, Unchecked
-from model.scan.doubt import DamageTally
+from model.scan.doubt import ClassOf, DamageTally
 from model.values.canonical import Value
 
 
@@ -123,8 +123,12 @@ class _Part(Struct, frozen=True):
 class JoinedScan:
     """The result of a whole scan, joined from its parts: iterate over it, then ask for the amounts."""
 
-    def __init__(self, parts: Iterable[tuple[str, Iterable[str]]]) -> None:
-        """``parts`` are names for people with lines. Raises ``Refused`` unless they are all parts of one scan."""
+    def __init__(self, parts: Iterable[tuple[str, Iterable[str]]], class_of: ClassOf) -> None:
+        """``parts`` are names for people with lines; ``class_of`` tells a class of damage by its code.
+
+        Raises ``Refused`` unless they are all parts of one scan.
+        """
+        self._class_of = class_of
         self._parts = sorted((_part(name, lines) for name, lines in parts), key=lambda part: part.number)
         first = self._parts[0]
         if any((part.of, part.places) != (first.of, first.places) for part in self._parts):
@@ -158,7 +162,7 @@ class JoinedScan:
         for _, several in sorted(self._collections.items()):
             begun, why = several[0].begun, ""
             if not begun.stated:
-                tally = DamageTally(begun.ns)
+                tally = DamageTally(begun.ns, self._class_of)
                 for part in several:
                     for each in part.found:
                         if isinstance(each, Finding):

@@ -241,7 +241,7 @@ class Repairs:
         try:
             for ns, ids in asked.items():
                 some = list(dict.fromkeys(ids))
-                today.note(Scan(catalogue, port, [ns], some, checkpoint=checkpoint, now=self._now()))
+                today.note(Scan(catalogue, port, class_of, [ns], some, checkpoint=checkpoint, now=self._now()))
         except Unreachable as error:
             today.note(Unchecked(ns, str(error)) for ns in asked)
         return today
@@ -253,7 +253,7 @@ class Repairs:
             if catalogue.is_stated(ns):
                 found.pop(ns, None)
                 continue
-            tally = DamageTally(ns)
+            tally = DamageTally(ns, class_of)
             for item in plan.items:
                 tally.note(item.finding)
             documents = catalogue.layout(ns).count(max_ms=COUNT_MS) if ns not in found and tally else None

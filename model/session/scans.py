@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.repair.damage_classes import class_of
 from model.scan import Mark, Pace, Scan, ScanEstimate, Summary
 from model.session.connection import Connection
 from model.values.canonical import Value
@@ -38,9 +39,9 @@ class Scans:
         port = self._port.gentle() if pace == "gentle" else self._port.aside()
         primary = self._port if port.reads_aside else None
         self._dump.need(*places)
-        return Scan(self._catalogue, port, places, ids, pace, checkpoint, now, mark, primary)
+        return Scan(self._catalogue, port, class_of, places, ids, pace, checkpoint, now, mark, primary)
 
     def estimate(self, places: Sequence[str] = (), checkpoint: Checkpoint = no_checkpoint) -> ScanEstimate:
         """How much a scan of these places would read, and roughly how long that takes."""
         checkpoint(0, None)
-        return Scan(self._catalogue, self._port, places).estimate()
+        return Scan(self._catalogue, self._port, class_of, places).estimate()

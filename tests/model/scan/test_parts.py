@@ -18,6 +18,7 @@ from model.errors import Refused
 from model.foundation.findings import Finding, Unchecked
 from model.localserver import LocalServer
 from model.profile import Profile, stated
+from model.repair.damage_classes import class_of
 from model.scan import parts
 from model.scan.division import Division
 from model.server.server import Server
@@ -119,7 +120,7 @@ def test_the_parts_joined_are_the_whole_scan_exactly(seed: int, tmp_path: Path) 
         assert len(expected) > 20
         assert any(each.doubt for each in session.scans.scan(["other"]) if isinstance(each, Finding))
         for of in support.by_depth((3,), (1, 2, 3, 7)):
-            joined = parts.JoinedScan([(f"{n}", lines(session, n, of)) for n in range(of, 0, -1)])
+            joined = parts.JoinedScan([(f"{n}", lines(session, n, of)) for n in range(of, 0, -1)], class_of)
             assert told(list(joined)) == expected
             assert (dict(joined.counts), joined.documents) == (whole.summary.counts, whole.summary.documents)
             assert sorted(map(repr, joined.unchecked)) == sorted(map(repr, whole.summary.unchecked))
@@ -257,7 +258,7 @@ def test_parts_that_do_not_fit_are_not_joined(session: Session) -> None:
     ]
     for each, why in cases:
         with pytest.raises(Refused, match=why):
-            parts.JoinedScan([(f"part {n}", some) for n, some in enumerate(each, 1)])
+            parts.JoinedScan([(f"part {n}", some) for n, some in enumerate(each, 1)], class_of)
 
 
 @support.table("written", ["0/4", "5/4", "1", "a/b", "/", "1/0", "-1/2"])

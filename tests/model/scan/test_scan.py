@@ -24,6 +24,7 @@ from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreadable
 from model.foundation.findings import Finding, Unchecked
 from model.mql.order import value_key
 from model.profile import Profile, stated
+from model.repair.damage_classes import class_of
 from model.scan import Mark, Scan
 from model.server.retry import Server, Terms
 from model.session import Session
@@ -149,7 +150,7 @@ def test_what_could_not_be_read_to_its_end_is_said(
         catalogue = Catalogue(faulty, faulty, it.profile(), server_uri)
         session.catalogue.info(it.ns)
         faulty.left = 30
-        found = list(Scan(catalogue, faulty, [it.ns], now=NOW))
+        found = list(Scan(catalogue, faulty, class_of, [it.ns], now=NOW))
     said = [each.why for each in found if isinstance(each, Unchecked)]
     assert any("broke off" in why and "The cursor is gone." in why for why in said), said
 
@@ -367,7 +368,7 @@ def test_a_collection_that_may_not_be_read_is_said_and_the_others_are_scanned(
     faulty.forbidden = f"{db}.one"
     stated = [{"ns": f"{db}.{name}", "layout": "versions"} for name in ("one", "two")]
     profile = Profile.read({"collection": stated}, "")
-    found = list(Scan(Catalogue(faulty, faulty, profile, server_uri), faulty, [db], now=NOW))
+    found = list(Scan(Catalogue(faulty, faulty, profile, server_uri), faulty, class_of, [db], now=NOW))
     assert {each.ns for each in found if isinstance(each, Finding)} == {f"{db}.two"}
     (left,) = [each for each in found if isinstance(each, Unchecked)]
     assert left.ns == f"{db}.one"
@@ -379,7 +380,7 @@ def test_an_archive_that_may_not_be_read_leaves_its_documents_unchecked(
 ) -> None:
     it = scene(client, database_name, "A3 archive", 5)
     faulty.forbidden = it.past
-    found = list(Scan(Catalogue(faulty, faulty, it.profile(), server_uri), faulty, [it.ns], now=NOW))
+    found = list(Scan(Catalogue(faulty, faulty, it.profile(), server_uri), faulty, class_of, [it.ns], now=NOW))
     assert [(each.ns, "Not allowed" in each.why) for each in found if isinstance(each, Unchecked)] == [(it.ns, True)]
 
 
