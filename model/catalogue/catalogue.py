@@ -190,7 +190,7 @@ class Catalogue:
         if found is None:
             if left_out := self.unseen.get(db):
                 next(iter(self._port.find(ns, limit=1)), None)  # if it is refused, that is usually the reason
-                raise NotFound(f"No collection {ns} is to be seen in {self._source}. {left_out}")
+                raise NotFound(f"No collection {ns} can be seen in {self._source}. {left_out}")
             raise NotFound(
                 f"There is no collection {ns} in {self._source}; `palimpsest collections` lists what is there."
             )

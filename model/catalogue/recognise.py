@@ -469,7 +469,7 @@ def _log(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | N
 def _recorded_in(ns: str, logs: Mapping[str, Proposal]) -> str:
     """A warning for editors of documents whose changes others record, one sentence; "" if nobody does."""
     names = [each.partition(".")[2] for each, log in logs.items() if ns in log.about]
-    return f"An edit from here has no entry in {listed(names)}." if names else ""
+    return f"An edit made here has no entry in {listed(names)}." if names else ""
 
 
 def _unindexed(server: Port, profile: CollectionProfile, samples: Sequence[Sample] = ()) -> str:
@@ -546,7 +546,7 @@ def _doubt_of_hidden(info: CollectionInfo, sample: Sample, hidden: Sequence[_Fou
         return f"{near} They may be in another collection. {left_out or hidden[0].trouble}" if near else ""
     current = next((each for each in names if is_past_of(sample.name, each)), "")
     if current or (left_out and is_past(sample.name)):
-        whose = current or "another collection, which is not to be seen"
+        whose = current or "another collection, which cannot be seen"
         return f"{sample.name} is named as the history of {whose}. {names.get(current) or left_out}"
     return ""
 
@@ -634,7 +634,7 @@ def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
     if sample.unreadable:
         return Proposal(profile, 0.3, "None of the documents sampled can be read.")
     if sample.whole is None:
-        return Proposal(profile, 0.2, "None of it came in the time for that, so nothing can be told from it.")
+        return Proposal(profile, 0.2, "None of it arrived in time, so nothing is known about it.")
     for index in sample.indexes:
         version = next((name for name in index.names if is_version_name(name)), "")
         id = next((name for name in index.names if name != version), "")
@@ -642,7 +642,7 @@ def _nothing(sample: Sample, but: Proposal | None) -> Proposal:
             why = f"It is empty; a unique index on {id} and {version} suits a document for every version."
             made = stated(sample.ns, "versions", id=id, version=version)
             return Proposal(made, 0.4, why, ("flagged", "deltas", "plain"))
-    return Proposal(profile, 0.2, "It is empty, so nothing can be told from it.")
+    return Proposal(profile, 0.2, "It is empty, so nothing is known about it.")
 
 
 def _plain(sample: Sample) -> CollectionProfile:

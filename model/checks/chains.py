@@ -94,7 +94,9 @@ class Chains(Struct):
                 return
         except OtherOrder:
             if reading.part is not None:
-                raise Refused("The server orders these ids as nobody here can; scan this collection whole.") from None
+                raise Refused(
+                    "The server orders these ids in a way that cannot be followed here; scan this collection whole."
+                ) from None
             self._spotted, self._left_out, reading.last, reading.histories = [], {}, None, 0
         for finding in self._sorted_here(ground, reading):
             if isinstance(finding, Unchecked) or hash((finding.code, finding.id, finding.versions)) not in told:

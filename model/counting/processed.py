@@ -107,6 +107,7 @@ def _as_number(value: Value) -> object:
 
 def forth(of: Tally, raw: bytes) -> Write:
     """The guarded update of a document that was read."""
+    # The list is tested and changed in the write that raises the total, so sending it twice counts once.
     guard = _guard(of, raw) | {of.listed: {"$nin": [of.entry]}}
     body = {"$inc": {of.total: of.by}, "$addToSet": {of.listed: of.entry}}
     return Write(of.ns, "update", guard, _with_lock(of, raw, body), "raise the total once")

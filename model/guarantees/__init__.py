@@ -243,7 +243,7 @@ def _streams(scratch: Scratch) -> Guarantee:
             f"There are no change streams. {why}",
             "An archive can only be fed by asking again and again, which misses what changes in between.",
         )
-    return _made("streams", "safe", "An insert was told of on a change stream.")
+    return _made("streams", "safe", "A change stream reported an insert.")
 
 
 def _clock(scratch: Scratch) -> Guarantee:

@@ -61,7 +61,7 @@ def tells_of_changes(scratch: Scratch) -> str:
         raise
     except Refused as error:
         return str(error)
-    return "The server opens one and tells of nothing."
+    return "The server opens one and reports nothing."
 
 
 def clock(scratch: Scratch) -> dt.timedelta | None:

@@ -382,8 +382,8 @@ class Layout(ABC):
         if self.archive is not None:
             return f"Its versions stay in {self.archive.ns}, and restoring one of them brings it back."
         if self.numbered:
-            return "All its versions go with it and are kept in the journal, from where it can be brought back."
-        return "What goes is kept in the journal, from where it can be brought back."
+            return "All its versions go with it and are kept in the journal, and can be brought back from there."
+        return "What is removed is kept in the journal and can be brought back from there."
 
     @cached_property
     def locked(self) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def add_indexes(server: LocalServer, ns: str, metadata: Metadata) -> None:
         except (CommandError, Unreadable, ValueError, TypeError, OverflowError) as error:
             said = error.message if isinstance(error, CommandError) else str(error)
             server.tell(
-                f"{_named(spec, number)} of {ns} is left out, as no server of today takes it: {said.rstrip('.')}."
+                f"{_named(spec, number)} of {ns} is left out, because no server of today takes it: {said.rstrip('.')}."
             )
 
 

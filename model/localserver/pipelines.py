@@ -38,6 +38,7 @@ def parse_sort(raw: bytes) -> list[tuple[str, bool]]:
 def sorted_documents(documents: Documents, sort: Sort) -> list[bytes]:
     """The documents in order; equal ones keep their order."""
     out = list(documents)
+    # Sorting is stable, so the last key comes first.
     for name, descending in reversed(sort):
         path = order.path_of(name)
         out.sort(key=lambda raw: order.sort_key(raw, path, descending), reverse=descending)
@@ -298,6 +299,7 @@ def _lookup(store: Store, db: str, documents: Documents, stage: tuple[str, Eleme
     target = tuple(_text(stage, "as").split("."))
 
     def one(raw: bytes) -> bytes:
+        # A document without the field joins with those whose field is null or missing.
         wanted = functions.array_of(e or arithmetic.NULL for e in order.expanded(order.reach(raw, local)))
         clause = functions.object_of([(foreign, functions.object_of([("$in", wanted)]))])[1]
         found = [c.Value.document(hit) for hit in matching(other, compile_filter(clause))]
@@ -327,6 +329,7 @@ def _bound(element: Element, values: Mapping[str, Element | None]) -> Element:
     kind, data = element
     if kind == c.STRING and data[4:6] == b"$$":
         name, _, rest = data[4:-1].decode("utf-8", "surrogateescape").partition(".")
+        # It is a variable of the system, or one that the pipeline itself binds.
         if name not in values:
             return element
         value = expressions.walk(values[name], order.path_of(rest) if rest else ())

@@ -51,6 +51,7 @@ def compile_projection(raw: bytes) -> Projection | None:
     if len(marks) == 2:
         raise CommandError(31254, "Cannot do inclusion in exclusion projection")
     if not tree.children and keep_id:
+        # A projection that names only the _id selects nothing else.
         return _id_only if raw != c.EMPTY else None
     computes = _computes(tree)
     if marks == {True} or (not marks and computes and not _only_slices(raw)):
@@ -91,6 +92,7 @@ def _take(tree: Tree, path: str, value: Element, marks: set[bool]) -> None:
     kind, data = value
     if kind in (*order.NUMBERS, c.BOOLEAN):
         wanted = functions.truth(value)
+        # The positional operator is not applied here: the array stays whole.
         tree.child(path.removesuffix(".$")).keep = wanted
         marks.add(wanted)
     elif kind == c.OBJECT and not filters.is_operators(value) and data != c.EMPTY:
@@ -99,6 +101,7 @@ def _take(tree: Tree, path: str, value: Element, marks: set[bool]) -> None:
     else:
         tree.child(path).compute = _computed(value)
         if kind == c.OBJECT and next(c.elements(data), (b"",))[0] == b"$elemMatch":
+            # Unlike $slice, $elemMatch leaves out all other fields.
             marks.add(True)
 
 

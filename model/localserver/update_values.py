@@ -32,6 +32,7 @@ def _number(operator: str, path: str, operand: Element, function: Callable[[Elem
     def change(old: Element | None) -> Element:
         if old is None:
             zero = arithmetic.integer(0, wide=operand[0] == c.INT64)
+            # On a missing field, $inc sets the operand, and $mul sets 0 of its type.
             return operand if operator == "$inc" else function(zero, operand)
         if not arithmetic.is_number(old):
             kind = functions.type_name(old)
@@ -61,6 +62,7 @@ def _extreme(operand: Element, greatest: bool) -> Change:
 def _current_date(path: str, operand: Element) -> Change:
     kind = order.field(operand[1], b"$type\x00") if operand[0] == c.OBJECT else None
     if kind is not None and kind[1][4:-1] == b"timestamp":
+        # In the stored form, the increment comes before the seconds.
         return lambda _: (c.TIMESTAMP, struct.pack("<II", 1, int(time.time())))
     return lambda _: functions.now()
 

@@ -209,6 +209,7 @@ def _matches(collection: Collection, matcher: Matcher, sort: Sort) -> Iterator[t
     if ordered:
         return hits
     rows = list(hits)
+    # Sorting is stable, so the last key comes first.
     for name, descending in reversed(sort):
         path = order.path_of(name)
         rows.sort(key=lambda row: order.sort_key(row[1], path, descending), reverse=descending)
@@ -224,6 +225,7 @@ def _targeted(collection: Collection, matcher: Matcher) -> None:
 
 def _whole(change: Element) -> bool:
     """Whether an update is a replacement."""
+    # The first name follows four bytes of length and one of type.
     return change[0] == c.OBJECT and not change[1].startswith(b"$", 5)
 
 

@@ -178,6 +178,7 @@ def _descend(found: Element | None, path: tuple[bytes, ...], depth: int, out: li
             inner = found[1][a:b]
             if kind == c.OBJECT:
                 _descend(field(inner, path[depth]), path, depth + 1, out)
+            # A number in a path also selects an element, which has that number as its name.
             if name == step:
                 _descend((kind, inner), path, depth + 1, out)
     else:
@@ -210,6 +211,7 @@ def sort_key(raw: bytes, path: tuple[bytes, ...], descending: bool) -> Key:
         keys = []
         for element in found:
             inner = items(element[1]) if element is not None and element[0] == c.ARRAY else [element]
+            # An empty array sorts below null.
             keys.extend([key_of(e) for e in inner] or [(0,)])
         return (max if descending else min)(keys, default=NULL_KEY)
     except (Unreadable, RecursionError):

@@ -260,7 +260,7 @@ def _taken(id: Value | None, there: Collection[Value], seen: Collection[Value]) 
     """Why a document is not the first with its id, one sentence; "" if it is."""
     if id in there:
         return "A document with this id is already there."
-    return "It stands twice in what is to be inserted." if id in seen else ""
+    return "It occurs twice in what you want to insert." if id in seen else ""
 
 
 def _beginning(layout: Layout) -> str:

@@ -242,7 +242,7 @@ class HistoryImport(Struct, dict=True):
                 before = versions[-2].v if len(versions) > 1 else None
                 if before is None:
                     raise Refused(f"{id_name(id)} has no version, so nothing of it can be imported.")
-                said = "Deletions that nobody dated get a version of their own, without time and author"
+                said = "Deletions without a date get a version of their own, without time and author"
                 self.lost[said] += 1
                 last = last.but(v=following(before, self.target.profile, _LONG_AGO))
             return [*versions[:-1], last], False

@@ -166,7 +166,7 @@ class TakingBack(Struct, frozen=True):
             raise Unreadable(f"{path} is not a plan of `palimpsest revert`.")
         for key, here in (("source", self.writer.source), ("ns", ns)):
             if plan.get(key) != here:
-                raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make it anew here.")
+                raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make a new one here.")
         try:
             return [
                 Chosen(_value(each["id"]), tuple(map(_value, each["versions"])), _value(each["current"]))

@@ -18,6 +18,7 @@ from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text, w
 from model.values import canonical as c
 from model.values.canonical import Value
 
+# An operation may replace the whole document, so the tree is held under a name, as if it were a field.
 _ROOT = "root"
 
 

@@ -57,7 +57,8 @@ def mark(name: str) -> bytes:
 
 
 def may_remove(row: bytes) -> bool:
-    """Whether a delta in these bytes may remove a field: its second and third element are 0."""
+    """Whether a delta in these bytes may remove a field: the third element of a removal is 0."""
+    # The element named 2 with the value 0, as an Int32 or as a Double.
     return b"\x102\x00\x00\x00\x00\x00" in row or b"\x012\x00\x00\x00\x00\x00\x00\x00\x00\x00" in row
 
 

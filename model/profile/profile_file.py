@@ -135,7 +135,7 @@ def _verify(after: str, wanted: Mapping[str, Any], before: Profile, path: FilePa
             each for each in found.collections if each.ns != wanted["ns"]
         ]:
             return
-    raise Refused(f"{wanted['ns']} stands in {path} in a way that nothing can be merged into; change it there by hand.")
+    raise Refused(f"{path} states {wanted['ns']} in a form that cannot be merged; change it there by hand.")
 
 
 def _read(path: FilePath) -> bytes | None:

@@ -123,7 +123,7 @@ def _beanie(sample: Sample) -> tuple[LockField, str] | None:
     revision = sample.shapes.get("revision_id")
     if revision is None or not revision.values or not all(map(_is_uuid, revision.values)):
         return None
-    said = "revision_id is the lock of Beanie (use_revision): guarded, and made anew with every edit."
+    said = "revision_id is the lock of Beanie (use_revision): guarded, and renewed with every edit."
     return LockField("revision_id", "uuid"), said
 
 

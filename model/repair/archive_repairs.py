@@ -59,6 +59,7 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
         found = ground.removed(archive.ns, f"{v} in the archive", row, f"{v} is taken out of the archive")
         return replace(found, last=lambda: _overtaken(ground, layout, id, row), beside=(seen(layout.ns, current),))
 
+    # The highest goes first: if the run stops, the rows that stay have no gap.
     above.sort(key=lambda row: -(place_of(_v(layout, row)) or 0))
     said = ", ".join(version_name(_v(layout, row)) for row in above)
     return Prepared(
@@ -181,6 +182,7 @@ def save_as_version(ground: RepairContext, item: Item) -> Prepared:
         return refused(f"{archive.ns} holds a version above {version_name(v)}; settle that first.")
     stamp = ground.stamp()
     following = numbering.following(v, layout.profile, stamp.at)
+    # The counter goes first: if the run stops in between, a number is skipped; otherwise it would be given out again.
     steps = [*_counter(ground, layout, id, following), _bumped(ground, layout, current, following, stamp.token)]
     return Prepared(
         "would",
@@ -237,6 +239,7 @@ def restore_document(ground: RepairContext, item: Item) -> Prepared:
     for name, value in layout.foreign.moved(highest).items():  # the number that the document had may be known outside
         raw = c.put(raw, (name,), value)
     step = ground.inserted(layout.ns, "the document", raw, f"{version_name(v)} again, as {version_name(following)}")
+    # If the id is not _id, no unique index is sure to refuse a second document.
     step = replace(step, last=lambda: _twice(ground, layout, id, step))
     return Prepared(
         "would",

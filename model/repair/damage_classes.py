@@ -313,7 +313,7 @@ CLASSES: dict[str, DamageClass] = {
             INCOMPLETE,
             meaning="The archive that a change stream feeds lacks the current version or earlier ones.",
             today="The history ends, or has holes, where the feed did not run.",
-            advice="Look why the feed stopped, and set it going again; its resume point is not touched from here.",
+            advice="Find out why the feed stopped, and start it again; its resume point is not touched from here.",
             check=archives.with_archive,
             repair=Repair(
                 "archive-current",

@@ -72,7 +72,7 @@ class Mark(Struct, frozen=True):
             after = None if kept["after"] is None else text.value_from_text(kept["after"])
             return cls(tuple(map(str, kept["done"])), str(kept["ns"]), after)
         except (ValueError, KeyError, TypeError):
-            raise Unreadable("This is not a mark of a scan; begin anew.") from None
+            raise Unreadable("This is not a mark of a scan; start again.") from None
 
 
 class Summary(Struct, frozen=True):

@@ -196,9 +196,9 @@ def _rights(server: Server, address: Address, who: Mapping[str, Any]) -> Connect
     if not told and not databases:
         return ConnectionStep("Rights", "ok", "There is no database yet.")
     if not told and len(databases) == 1:
-        return ConnectionStep("Rights", "ok", f"One database is to be seen: {databases[0]}.")
+        return ConnectionStep("Rights", "ok", f"One database can be seen: {databases[0]}.")
     if not told:
-        return ConnectionStep("Rights", "ok", f"{len(databases)} databases are to be seen: {_listed(databases)}.")
+        return ConnectionStep("Rights", "ok", f"{len(databases)} databases can be seen: {_listed(databases)}.")
     writes, reads = _where(told, _WRITES), _where(told, _READS)
     if not reads:
         return ConnectionStep("Rights", "warning", "This user may read nothing; ask for the role read.")

@@ -408,7 +408,7 @@ def _configured_wrongly(text: str, host: str, uri: str) -> Unreachable:
         return Unreachable(
             "A certificate file cannot be used; check tlsCAFile and tlsCertificateKeyFile in the address."
         )
-    return Unreachable("The options of the address do not fit together; check what stands behind the ? in it.")
+    return Unreachable("The options of the address do not fit together; check what follows the ? in it.")
 
 
 def _of_another_time(text: str, host: str) -> str:

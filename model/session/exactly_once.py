@@ -219,7 +219,7 @@ class Once(Struct, frozen=True):
         made = pending.token_of(by, owner) if token is None else _value(token)
         try:
             if by == 0 or (token is not None and (by != 1 or owner is not None)):
-                raise Refused("An amount is no 0, and stands in the token: name a token or an amount, not both.")
+                raise Refused("An amount is never 0, and is part of the token: name a token or an amount, not both.")
             profile = self._stated(ns, "tokens", "two-step counters")
             noted = len(self.writer.journal.lost)
             outcome = self._count(pending.named(profile), id, made, create)

@@ -76,7 +76,7 @@ class ThroughTime:
         path = text.path_from_text(path) if isinstance(path, str) else path
         if id is not None:
             if len(places) != 1 or "." not in places[0]:
-                raise Refused("An id is one of a collection; name just that one.")
+                raise Refused("An id belongs to one collection; name just that one.")
             id = self._connection.id_of(places[0], id)
         self._dump.need(*places)
         layouts = [self._connection.aside(ns) for ns in self._catalogue.with_versions(places)]

@@ -84,6 +84,7 @@ class CompositeId(Struct, frozen=True, eq=False):
                 pairs.append((name, value))
                 continue
             missing = [(part, path) for part, path in self.paths if c.get(raw, path) is None]
+            # A new document has only the combined field; its parts take that place.
             pairs += [(part, values[part]) for part, path in missing if len(path) == 1]
         made = c.document(pairs)
         for part, path in self.paths:
@@ -133,6 +134,7 @@ class CompositeId(Struct, frozen=True, eq=False):
                     there = {part: {"$exists": True} for part in self.parts}
                     clauses.append(there if _truth(value) else {"$nor": [there]})
                 case "$type":
+                    # Next to $eq, the exact clause of each part tests its type.
                     clauses.append(_ALL if "$eq" in term else self._typed(value))
                 case "$not":
                     pass  # "is not an array", which always holds

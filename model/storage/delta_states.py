@@ -85,6 +85,7 @@ class DeltaStates:
             number = number_of(version.v)
             place = place_of(version.v)
             twice = bool(states) and place is not None and place == place_of(states[-1].version.v)
+            # A tombstone ends the state, so what follows does not depend on anything before it.
             if version.deleted and not twice:
                 proven, whole = True, ""
             if number is not None and not twice:

@@ -183,6 +183,7 @@ def raised(value: Value) -> Value | None:
         return None
     if value.type in WHOLE_NUMBERS:
         return whole_number(number + 1, value)
+    # From 2**53 on, adding one may not change a Double.
     return Value.of(float(number + 1)) if value.type == c.DOUBLE and abs(number) < 2**53 else None
 
 
@@ -206,6 +207,7 @@ def _renewed(value: Value) -> Value | None:
     if _UUID.match(written):
         new = str(uuid.uuid4())
     elif _HEX.match(written):
+        # token_hex makes two digits for each byte, so half of them are cut off.
         new = secrets.token_hex(len(written))[: len(written)]
     else:
         return None

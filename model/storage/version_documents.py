@@ -168,6 +168,7 @@ class VersionDocuments:
         if v.type not in WHOLE:
             return None
         where = {p.id: {"$eq": id}, p.version: {"$gte": v}}
+        # The second row proves that a version stands above, and that this number is not stored twice.
         found = list(self.server.find(self.ns, where, sort={p.id: 1, p.version: 1}, limit=2))
         sure = len(found) == 2 and all(c.get(raw, (p.id,)) == id for raw in found)
         numbers = [c.get(raw, (p.version,)) for raw in found]
@@ -247,6 +248,7 @@ class VersionDocuments:
         try:
             for raw in self.server.aggregate(self.ns, [*stages, {"$count": "n"}], max_ms):
                 total = number_of(c.get(raw, ("n",)))
+                # A tombstone is a version too, so the server has counted the deleted documents.
                 return total if any_version or not total else total - self._deleted(filter, until)
         except Refused:
             return self._counted(filter, any_version, until)

@@ -115,7 +115,7 @@ class _Reader:
             place = self.at
             name = self.name(here)
             if name in frame.seen:
-                raise self.fail(f"the name {scalars.quoted(name)} stands twice in one document; rename one.", place)
+                raise self.fail(f"the name {scalars.quoted(name)} occurs twice in one document; rename one.", place)
             frame.seen.add(name)
             frame.names.append(name)
             frame.places.append(place)

@@ -312,6 +312,7 @@ class WrittenRows:
         path, ns = self.profile.archive_id, self.place(id)
         if not ns:
             return
+        # The server also finds 1.0 for 1. A row that contains these bytes has the right type, and need not be decoded.
         there = bytes([id.type]) + path.rpartition(".")[2].encode() + b"\x00" + id.data
         known = self._key_of(id)
         if known is not None:

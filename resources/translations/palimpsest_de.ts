@@ -9697,6 +9697,10 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Änderung nennt ein Feld, wie in premium.gross oder riders[2].</translation>
     </message>
     <message>
+      <source>A change stream reported an insert.</source>
+      <translation>Ein Einfügen wurde über einen Change Stream gemeldet.</translation>
+    </message>
+    <message>
       <source>A cleanup that does not look at both counts it twice.</source>
       <translation>Ein Aufräumen, das nicht beide ansieht, zählt es doppelt.</translation>
     </message>
@@ -9877,7 +9881,7 @@ Zum Verbinden öffnen</translation>
       <translation>Alle Verbindungen sind belegt; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>All its versions go with it and are kept in the journal, from where it can be brought back.</source>
+      <source>All its versions go with it and are kept in the journal, and can be brought back from there.</source>
       <translation>Alle seine Versionen gehen mit und bleiben im Journal, aus dem es sich zurückholen lässt.</translation>
     </message>
     <message>
@@ -9893,7 +9897,7 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Zugriffsschlüssel von AWS braucht seinen geheimen Schlüssel; geben Sie ihn als Passwort an.</translation>
     </message>
     <message>
-      <source>An amount is no 0, and stands in the token: name a token or an amount, not both.</source>
+      <source>An amount is never 0, and is part of the token: name a token or an amount, not both.</source>
       <translation>Ein Betrag ist nicht 0 und steht im Token: Nennen Sie ein Token oder einen Betrag, nicht beides.</translation>
     </message>
     <message>
@@ -9905,7 +9909,7 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Archiv lässt sich nur durch ständiges Nachfragen füttern, und das verpasst, was sich dazwischen ändert.</translation>
     </message>
     <message>
-      <source>An edit from here has no entry in {0}.</source>
+      <source>An edit made here has no entry in {0}.</source>
       <translation>Eine Bearbeitung von hier hat keinen Eintrag in {0}.</translation>
     </message>
     <message>
@@ -9921,20 +9925,16 @@ Zum Verbinden öffnen</translation>
       <translation>Ein gleiches Dokument ist als {0} vorhanden, und niemand kann sagen, wessen es ist.</translation>
     </message>
     <message>
+      <source>An id belongs to one collection; name just that one.</source>
+      <translation>Eine Id gehört zu einer Sammlung; nennen Sie nur diese.</translation>
+    </message>
+    <message>
       <source>An id here has the parts {0}; write it as a document of these.</source>
       <translation>Eine Id hat hier die Teile {0}; schreiben Sie sie als Dokument aus diesen.</translation>
     </message>
     <message>
-      <source>An id is one of a collection; name just that one.</source>
-      <translation>Eine Id gehört zu einer Sammlung; nennen Sie nur diese.</translation>
-    </message>
-    <message>
       <source>An index is not dropped from here; drop it with your own tools.</source>
       <translation>Ein Index wird von hier nicht gelöscht; tun Sie das mit eigenen Werkzeugen.</translation>
-    </message>
-    <message>
-      <source>An insert was told of on a change stream.</source>
-      <translation>Ein Einfügen wurde über einen Change Stream gemeldet.</translation>
     </message>
     <message>
       <source>An inserted document comes back with its fields in another order.{0}</source>
@@ -10141,7 +10141,7 @@ Zum Verbinden öffnen</translation>
       <translation>Gelöscht</translation>
     </message>
     <message>
-      <source>Deletions that nobody dated get a version of their own, without time and author</source>
+      <source>Deletions without a date get a version of their own, without time and author</source>
       <translation>Löschungen ohne Datum bekommen eine eigene Version, ohne Zeit und Urheber</translation>
     </message>
     <message>
@@ -10305,6 +10305,10 @@ Zum Verbinden öffnen</translation>
       <translation>Filter unterscheiden nicht: {0}.</translation>
     </message>
     <message>
+      <source>Find out why the feed stopped, and start it again; its resume point is not touched from here.</source>
+      <translation>Sehen Sie nach, warum die Fütterung stehen blieb, und setzen Sie sie fort; ihr Fortsetzungspunkt wird von hier nicht berührt.</translation>
+    </message>
+    <message>
       <source>Finish</source>
       <translation>Abschließen</translation>
     </message>
@@ -10453,7 +10457,7 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist schon gelöscht, als {0}; nur endgültiges Löschen entfernt auch seine Versionen.</translation>
     </message>
     <message>
-      <source>It is empty, so nothing can be told from it.</source>
+      <source>It is empty, so nothing is known about it.</source>
       <translation>Sie ist leer, also lässt sich nichts daraus schließen.</translation>
     </message>
     <message>
@@ -10557,12 +10561,12 @@ Zum Verbinden öffnen</translation>
       <translation>Das lässt {0}{1} leer, was jedes der {2} angesehenen Dokumente hat.</translation>
     </message>
     <message>
-      <source>It sorts apart from the others, so another version may be taken for the newest.</source>
-      <translation>Sie sortiert sich abseits der anderen, so dass eine andere für die neueste gelten kann.</translation>
+      <source>It occurs twice in what you want to insert.</source>
+      <translation>Es steht zweimal in dem, was eingefügt werden soll.</translation>
     </message>
     <message>
-      <source>It stands twice in what is to be inserted.</source>
-      <translation>Es steht zweimal in dem, was eingefügt werden soll.</translation>
+      <source>It sorts apart from the others, so another version may be taken for the newest.</source>
+      <translation>Sie sortiert sich abseits der anderen, so dass eine andere für die neueste gelten kann.</translation>
     </message>
     <message>
       <source>It stays: {0}</source>
@@ -10801,10 +10805,6 @@ Zum Verbinden öffnen</translation>
       <translation>Sehen Sie die Versionen an; die Kennung lässt sich setzen, sobald ihre Nummern stimmen.</translation>
     </message>
     <message>
-      <source>Look why the feed stopped, and set it going again; its resume point is not touched from here.</source>
-      <translation>Sehen Sie nach, warum die Fütterung stehen blieb, und setzen Sie sie fort; ihr Fortsetzungspunkt wird von hier nicht berührt.</translation>
-    </message>
-    <message>
       <source>Looks at {0} and {1}.</source>
       <translation>Sieht {0} an und {1}.</translation>
     </message>
@@ -10889,7 +10889,7 @@ Zum Verbinden öffnen</translation>
       <translation>Keine Sammlung von {0} hält Versionen, die verfolgt werden könnten.</translation>
     </message>
     <message>
-      <source>No collection {0} is to be seen in {1}. {2}</source>
+      <source>No collection {0} can be seen in {1}. {2}</source>
       <translation>In {1} ist keine Sammlung {0} zu sehen. {2}</translation>
     </message>
     <message>
@@ -11005,7 +11005,7 @@ Zum Verbinden öffnen</translation>
       <translation>Niemand sieht sie, außer beim Blick ins Archiv.</translation>
     </message>
     <message>
-      <source>None of it came in the time for that, so nothing can be told from it.</source>
+      <source>None of it arrived in time, so nothing is known about it.</source>
       <translation>In der Zeit dafür kam nichts davon an, also lässt sich daraus nichts ablesen.</translation>
     </message>
     <message>
@@ -11161,7 +11161,7 @@ Zum Verbinden öffnen</translation>
       <translation>Eins über der gelesenen Version; nur ein Schreiber kann sie haben, und wer es sonst versuchte, erfährt von einem Konflikt. Es gibt keine Lücken, so dass ein Verlust zu sehen ist. Die Nummer einer Version, die ganz oben gelöscht wird, wird noch einmal vergeben.</translation>
     </message>
     <message>
-      <source>One database is to be seen: {0}.</source>
+      <source>One database can be seen: {0}.</source>
       <translation>Eine Datenbank ist sichtbar: {0}.</translation>
     </message>
     <message>
@@ -12069,7 +12069,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Optionen der Adresse sind durch &amp; und auch durch ; getrennt; nehmen Sie nur &amp; und schreiben Sie %3B für ein ;.</translation>
     </message>
     <message>
-      <source>The options of the address do not fit together; check what stands behind the ? in it.</source>
+      <source>The options of the address do not fit together; check what follows the ? in it.</source>
       <translation>Die Optionen der Adresse passen nicht zusammen; prüfen Sie, was darin hinter dem ? steht.</translation>
     </message>
     <message>
@@ -12129,7 +12129,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Plan {0} hat eine andere Form als {1}; prüfen Sie erneut, um einen von diesem Programm zu erhalten.</translation>
     </message>
     <message>
-      <source>The plan {0} was made for {1}, and this is {2}; make it anew here.</source>
+      <source>The plan {0} was made for {1}, and this is {2}; make a new one here.</source>
       <translation>Der Plan {0} wurde für {1} erstellt, und dies ist {2}; erstellen Sie ihn hier neu.</translation>
     </message>
     <message>
@@ -12277,11 +12277,11 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
     </message>
     <message>
-      <source>The server opens one and tells of nothing.</source>
+      <source>The server opens one and reports nothing.</source>
       <translation>Der Server öffnet einen und meldet nichts.</translation>
     </message>
     <message>
-      <source>The server orders these ids as nobody here can; scan this collection whole.</source>
+      <source>The server orders these ids in a way that cannot be followed here; scan this collection whole.</source>
       <translation>Der Server ordnet diese Ids, wie es hier niemand kann; prüfen Sie diese Sammlung im Ganzen.</translation>
     </message>
     <message>
@@ -12705,7 +12705,7 @@ Zum Verbinden öffnen</translation>
       <translation>Dies ist keine MongoDB-Adresse; schreiben Sie mongodb://user:password@host:27017/, oder mongodb+srv:// für einen Cluster.</translation>
     </message>
     <message>
-      <source>This is not a mark of a scan; begin anew.</source>
+      <source>This is not a mark of a scan; start again.</source>
       <translation>Das ist keine Marke einer Prüfung; beginnen Sie neu.</translation>
     </message>
     <message>
@@ -12913,10 +12913,6 @@ Zum Verbinden öffnen</translation>
       <translation>Was unter {0} antwortet, ist kein MongoDB-Server; prüfen Sie Host und Port.</translation>
     </message>
     <message>
-      <source>What goes is kept in the journal, from where it can be brought back.</source>
-      <translation>Was verschwindet, bleibt im Journal und lässt sich von dort zurückholen.</translation>
-    </message>
-    <message>
       <source>What happened since cannot be told.</source>
       <translation>Was seitdem geschah, lässt sich nicht sagen.</translation>
     </message>
@@ -12927,6 +12923,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>What is inserted at {0} is an array of elements; give one.</source>
       <translation>Was bei {0} eingefügt wird, ist ein Array von Elementen; geben Sie eines an.</translation>
+    </message>
+    <message>
+      <source>What is removed is kept in the journal and can be brought back from there.</source>
+      <translation>Was verschwindet, bleibt im Journal und lässt sich von dort zurückholen.</translation>
     </message>
     <message>
       <source>What sorts by time shows them in another order than they were written.</source>
@@ -13325,7 +13325,7 @@ Zum Verbinden öffnen</translation>
       <translation>und keine aktuelle</translation>
     </message>
     <message>
-      <source>another collection, which is not to be seen</source>
+      <source>another collection, which cannot be seen</source>
       <translation>eine andere Sammlung, die nicht zu sehen ist</translation>
     </message>
     <message>
@@ -14565,7 +14565,7 @@ Zum Verbinden öffnen</translation>
       <translation>Aufbewahrung oder Verlust</translation>
     </message>
     <message>
-      <source>revision_id is the lock of Beanie (use_revision): guarded, and made anew with every edit.</source>
+      <source>revision_id is the lock of Beanie (use_revision): guarded, and renewed with every edit.</source>
       <translation>revision_id ist die Sperre von Beanie (use_revision): Sie wird geprüft und mit jeder Bearbeitung neu gebildet.</translation>
     </message>
     <message>
@@ -14957,7 +14957,7 @@ Zum Verbinden öffnen</translation>
       <translation>das Kennzeichen einer Version, die ein Dokument beendet</translation>
     </message>
     <message>
-      <source>the name {0} stands twice in one document; rename one.</source>
+      <source>the name {0} occurs twice in one document; rename one.</source>
       <translation>der Name {0} steht zweimal in einem Dokument; benennen Sie einen um.</translation>
     </message>
     <message>
@@ -15873,7 +15873,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} aktuelle Dokumente haben diese Id, {1}</translation>
     </message>
     <message>
-      <source>{0} databases are to be seen: {1}.</source>
+      <source>{0} databases can be seen: {1}.</source>
       <translation>{0} Datenbanken sind sichtbar: {1}.</translation>
     </message>
     <message>
@@ -17153,7 +17153,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist beschädigt ({2}); reparieren Sie es zuerst.</translation>
     </message>
     <message>
-      <source>{0} of {1} is left out, as no server of today takes it: {2}.</source>
+      <source>{0} of {1} is left out, because no server of today takes it: {2}.</source>
       <translation>{0} von {1} ist weggelassen, da ihn kein heutiger Server nimmt: {2}.</translation>
     </message>
     <message>
@@ -17281,16 +17281,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} steht wieder bei {1}, und {2} enthält {3} davon: Ein Ausfall oder eine zurückgespielte Sicherung nahm Geschriebenes zurück, oder das Dokument wurde neu angelegt. Das Archiv blieb, wie es ist, und wurde markiert.</translation>
     </message>
     <message>
-      <source>{0} stands in {1} in a way that nothing can be merged into; change it there by hand.</source>
-      <translation>{0} steht in {1} so, dass sich nichts hineinmischen lässt; ändern Sie es dort von Hand.</translation>
-    </message>
-    <message>
       <source>{0} stands in {1} with different contents; a person has to say which is right.</source>
       <translation>{0} steht in {1} mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
     </message>
     <message>
       <source>{0} stands there with different contents; a person has to say which is right.</source>
       <translation>{0} steht dort mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
+    </message>
+    <message>
+      <source>{0} states {1} in a form that cannot be merged; change it there by hand.</source>
+      <translation>{1} steht in {0} so, dass sich nichts hineinmischen lässt; ändern Sie es dort von Hand.</translation>
     </message>
     <message>
       <source>{0} stored twice</source>

@@ -90,7 +90,7 @@ def test_a_library_without_a_preset_is_a_log_or_plain_and_nothing_is_found(name:
         logs = [ns for ns, layout in LAYOUTS[name].items() if layout == "log"]
         assert all(found[ns].read_only for ns in logs)
         if logs and "items" in found:
-            assert f"An edit from here has no entry in {logs[0]}." in found["items"].why
+            assert f"An edit made here has no entry in {logs[0]}." in found["items"].why
 
 
 @pytest.mark.parametrize(("name", "ns"), [("unknown/historical-collection", "__deltas_users"), (PLUGIN, "histories")])

@@ -129,7 +129,7 @@ def test_an_insertion_is_drawn_with_what_stays_out_and_writes_nothing(session: S
     assert (plan.documents, plan.taken, plan.unfit, plan.would) == (4, 2, 0, 2)
     assert plan.reasons == (
         ("7", "A document with this id is already there."),
-        ("8", "It stands twice in what is to be inserted."),
+        ("8", "It occurs twice in what you want to insert."),
     )
     assert [each.path for each in plan.fields.fields] == ["_id", "name"]
     assert plan.begins == "", "each is stored as it came, and gains no field"

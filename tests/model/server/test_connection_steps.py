@@ -160,9 +160,9 @@ def test_how_many_databases_are_to_be_seen_is_said_in_words() -> None:
         assert steps(uri)["Rights"].said == "There is no database yet."
         with MongoClient[dict[str, object]](uri) as client:
             client["shop"]["orders"].insert_one({"_id": 1})
-            assert steps(uri)["Rights"].said == "One database is to be seen: shop."
+            assert steps(uri)["Rights"].said == "One database can be seen: shop."
             client["audit"]["log"].insert_one({"_id": 1})
-        assert steps(uri)["Rights"].said.startswith("2 databases are to be seen: ")
+        assert steps(uri)["Rights"].said.startswith("2 databases can be seen: ")
 
 
 def test_a_host_that_is_not_known_or_not_there_ends_the_try() -> None:

@@ -122,7 +122,7 @@ def test_what_people_type_in_a_filter_is_understood(given: str, expected: str | 
         ("{a: ObjectId('12')}", "Line 1, column 5", 'ObjectId("'),
         ("{a: ObjectId}", "Line 1, column 5", "brackets"),
         ("{a: {$oid: 5}}", "Line 1, column 6", '{"$oid": "'),
-        ("{a: 1, a: 2}", "Line 1, column 8", "stands twice"),
+        ("{a: 1, a: 2}", "Line 1, column 8", "occurs twice"),
         ("{a: 99999999999999999999}", "Line 1, column 5", "$numberDecimal"),
         ("[1]", "Line 1, column 1", "write a document"),
         ('{a: "\\ud800"}', "Line 1, column 5", "half a character"),
