@@ -56,6 +56,7 @@ class DamageClass(Struct, frozen=True):
     repair: Repair | None = None
     waits: bool = False  # no repair within the grace period, because its writer may still be at work
     in_any_layout: bool = False  # it means the same in every layout, so it never speaks against the one recognised
+    is_gap: bool = False  # versions are missing that the quarantine may hold
     may_be_lag: bool = True  # on a secondary it may only look so, until that has what the primary has
 
 
@@ -229,6 +230,7 @@ CLASSES: dict[str, DamageClass] = {
             today="These versions cannot be shown, compared or restored.",
             advice="Missing versions are never invented; if no rule of retention took them, look for them in a backup.",
             check=rules.gap,
+            is_gap=True,
         ),
         DamageClass(
             "A4",
@@ -238,6 +240,7 @@ CLASSES: dict[str, DamageClass] = {
             today="These versions cannot be shown, compared or restored.",
             advice="Missing versions are never invented; look for them in a backup.",
             check=rules.gap,
+            is_gap=True,
         ),
         DamageClass(
             "A5",
@@ -306,6 +309,7 @@ CLASSES: dict[str, DamageClass] = {
             today="Later states are shown as unproven.",
             advice="Later states are shown as unproven; look for the missing delta in a backup.",
             check=rules.gap,
+            is_gap=True,
         ),
         DamageClass(
             "R1",
@@ -324,6 +328,7 @@ CLASSES: dict[str, DamageClass] = {
                 noun="current version",
                 done="archived",
             ),
+            is_gap=True,
         ),
         DamageClass(
             "T1",

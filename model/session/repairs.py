@@ -37,7 +37,6 @@ from model.values.canonical import Value
 from model.writing.writer import Writer, not_there
 
 COUNT_MS = 10_000  # the time for counting a collection before its repair
-GAPS = ("A4", "V2", "R1", "D1")
 
 __all__ = [
     "BLOCKS",
@@ -82,7 +81,7 @@ class Repairs:
         stated = self._writer.catalogue.is_stated
         plan = planned(self._writer.source, findings, unchecked, now or self._now(), self._stated, stated)
         plan = replace(plan, collections=self._collection_ids(_places(plan)))
-        gaps = [item for item in plan.items if item.repair is None and item.finding.code in GAPS]
+        gaps = [item for item in plan.items if item.repair is None and class_of(item.finding.code).is_gap]
         places = dict.fromkeys(quarantine.place(item.finding.ns) for item in gaps)
         used = [place for place in places if any(True for _ in self._writer.port.find(place, limit=1))]
         return replace(plan, items=tuple(self._with_copies(item, used) for item in plan.items)) if used else plan
@@ -96,7 +95,7 @@ class Repairs:
         if (
             item.repair is not None
             or finding.doubt
-            or finding.code not in GAPS
+            or not class_of(finding.code).is_gap
             or finding.id is None
             or place not in used
         ):
