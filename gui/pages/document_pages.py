@@ -87,6 +87,7 @@ class DocumentPage(Page):
         self.editor.conflict_found.connect(self.ask_conflict)
         self.editor.history_asked.connect(self.do_history)
         self.editor.compare_asked.connect(self.do_compare)
+        self.editor.layout_asked.connect(self.layout_asked)
         self.editor.whole_asked.connect(self._show_value)
         self.editor.menus.field_asked.connect(self._show_field)
         self.editor.menus.find_asked.connect(self._find_when)

@@ -7,6 +7,7 @@ first. All methods may be called from several threads.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import re
 import shlex
 import threading
@@ -20,10 +21,11 @@ from bson import Binary
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue import recognise
+from model.catalogue import recognise, verdict
 from model.catalogue.kept_recognition import KeptRecognition
+from model.checks.damage_tally import ClassOf
 from model.diff import changed_fields
-from model.errors import NotFound, Refused, Unreadable
+from model.errors import NotFound, Refused, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
 from model.layouts.base import Layout
@@ -56,11 +58,14 @@ class Catalogue:
         source: str,
         database: str = "",
         kept: KeptRecognition | None = None,
+        class_of: ClassOf | None = None,
     ) -> None:
-        """``kept`` holds the recognition of earlier runs, if the source stays the same between starts."""
+        """``class_of`` tells a class of damage by its code; without it no damage speaks against a layout.
+
+        ``kept`` holds the recognition of earlier runs, if the source stays the same between starts."""
         self._server, self._port, self._profile, self._source = server, port, profile, source
         self.database = database
-        self._kept = kept
+        self._kept, self._class_of = kept, class_of
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._uncounted: set[str] = set()  # those of them whose documents are counted when they are shown
@@ -69,6 +74,7 @@ class Catalogue:
         self._by_hand: frozenset[str] = frozenset()  # stated in the session's profile but not in its file
         self._picked_names: dict[str, str] = {}  # the layouts that were picked by name
         self._bound: dict[str, Layout] = {}
+        self._damaged: dict[str, str] = {}  # what scans found to speak against a recognised layout; "": nothing
 
     def databases(self) -> list[str]:
         """The databases this user may see, without the server's own; a single one if the session is limited to it."""
@@ -94,6 +100,7 @@ class Catalogue:
                     # Meanwhile another thread may have stated a layout that this recognition did not know.
                     if by is self._profile and self._known.get(info.ns) != (info, profile):
                         self._known[info.ns] = (info, profile)
+                        self._damaged.pop(info.ns, None)
                         self._uncounted.discard(info.ns)
                         self._bound.pop(info.ns, None)
                     picked = self._picked.get(info.ns)
@@ -241,17 +248,74 @@ class Catalogue:
     def objection(self, ns: str) -> str:
         """Why nothing is written to a collection with its layout, in one or two sentences; "" if writing is fine.
 
-        A layout stated in this session was stated with the contradictions in view, so it is not questioned again.
+        This is the one verdict for edits, restores, inserts, repairs, imports, migrations and all else that writes. A
+        layout stated in this session was stated with the contradictions in view, so it is not questioned again.
+        """
+        doubt = self.doubt(ns)
+        if not doubt:
+            return ""
+        if self.is_stated(ns):
+            return f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
+        info = self.known(ns)[0]
+        if info.doubt:
+            return f"{doubt} So nothing is written there until a profile or --layout states one of them."
+        if info.belongs_to:
+            return f"{doubt} So its rows are only read, unless --layout plain is said."
+        return (
+            f'{doubt} So nothing is written there until a profile states layout = "{info.layout}" or another one for '
+            "it, or --layout does."
+        )
+
+    def doubt(self, ns: str) -> str:
+        """What speaks against writing to a collection by its layout, one sentence; "" if nothing does.
+
+        For a recognised layout that is its own doubt, a low confidence, or the same damage in many documents.
         """
         with self._lock:
             if ns in self._by_hand or ns in self._accepted or "" in self._accepted:
                 return ""
-            stated = self._profile is not None and self._profile.get(ns) is not None
-            if not stated:
-                doubt = self._known[ns][0].doubt if ns in self._known and ns not in self._picked else ""
-                return doubt and f"{doubt} So nothing is written there until a profile or --layout states one of them."
-        doubt = self.known(ns)[0].doubt
-        return doubt and f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
+        try:
+            info, profile = self.known(ns)
+        except NotFound:
+            return ""  # it will be made by the first write
+        if info.doubt or self.is_stated(ns) or info.confidence == 1.0:
+            return info.doubt
+        if info.belongs_to:
+            return self._doubt_of_rows(info, info.belongs_to)
+        if profile.hash_doubt:
+            return ""  # its layout refuses every write with better reason
+        if said := verdict.unsure(info):
+            return said
+        return self._damage(info, profile)
+
+    def _doubt_of_rows(self, info: CollectionInfo, of: str) -> str:
+        """What speaks against writing to the rows of a history: another program keeps them, or they may be none."""
+        if not self.layout(of).written_by_others:
+            return self.doubt(of)
+        who = info.writer or "the application"
+        return f"{info.ns} holds the history of {of.partition('.')[2]}, which {who} writes."
+
+    def judge(self, ns: str, damage: str) -> None:
+        """Keep what a whole scan found to speak against a recognised layout, one sentence; "" if nothing does."""
+        with self._lock:
+            self._damaged[ns] = damage
+
+    def _damage(self, info: CollectionInfo, profile: CollectionProfile) -> str:
+        """What a scan found or would probably find against a layout; looked for once."""
+        with self._lock:
+            if info.ns in self._damaged:
+                return self._damaged[info.ns]
+        if self._class_of is None or not verdict.is_judged(info):
+            return ""
+        check, now = self.layout(info.ns).check, dt.datetime.now(dt.UTC)
+        try:
+            found = verdict.damage_in_some(self._port, info, check, profile.id, now, self._class_of)
+        except Unreachable:
+            return ""  # the write will meet that as well, and this is looked for again
+        except Refused:
+            found = ""  # it takes too long to tell
+        with self._lock:
+            return self._damaged.setdefault(info.ns, found)
 
     def stated_for(self, ns: str) -> CollectionProfile | None:
         """The profile's statement on a collection, which need not exist yet."""
@@ -301,6 +365,7 @@ class Catalogue:
         """Forget what was recognised, because there are more documents now."""
         with self._lock:
             self._known.clear()
+            self._damaged.clear()
             self._bound.clear()
 
     def adopt(self, profile: Profile, ns: str) -> None:
@@ -314,6 +379,7 @@ class Catalogue:
     def _use(self, profile: Profile, by_hand: frozenset[str]) -> None:
         self._profile, self._by_hand = profile, by_hand
         self._known.clear()  # a recognised collection may now be the archive of another
+        self._damaged.clear()
         self._bound.clear()
         for each in profile.collections:
             self._picked.pop(each.ns, None)

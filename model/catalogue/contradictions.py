@@ -15,7 +15,9 @@ from msgspec import Struct
 from model.errors import Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.layouts.registry import declared, fields_of, has_archive, within
-from model.recognition.sampling import ID_TYPES, Document, Sample, matching, of, take
+from model.recognition.find_embedded import inner
+from model.recognition.row_ties import tie
+from model.recognition.sampling import ID_TYPES, Document, Sample, matching, of, read, read_chains, take
 from model.server.retry import Port
 from model.storage.foreign_guard import moves
 from model.storage.reserved_fields import time_of, version_damage
@@ -45,6 +47,7 @@ _KINDS = {
 }
 _SEVERAL = 8  # the most sentences: more would add nothing
 _SURE = 3  # documents: fewer may be damaged, or of another kind
+_LOOKED_UP = 12  # documents whose versions are read
 _ROWS_SURE = 5  # archive rows that belong to no document: fewer may be left over
 
 
@@ -86,6 +89,52 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
         yield from _twice(sample.documents, profile, (profile.id,), "documents")
     if has_archive(profile.layout):
         yield from _archived(server, profile, sample, roles, there, beside)
+    if sample.documents and (said := _tied(server, profile, sample)):
+        where = profile.archive if kind.written_by_others else profile.ns
+        yield Contradiction(f"In {where} {said}, which a write by the layout {profile.layout} would not do.", True)
+
+
+def _tied(server: Port, profile: CollectionProfile, sample: Sample) -> str:
+    """How versions depend on one another in a field that a write by the profile leaves alone, as a clause; or ""."""
+    kind, p = declared(profile.layout), profile
+    own = {"_id", p.id, p.version, p.token, p.hash, p.at, p.author, p.reason, p.order}
+    if kind.written_by_others:
+        return _tied_rows(server, p, own)
+    if kind.own_documents:
+        own |= {p.current} if kind.flags_newest else set()
+        return tie(_chains(server, p.ns, p.id, p.version, sample), own, "removed" in kind.roles)
+    if "prev" not in kind.roles:
+        return ""
+    chains = []
+    for document in sample.documents:
+        current = read(_raw(document, within(p))) if kind.within else document
+        past = inner(_get(document, p.prev))
+        chains += [[*past, current]] if past and current is not None else []
+    return tie(chains, own | {p.prev})
+
+
+def _tied_rows(server: Port, p: CollectionProfile, own: set[str]) -> str:
+    """How the rows of another program's history depend on one another in a field without a template; or ""."""
+    order = p.order or p.version
+    shared = p.elements or p.parts or p.where or "." in p.archive_id or PLACE.search(p.archive)
+    if p.edit != "both" or shared or not order:
+        return ""
+    told = {name for name, said in p.row.items() if name != "*" and str(said).startswith("$")}
+    kind = {p.operation.field} if p.operation is not None else set()
+    own = {*own, *told, *kind, p.archive_id, p.content.partition(".")[0]}
+    return tie(_chains(server, p.archive, p.archive_id, order, take(server, p.archive)), own, bool(p.patch))
+
+
+def _chains(server: Port, ns: str, id: str, version: str, sample: Sample) -> list[tuple[Document, ...]]:
+    """The rows of some documents, oldest first."""
+    ids = list(dict.fromkeys(value for each in sample.documents if (value := each.get(id)) is not None))[:_LOOKED_UP]
+    found = read_chains(server, ns, id, version, ids, _SURE)
+    return [chain.documents for _, chain in found if chain.newest and not chain.holes]
+
+
+def _raw(document: Document, path: str) -> bytes:
+    value = _get(document, path)
+    return value.data if value is not None and value.type == c.OBJECT else c.EMPTY
 
 
 def _archived(

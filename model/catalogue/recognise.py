@@ -19,13 +19,14 @@ from model.catalogue import near_collections
 from model.catalogue.contradictions import refuted
 from model.catalogue.find_writers import signed, written
 from model.catalogue.several_writers import parts_of, several_writers
+from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.layouts.base import Layout
 from model.layouts.log import Log
 from model.layouts.plain import Plain
-from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated
+from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated, versions_told
 from model.recognition import find_embedded, find_logs, find_version_documents
 from model.recognition.find_archives import is_past, is_past_of, pair
 from model.recognition.key_candidates import is_version_name
@@ -63,6 +64,7 @@ class Stated(Protocol):
     def collections(self) -> Sequence[CollectionProfile]: ...
 
 
+UNSURE = "That is not sure enough to write by it."
 SEALS_TRIED = 5  # documents whose hash may show whether it covers the author
 TOKENS_ASKED = 40  # tokens to test whether they are ids of something
 SETTLED = 0.8  # the confidence in a history found by its name that makes a further search unnecessary
@@ -513,11 +515,14 @@ def _judged(
         profile = replace(profile, token="")
     profile, locked = _with_lock(profile, sample)
     recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
-    why = " ".join(filter(None, (why, locked, recorded, _unindexed(server, profile, samples))))
+    sure = doubt or made_by.confidence >= SURE or not versions_told(profile.layout)
+    missing = "" if doubt else _unindexed(server, profile, samples) if sure else UNSURE
+    why = " ".join(filter(None, (why, locked, recorded, missing)))
     if sample.unreadable:
         why += f" {sample.unreadable} of the documents sampled {'do' if sample.unreadable > 1 else 'does'} not decode."
     others = tuple(name for name in made_by.alternatives if name != profile.layout)
-    return replace(info_of(profile, None, made_by.confidence, why, others), doubt=doubt), profile
+    against = "" if sure else made_by.grounds.weakest(SURE)
+    return replace(info_of(profile, None, made_by.confidence, why, others), doubt=doubt, against=against), profile
 
 
 def _with_what_is_hidden(

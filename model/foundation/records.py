@@ -54,6 +54,7 @@ class CollectionInfo(Struct, frozen=True):
     about_others: bool = False  # its documents describe documents of other collections
     counts: Counting = ""  # what is counted in it
     doubt: str = ""  # how the data contradict its profile, one sentence; then nothing is written
+    against: str = ""  # what leaves the confidence low, as a clause
 
     @property
     def keeps_history(self) -> bool:

@@ -86,6 +86,10 @@ class Grounds(Struct, frozen=True):
         """The clauses of the rows, as the beginning of a sentence."""
         return "; ".join(row.sentence for row in self.rows if row.sentence)
 
+    def weakest(self, below: float) -> str:
+        """The clauses of the rows that leave the confidence below a value, joined; "" if none has a clause."""
+        return " and ".join(row.sentence for row in self.rows if row.most < below and row.sentence)
+
     @property
     def why(self) -> str:
         """The clauses of the rows as a sentence."""

@@ -28,6 +28,7 @@ from model.recognition.key_candidates import (
     versions_in_turn,
 )
 from model.recognition.metadata_fields import Stamps, stamps, usual_token
+from model.recognition.row_ties import tie
 from model.recognition.sampling import (
     ID_TYPES,
     SUREST,
@@ -197,6 +198,16 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         return stamps([each for each in link.chains if len(each.documents) > 1], present, own)
 
     @cached_property
+    def tie(self) -> str:
+        """How a field other than the layout's own ties the rows to documents, as a clause; "" if none does.
+
+        Rows that a feeder writes need nothing from here.
+        """
+        link, found = self.link, self.stamps
+        own = {"_id", link.id, link.archive_id, link.version, found.token, found.hash, found.at, found.author}
+        return tie([each.documents for each in link.chains], own) if self.kind[0] is EARLIER else ""
+
+    @cached_property
     def kind(self) -> tuple[ArchiveKind, str]:
         """The kind of the second collection, by who writes it, and the evidence; unsettled if that is not enough."""
         link, token = self.link, self.stamps.token if self.stamps.token_seen and self.link.sealed else ""
@@ -254,6 +265,10 @@ LINKED: tuple[Sign[Pairing], ...] = (
     Sign("feeder", "who wrote the rows", says=lambda it: it.kind[1]),
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
     Sign("order", "the rows of each document looked up", says=lambda it: it.judged.said),
+    Sign(
+        "ties", "fields that a new version would have to set in its row",
+        leaves=unless(lambda it: bool(it.tie), 0.7), says=lambda it: it.tie,
+    ),
     Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )  # fmt: skip
 """What speaks for a link, with its clauses."""
@@ -704,9 +719,12 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
             author=found.author,
             **names,
         )
-        held = "holds no version of the documents looked up" if in_time else "could not be looked into in time"
-        held = held if other.documents else "is empty"
+        held, sure = ("is empty", 0.8) if not other.documents else (_held(in_time), 0.6)
         index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
         why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
-        return Proposal(profile, 0.6, why, ("plain", "stream"))
+        return Proposal(profile, sure, why, ("plain", "stream"))
     return None
+
+
+def _held(in_time: bool) -> str:
+    return "holds no version of the documents looked up" if in_time else "could not be looked into in time"

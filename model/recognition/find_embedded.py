@@ -35,6 +35,7 @@ from model.recognition.metadata_fields import (
     some,
     stamps,
 )
+from model.recognition.row_ties import tie
 from model.recognition.sampling import (
     SUREST,
     Document,
@@ -145,6 +146,12 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
         chains = [chain_of([*each.past, each.now], self.version) for each in self.pairs]
         return stamps([each for each in chains if len(each.documents) > 1], _flat(chains), {self.version})
 
+    @cached_property
+    def tie(self) -> str:
+        """How a field other than the layout's own ties versions to one another, as a clause; "" if none does."""
+        own = {self.version, self.stamps.token, self.stamps.hash, self.stamps.at, self.stamps.author}
+        return tie([[*each.past, each.now] for each in self.with_past], own)
+
     @property
     def shaped(self) -> str:
         """What sub-document and array have in common, as a clause."""
@@ -171,6 +178,12 @@ _DATE: Sign[KeptInside] = Sign(
     leaves=unless(lambda it: it.dated and not it.hinted),
 )
 _END: tuple[Sign[KeptInside], ...] = (
+    Sign(
+        "ties",
+        "fields that a new version would have to set in an earlier one",
+        leaves=unless(lambda it: bool(it.tie), 0.7),
+        says=lambda it: it.tie,
+    ),
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
     Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )
@@ -218,7 +231,7 @@ EMPTY_INSIDE: tuple[Sign[KeptInside], ...] = (
     Sign(
         "names",
         "the names of the version and of both places",
-        weighs=fixed(0.6),
+        weighs=fixed(0.8),
         leaves=unless(lambda it: not (it.hinted and (it.named or it.wanted))),
         says=lambda it: it.empty,
     ),

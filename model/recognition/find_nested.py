@@ -13,6 +13,7 @@ from model.recognition.field_names import BEFORE, bare
 from model.recognition.find_embedded import inner
 from model.recognition.key_candidates import is_version_name, names_a_part, version_fields
 from model.recognition.metadata_fields import Stamps, stamps
+from model.recognition.row_ties import tie
 from model.recognition.sampling import SUREST, Document, Proposal, Sample, SampledChain, chain_of, of, on_grounds
 from model.recognition.version_order import Inside, Judged, judged_inside
 from model.values import canonical as c
@@ -90,6 +91,12 @@ class KeptBeside(Struct, frozen=True, eq=False, dict=True):
         documents = [document for each in self.chains for document in each.documents]
         return stamps(self.chains, documents, {"_id", self.version, self.prev})
 
+    @cached_property
+    def tie(self) -> str:
+        """How a field other than the layout's own ties versions to one another, as a clause; "" if none does."""
+        own = {self.version, self.prev, self.stamps.token, self.stamps.hash, self.stamps.at, self.stamps.author}
+        return tie([each.documents for each in self.chains], own)
+
     @property
     def shaped(self) -> str:
         """What the elements and the document have in common, as a clause."""
@@ -140,6 +147,12 @@ BESIDE: tuple[Sign[KeptBeside], ...] = (
         weighs=where(lambda it: len(it.inside) < 2 and not it.named, -0.15),
     ),
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
+    Sign(
+        "ties",
+        "fields that a new version would have to set in an earlier one",
+        leaves=unless(lambda it: bool(it.tie), 0.7),
+        says=lambda it: it.tie,
+    ),
     Sign("sample", "some documents only", leaves=lambda it: SUREST),
 )
 """Signs that an array's elements are earlier states of their document."""

@@ -17,6 +17,7 @@ from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
 from model.recognition.find_logs import records
 from model.recognition.key_candidates import Fit, best, coverage, is_id_name, is_version_name, version_fields
 from model.recognition.metadata_fields import Stamps, stamps
+from model.recognition.row_ties import tie
 from model.recognition.sampling import Document, Proposal, Sample, SampledChain, on_grounds
 from model.server.retry import Port
 from model.storage.outlines import is_flagged
@@ -76,6 +77,14 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
         """The fields beside the content."""
         own = {"_id", self.fit.id, self.fit.version} | ({self.flag} if self.flag else set())
         return stamps(self.fit.several, _all(self.sample, self.fit), own)
+
+    @cached_property
+    def tie(self) -> str:
+        """How a field other than the layout's own ties rows to one another, as a clause; "" if none does."""
+        found = self.stamps
+        own = {"_id", self.fit.id, self.fit.version, self.flag, found.token, found.hash, found.at, found.author}
+        chains = [each.documents for each in self.fit.several if each.newest and not each.holes]
+        return tie(chains, own, self.kind.holds_changes)
 
     @cached_property
     def coverage(self) -> tuple[float, float]:
@@ -160,6 +169,12 @@ STATES = VersionKind(
     ),
 )
 STAMPED: tuple[Sign[LikelyVersions], ...] = (
+    Sign(
+        "ties",
+        "fields that a new row would have to set in another one",
+        leaves=unless(lambda it: bool(it.tie), 0.7),
+        says=lambda it: it.tie,
+    ),
     Sign("stamps", "tokens and hashes beside the content", says=lambda it: it.stamps.said),
 )
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from model.errors import OF_CIRCUMSTANCE, Refused
 from model.recognition.evidence import RULED_OUT, Grounds, Sign, unless, weighed
-from model.recognition.field_names import IDS, PARTS, VERSIONS, bare, words
+from model.recognition.field_names import IDS, OPERATIONS, PARTS, PAYLOADS, STREAMS, VERSIONS, bare, words
 from model.recognition.sampling import (
     ID_TYPES,
     SAMPLED,
@@ -175,6 +175,24 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
         return self.rises_surely or (self.clean >= 0.9 and self.made_in_order[0] >= 0.95 and self.alike >= 0.4)
 
     @property
+    def of_stream(self) -> bool:
+        """Whether the id is that of an event store's stream."""
+        return bool(STREAMS & {*words(self.id)})
+
+    @property
+    def room_for_gaps(self) -> float:
+        """The confidence that gaps leave: where half of the numbers are missing, rows may be a cache of something."""
+        if self.dated or self.dense > 0.5:
+            return 1.0
+        return 0.7 if self.rises_surely or self.dense == 0.5 else RULED_OUT
+
+    @cached_property
+    def whole_states(self) -> bool:
+        """Whether all histories begin with the first version and have no gap, and no row says what happened."""
+        names = {bare(name) for each in self.several for document in each.documents for name in document.fields}
+        return self.begun == 1 and is_id_name(self.id) and not names & (OPERATIONS | PAYLOADS)
+
+    @property
     def akin(self) -> bool:
         """Whether versions keep enough of one another to be states of one thing."""
         return self.alike >= 0.3 or self.partial
@@ -242,7 +260,7 @@ ALONE: tuple[Sign[Fit], ...] = (
     Sign(
         "single versions",
         "ids of which none has several",
-        leaves=lambda fit: 0.6 if fit.hinted and fit.unique else RULED_OUT,
+        leaves=lambda fit: RULED_OUT if not fit.hinted or not fit.unique else 0.8 if is_id_name(fit.id) else 0.6,
     ),
 )
 """Signs if no id has several versions: only an index and a name can speak for them."""
@@ -257,7 +275,16 @@ _ORDERED: tuple[Sign[Fit], ...] = (
     Sign(
         "gaps",
         "the numbers between the lowest and the highest",
-        leaves=unless(lambda fit: not fit.dated and fit.dense < 0.5 and not fit.rises_surely),
+        leaves=lambda fit: fit.room_for_gaps,
+        says=lambda fit: "half of the numbers or more are missing, as in a cache" if fit.room_for_gaps < 1 else "",
+    ),
+    Sign(
+        "stream",
+        "an id that names a stream of events",
+        leaves=unless(lambda fit: fit.of_stream, 0.7),
+        says=lambda fit: (
+            f"{fit.id} names a stream of events, of which such rows may be a cache" if fit.of_stream else ""
+        ),
     ),
     Sign(
         "unnamed date", "a date that no name calls a version", leaves=unless(lambda fit: fit.dated and not fit.hinted)
@@ -284,7 +311,11 @@ INDEXED: tuple[Sign[Fit], ...] = (
             )
         ),
     ),
-    Sign("likeness", "what versions keep of one another", leaves=unless(lambda fit: fit.hinted and not fit.akin, 0.7)),
+    Sign(
+        "likeness",
+        "what versions keep of one another",
+        leaves=lambda fit: 1.0 if not fit.hinted or fit.akin else 0.8 if fit.whole_states else 0.7,
+    ),
 )
 """Signs if an index separates the pairs."""
 UNINDEXED: tuple[Sign[Fit], ...] = (

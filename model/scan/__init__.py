@@ -20,25 +20,25 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue import recognise
+from model.catalogue import recognise, verdict
 from model.catalogue.catalogue import Catalogue
 from model.checks.base import Check
 from model.checks.chains import Chains
+from model.checks.damage_tally import UNTIL_STATED, ClassOf, DamageTally
 from model.checks.ordered_reading import OrderedReading
 from model.checks.single_documents import SingleDocuments
-from model.errors import OF_CIRCUMSTANCE, Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
+from model.errors import Cancelled, NotAllowed, NotFound, Refused, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.layouts.registry import counts_of
 from model.scan.division import Division
-from model.scan.doubt import ClassOf, DamageTally, Waiting
 from model.scan.entries import Entries
 from model.scan.parts import CollectionBegun, CollectionDone
 from model.scan.sequences import Sequences
 from model.scan.tokens import Tokens
+from model.scan.waiting import Waiting
 from model.server.retry import Port
-from model.storage.reserved_fields import legible_field
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -46,8 +46,7 @@ __all__ = ["Finding", "Mark", "Pace", "Scan", "ScanEstimate", "Summary", "Unchec
 
 Pace: TypeAlias = Literal["gentle", "fast"]
 DIVIDED = 1000  # a collection with so many documents is read in parts
-PROBED, PROBE_MS = 60, 2000  # documents that represent a collection if only some of it is scanned
-TIMED = 500  # documents read to measure the time for one
+TIMED, PROBE_MS = 500, 2000  # documents read to measure the time for one
 EXAMINED = 0.0001  # seconds to check one document here
 QUARANTINE, COPY = "quarantine", {"from", "doc"}
 
@@ -312,8 +311,11 @@ class Scan:
                 trouble = error
             if self._ids is None:
                 why = tally.speaks_against(info.layout, self._reading.histories)
+                if trouble is None and begun is None:
+                    self._catalogue.judge(info.ns, why)
             else:
                 why = self._doubt_of_others(info) if tally else ""
+            why = why and f"{why} {UNTIL_STATED}"
             done, self._reading.last = self._reading.last, begun  # findings not yet reported do not count as done
             for each in waiting:
                 yield replace(each, repair=None, doubt=why) if why and isinstance(each, Finding) else each
@@ -323,28 +325,14 @@ class Scan:
 
     def _doubt_of_others(self, info: CollectionInfo) -> str:
         """The doubt that a complete scan would probably have, if only some documents are scanned."""
-        tally, id = DamageTally(info.ns, self._class_of), self._catalogue.known(info.ns)[1].id
+        id = self._catalogue.known(info.ns)[1].id
         try:
-            rows = self._some(info.ns, id)
-            some = list(dict.fromkeys(v for raw in rows if (v := legible_field(raw, id)) is not None))
-            for each in self._check(info.ns).findings(some, self._now, OrderedReading(self._server)):
-                if isinstance(each, Finding):
-                    tally.note(each)
+            check = self._check(info.ns)
+            return verdict.damage_in_some(self._server, info, check, id, self._now, self._class_of)
         except (Unreachable, Cancelled):
             raise
         except Refused:
             return ""  # it takes too long to tell
-        return tally.speaks_against(info.layout, len(some))
-
-    def _some(self, ns: str, field: str) -> list[bytes]:
-        """A field of some documents: a random sample, or the first ones if the server cannot sample."""
-        stages = [{"$sample": {"size": PROBED}}, {"$project": {field: 1}}]
-        try:
-            return list(self._server.aggregate(ns, stages, max_ms=PROBE_MS))
-        except OF_CIRCUMSTANCE:
-            raise
-        except Refused:
-            return list(self._server.find(ns, projection={field: 1}, limit=PROBED, max_ms=PROBE_MS))
 
     def _check(self, ns: str, port: Port | None = None) -> Check:
         profile, server = self._catalogue.known(ns)[1], port or self._server

@@ -18,9 +18,9 @@ from msgspec.structs import asdict, replace
 
 from model import text
 from model.checks.chains import left_out
+from model.checks.damage_tally import UNTIL_STATED, ClassOf, DamageTally
 from model.errors import Refused, Unreadable
 from model.foundation.findings import Finding, Unchecked
-from model.scan.doubt import ClassOf, DamageTally
 from model.values.canonical import Value
 
 
@@ -168,6 +168,7 @@ class JoinedScan:
                         if isinstance(each, Finding):
                             tally.note(each)
                 why = tally.speaks_against(begun.layout, sum(part.done.histories for part in several))
+                why = why and f"{why} {UNTIL_STATED}"
             counted: dict[tuple[str, str], int] = {}
             for part in several:
                 for each in part.found:

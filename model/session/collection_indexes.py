@@ -22,8 +22,11 @@ class CollectionIndexes:
         return indexes_in_use(self._connection.server, ns)
 
     def missing(self, ns: str) -> str | None:
-        """Why writing is refused without a unique index, one sentence; None if no index is missing."""
-        return self._catalogue.layout(ns).missing_index()
+        """Why writing is refused without a unique index, one sentence; None if no index is missing.
+
+        Also None if the layout that asks for the index is in doubt.
+        """
+        return None if self._catalogue.doubt(ns) else self._catalogue.layout(ns).missing_index()
 
     def create(self, ns: str) -> Outcome:
         """Create the index that :meth:`missing` speaks of, once duplicates are ruled out."""

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from model.catalogue.catalogue import Catalogue
 from model.catalogue.kept_recognition import KeptRecognition
+from model.checks.damage_tally import KnownClass
 from model.errors import Unreadable
 from model.foundation.records import Version
 from model.layouts.base import Layout
@@ -42,7 +43,7 @@ class Connection:
         self.journal = Journal(home, lifetime)
         self.port = CompositeIds(opened.server, lambda ns: self.catalogue.id_parts(ns))
         kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
-        self.catalogue = Catalogue(opened.server, self.port, profile, opened.text, opened.database, kept)
+        self.catalogue = Catalogue(opened.server, self.port, profile, opened.text, opened.database, kept, _class_of)
         self.trust = Trust(opened, self.catalogue, home, lambda: self.name)
         self.dump = UnreadDump(opened, self.catalogue)
         self.writer = Writer(self.catalogue, self.port, self.journal, opened.text, _user(), self.data)
@@ -91,3 +92,10 @@ def _user() -> str | None:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return None
+
+
+def _class_of(code: str) -> KnownClass:
+    """The class of damage that has a code; the table is read only if something was found."""
+    from model.repair.damage_classes import class_of
+
+    return class_of(code)

@@ -115,7 +115,9 @@ class Once(Struct, frozen=True):
             layout, new = self._catalogue.begun(ns), True
         raw, key = _raw(content), layout.profile.id
         try:
-            if reason := layout.missing_index() or self._hindered(layout, field, raw) or layout.unfit(raw):
+            if reason := self._catalogue.objection(ns) or layout.missing_index():
+                raise Refused(reason)
+            if reason := self._hindered(layout, field, raw) or layout.unfit(raw):
                 raise Refused(reason)
             of = self._counter(*counter) if counter is not None else None
             first = self._number(ns, field or key, of)

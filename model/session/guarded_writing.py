@@ -47,7 +47,7 @@ class GuardedWriting:
         """The current version for editing, and whether it may be written; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
         base, profile = layout.version(id), layout.profile
-        doubt = self._catalogue.known(ns)[0].doubt if self._catalogue.objection(ns) else ""
+        doubt = self._catalogue.doubt(ns)
         reason = self._trust.why_read_only() or doubt or layout.writable(base)
         asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
         document = self._connection.shown(layout, base)

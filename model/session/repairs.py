@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from model.checks.damage_tally import UNTIL_STATED, DamageTally
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Checkpoint, Kind, Outcome, no_checkpoint
@@ -28,7 +29,6 @@ from model.repair.running import DryItem, Running
 from model.repair.steps import RepairContext, Verdict
 from model.repair.today import Today
 from model.scan import Scan
-from model.scan.doubt import DamageTally
 from model.text.names import version_name
 from model.userdata import folders
 from model.userdata.connections import without_password
@@ -251,13 +251,16 @@ class Repairs:
         for ns in dict.fromkeys(item.finding.ns for item in plan.items if item.repair is not None):
             if catalogue.is_stated(ns):
                 found.pop(ns, None)
+            if why := catalogue.objection(ns):
+                found[ns] = why
+            if why or catalogue.is_stated(ns):
                 continue
             tally = DamageTally(ns, class_of)
             for item in plan.items:
                 tally.note(item.finding)
             documents = catalogue.layout(ns).count(max_ms=COUNT_MS) if ns not in found and tally else None
             if documents is not None and (why := tally.speaks_against(catalogue.info(ns).layout, documents)):
-                found[ns] = why
+                found[ns] = f"{why} {UNTIL_STATED}"
         return found
 
     # --- the way back

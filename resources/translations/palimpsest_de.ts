@@ -5008,6 +5008,10 @@ Nummern: {numbering}</translation>
       <translation>Leertaste</translation>
     </message>
     <message>
+      <source>State the layout…</source>
+      <translation>Das Layout angeben …</translation>
+    </message>
+    <message>
       <source>Stays: {why_not}</source>
       <translation>Bleibt: {why_not}</translation>
     </message>
@@ -10393,6 +10397,10 @@ Zum Verbinden öffnen</translation>
       <translation>In {0} von {1} ist {2} {3}.</translation>
     </message>
     <message>
+      <source>In {0} {1}, which a write by the layout {2} would not do.</source>
+      <translation>In {0} gilt: {1}; das täte ein Schreibvorgang nach dem Layout {2} nicht.</translation>
+    </message>
+    <message>
       <source>Inserted and replaced documents keep the order of their fields.{0}</source>
       <translation>Eingefügte und ersetzte Dokumente behalten die Reihenfolge ihrer Felder.{0}</translation>
     </message>
@@ -11461,6 +11469,10 @@ Zum Verbinden öffnen</translation>
       <translation>Kürzen</translation>
     </message>
     <message>
+      <source>So nothing is written there until a profile states its layout.</source>
+      <translation>Daher wird dort nichts geschrieben, bis ein Profil das Layout angibt.</translation>
+    </message>
+    <message>
       <source>Some of several writes were applied.</source>
       <translation>Einige von mehreren Schreibvorgängen sind angekommen.</translation>
     </message>
@@ -11535,6 +11547,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Take out</source>
       <translation>Herausnehmen</translation>
+    </message>
+    <message>
+      <source>That is not sure enough to write by it.</source>
+      <translation>Das ist nicht sicher genug, um danach zu schreiben.</translation>
     </message>
     <message>
       <source>The $id of a DBPointer is an ObjectId: {0}.</source>
@@ -13669,6 +13685,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein halbes Zeichen (ein einzelnes Surrogat); tippen Sie es neu.</translation>
     </message>
     <message>
+      <source>half of the numbers or more are missing, as in a cache</source>
+      <translation>die Hälfte der Nummern oder mehr fehlt, wie in einem Zwischenspeicher</translation>
+    </message>
+    <message>
       <source>has "{0}" twice; give each condition a name of its own</source>
       <translation>hat "{0}" zweimal; geben Sie jeder Bedingung einen eigenen Namen</translation>
     </message>
@@ -14681,6 +14701,10 @@ Zum Verbinden öffnen</translation>
       <translation>Text eines Hashes</translation>
     </message>
     <message>
+      <source>the application</source>
+      <translation>die Anwendung</translation>
+    </message>
+    <message>
       <source>the application that writes this history</source>
       <translation>die Anwendung, die diesen Verlauf schreibt</translation>
     </message>
@@ -15573,8 +15597,16 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Oder nennen Sie eine Datenbank in der Adresse.</translation>
     </message>
     <message>
+      <source>{0} So its rows are only read, unless --layout plain is said.</source>
+      <translation>{0} Daher werden ihre Zeilen nur gelesen, außer mit --layout plain.</translation>
+    </message>
+    <message>
       <source>{0} So nothing is written there until a profile or --layout states one of them.</source>
       <translation>{0} Daher wird dort nichts geschrieben, bis ein Profil oder --layout eines davon angibt.</translation>
+    </message>
+    <message>
+      <source>{0} So nothing is written there until a profile states layout = "{1}" or another one for it, or --layout does.</source>
+      <translation>{0} Daher wird dort nichts geschrieben, bis ein Profil layout = "{1}" oder ein anderes dafür angibt, oder --layout.</translation>
     </message>
     <message>
       <source>{0} So the profile does not fit, and nothing is written by it without --yes-layout.</source>
@@ -16289,6 +16321,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält die früheren Versionen von {1} und wird durch das Speichern von Dokumenten dort geschrieben.</translation>
     </message>
     <message>
+      <source>{0} holds the history of {1}, which {2} writes.</source>
+      <translation>{0} enthält den Verlauf von {1}, den {2} schreibt.</translation>
+    </message>
+    <message>
       <source>{0} holds the history of {1}; export {2} into another file.</source>
       <translation>{0} enthält den Verlauf von {1}; exportieren Sie {2} in eine andere Datei.</translation>
     </message>
@@ -16817,6 +16853,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird aus dem Archiv entfernt</translation>
     </message>
     <message>
+      <source>{0} is set in every row but the newest, and has to be set in the row before</source>
+      <translation>{0} ist in jeder Zeile außer der neuesten gesetzt und muss in der vorigen gesetzt werden</translation>
+    </message>
+    <message>
       <source>{0} is sharded by {1}, and the document that would be created has no {2} yet; create it with one first. Nothing was written.</source>
       <translation>{0} ist nach {1} aufgeteilt, und das Dokument, das angelegt würde, hat noch kein {2}; legen Sie es zuerst damit an. Es wurde nichts geschrieben.</translation>
     </message>
@@ -16853,8 +16893,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird für {1} gehalten, und nur Sammlungen vom Layout stream werden gefüttert: Geben Sie sie im Profil als stream an, oder wählen Sie --layout stream.</translation>
     </message>
     <message>
-      <source>{0} is taken for {1}, which is in doubt: {2} of its {3} documents have the same trouble, {4} (as {5}: {6}), so nothing is repaired there until a profile states its layout.</source>
-      <translation>{0} wird für {1} gehalten, was zweifelhaft ist: {2} von {3} Dokumenten haben dasselbe Problem, {4} (wie {5}: {6}); daher wird dort nichts repariert, bis ein Profil das Layout angibt.</translation>
+      <source>{0} is taken for {1}, which is in doubt: {2} of its {3} documents have the same trouble, {4} (as {5}: {6}).</source>
+      <translation>{0} gilt als {1}, was zweifelhaft ist: {2} der {3} Dokumente haben denselben Fehler, {4} (wie {5}: {6}).</translation>
     </message>
     <message>
       <source>{0} is taken for {1}, which keeps no earlier versions.</source>
@@ -16867,6 +16907,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is taken out of the archive</source>
       <translation>{0} wird aus dem Archiv genommen</translation>
+    </message>
+    <message>
+      <source>{0} is the _id of the row before</source>
+      <translation>{0} ist die _id der vorigen Zeile</translation>
     </message>
     <message>
       <source>{0} is the hash of the content{1}</source>
@@ -16989,8 +17033,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft: siehe guard in einem Profil.</translation>
     </message>
     <message>
+      <source>{0} looks like {1}, but with a confidence of {2} only, and {3} are needed to write.</source>
+      <translation>{0} sieht nach {1} aus, aber nur mit einer Sicherheit von {2}; zum Schreiben braucht es {3}.</translation>
+    </message>
+    <message>
+      <source>{0} looks like {1}, but {2}.</source>
+      <translation>{0} sieht nach {1} aus, aber {2}.</translation>
+    </message>
+    <message>
       <source>{0} loses {1}</source>
       <translation>{0} verliert {1}</translation>
+    </message>
+    <message>
+      <source>{0} marks the newest row alone, and has to be taken from the row before</source>
+      <translation>{0} kennzeichnet nur die neueste Zeile und muss der vorigen genommen werden</translation>
     </message>
     <message>
       <source>{0} marks {1}</source>
@@ -17043,6 +17099,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} must list the names of fields in quotes</source>
       <translation>{0} muss Feldnamen in Anführungszeichen auflisten</translation>
+    </message>
+    <message>
+      <source>{0} names a stream of events, of which such rows may be a cache</source>
+      <translation>{0} nennt einen Strom von Ereignissen, dessen Zwischenspeicher solche Zeilen sein können</translation>
     </message>
     <message>
       <source>{0} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, or save the connection with its password in the window.</source>
@@ -17267,6 +17327,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} says that {1} is deleted; restore a version before it.</source>
       <translation>{0} besagt, dass {1} gelöscht ist; stellen Sie eine Version davor wieder her.</translation>
+    </message>
+    <message>
+      <source>{0} says what each row did, and does so otherwise in the first</source>
+      <translation>{0} sagt, was jede Zeile tat, und in der ersten etwas anderes</translation>
     </message>
     <message>
       <source>{0} ssh says: {1}.</source>

@@ -89,6 +89,7 @@ class EditorPanel(DraftPanel):
     conflict_found = Signal(object)  # Conflict
     history_asked = Signal()
     compare_asked = Signal()
+    layout_asked = Signal()
     loaded = Signal(object)  # Opened
 
     def __init__(
@@ -358,7 +359,11 @@ class EditorPanel(DraftPanel):
             self.notices.clear("writable")
         if doubt:
             said = tr("{doubt} So this layout is not used for writing here.", doubt=translated(doubt))
-            self.notices.put("layout", "note", said, [(tr("Use it for writing all the same"), self._accept_layout)])
+            ways = [
+                (tr("Use it for writing all the same"), self._accept_layout),
+                (tr("State the layout…"), self.layout_asked.emit),
+            ]
+            self.notices.put("layout", "note", said, ways)
         else:
             self.notices.clear("layout")
         if lock and not doubt:

@@ -120,3 +120,21 @@ def test_under_a_profile_that_the_data_contradict_no_index_and_no_option_of_a_co
         assert said.endswith("has revision, which is stated as version. So this layout is not used for writing here.")
         assert "has revision, which" in panel.save_reason
         assert "--" not in panel.save_reason
+
+
+def test_a_recognised_layout_in_doubt_is_asked_for_and_can_be_stated(
+    server_uri: str, database: Any, qtbot: QtBot, idle: Callable[[], None]
+) -> None:
+    for n in range(5):
+        for v in (5, 10, 15, 20):
+            database["snapshots"].insert_one({"docId": f"S-{n}", "v": v, "name": f"n{n}", "city": "Bonn", "price": v})
+    with Session.open(server_uri) as session:
+        panel = EditorPanel(session, f"{database.name}.snapshots", Value.of("S-2"))
+        shown(qtbot, panel)
+        qtbot.waitUntil(lambda: panel.is_loaded)
+        idle()
+        assert list(panel.notices.lines) == ["layout"], "no index is asked for"
+        line = panel.notices.lines["layout"]
+        assert "looks like versions, but half of the numbers or more are missing, as in a cache." in line.text
+        with qtbot.waitSignal(panel.layout_asked):
+            qtbot.mouseClick(line.buttons[1], Qt.MouseButton.LeftButton)

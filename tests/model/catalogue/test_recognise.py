@@ -15,6 +15,7 @@ from msgspec import structs
 from pymongo.errors import PyMongoError
 
 from model.catalogue.recognise import LAYOUTS, as_stated, bind, profile_for, recognise
+from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused
 from model.profile import Profile, stated
 from model.recognition.sampling import take
@@ -333,7 +334,7 @@ def test_an_archive_that_is_still_empty_is_found_by_name_and_index(server: Serve
         database[names.things].insert_one({"_id": f"K-{number}", **made})
     info, profile = known(server, database.name)[names.things]
     assert (info.layout, profile.archive_id, profile.version) == ("archive", names.id, names.version)
-    assert info.confidence < 0.7
+    assert info.confidence == SURE  # nothing is in it that a write could harm
 
 
 # --- odd data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,15 +12,19 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pymongo
-from bson import Int64
+from bson import Binary, Int64
 
 from tests.writers.libraries import installed
 
 HERE = Path(__file__).parent
-NAMES = ("mongoose", "spring")
-LOST = {"mongoose": "VersionError", "spring": "OptimisticLockingFailureException"}
+NAMES = ("beanie", "mongoose", "spring")
+LOST = {
+    "beanie": "RevisionIdWasChanged",
+    "mongoose": "VersionError",
+    "spring": "OptimisticLockingFailureException",
+}
 """What a save is told that another write has overtaken."""
-FIELD = {"mongoose": "__v", "spring": "version"}
+FIELD = {"beanie": "revision_id", "mongoose": "__v", "spring": "version"}
 
 
 class Locker(Protocol):
@@ -69,6 +74,8 @@ def started(name: str, uri: str) -> Iterator[Process]:
     modules = installed(home)
     if (home / "pom.xml").exists():
         command = ["java", "-Xmx256m", "-cp", str(modules / "*"), str(home / "Act.java")]
+    elif (home / "requirements.txt").exists():
+        command = [str(modules / "bin" / "python"), str(home / "act.py")]
     else:
         command = ["node", str(home / "act.cjs")]
     env = {**os.environ, "MONGO": uri.replace("/?", "/shop?"), "MODULES": str(modules)}
@@ -97,8 +104,7 @@ class Imitation:
 
     def create(self, id: str, skus: Sequence[str]) -> None:
         lines = [{"sku": sku, "qty": 0} for sku in skus]
-        lock = {"__v": 0} if self.name == "mongoose" else {"version": Int64(0), "_class": "shop.Item"}
-        self.items.insert_one({"_id": id, "title": "new", "lines": lines, **lock})
+        self.items.insert_one({"_id": id, "title": "new", "lines": lines, **_first_lock(self.name)})
 
     def read(self, who: str, id: str) -> None:
         self.held[who] = self.items.find_one({"_id": id})
@@ -112,9 +118,19 @@ class Imitation:
             change = {"$set": {f"lines.{at}.qty": item["lines"][at]["qty"]}}
             done = self.items.update_one(where, change).matched_count
         else:
-            item[lock] = Int64(item[lock] + 1)
+            item[lock] = Int64(item[lock] + 1) if self.name == "spring" else Binary(uuid.uuid4().bytes, 4)
             done = self.items.replace_one(where, item).matched_count
         return "saved" if done else LOST[self.name]
+
+
+def _first_lock(name: str) -> dict[str, Any]:
+    """The lock of a new item, with what stands beside it."""
+    match name:
+        case "mongoose":
+            return {"__v": 0}
+        case "spring":
+            return {"version": Int64(0), "_class": "shop.Item"}
+    return {"revision_id": Binary(uuid.uuid4().bytes, 4)}
 
 
 @contextmanager

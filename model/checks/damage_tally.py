@@ -1,28 +1,25 @@
 """The doubt in a layout if a scan's findings contradict it rather than the data.
 
 Damage is rare. If one class of damage occurs in more than a fifth of a collection's documents, and in at least five,
-the collection is probably written by other rules than those it is read by, and a repair would remove valid rows. Then
-no repair is offered there until a person states the layout in a profile.
+the collection is probably written by other rules than those it is read by, and an edit or a repair would harm valid
+rows. Then nothing is written there until a person states the layout.
 """
 
 from __future__ import annotations
 
-import pickle
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field
 
 from model.checks.rules import ORDER_ONLY
-from model.foundation.findings import Finding, Unchecked
+from model.foundation.findings import Finding
 from model.text.names import id_name
 from model.values.canonical import Value
 
 FEWEST = 5  # documents with one class of damage
 SHARE = 5  # more than one in so many of all documents
-
-_IN_MEMORY = 4 << 20  # bytes of waiting findings; more of them wait on disk
+UNTIL_STATED = "So nothing is written there until a profile states its layout."
 
 
 class KnownClass(Protocol):
@@ -66,8 +63,7 @@ class DamageTally(Struct):
             return ""
         return (
             f"{self.ns} is taken for {layout}, which is in doubt: {len(worst.ids):,} of its {documents:,} documents "
-            f"have the same trouble, {code} (as {id_name(worst.first)}: {worst.detail}), so nothing is repaired there "
-            "until a profile states its layout."
+            f"have the same trouble, {code} (as {id_name(worst.first)}: {worst.detail})."
         )
 
 
@@ -77,25 +73,3 @@ class _Class(Struct):
     first: Value
     detail: str
     ids: set[int] = field(default_factory=set)
-
-
-class Waiting:
-    """Findings that wait for the end of their collection, in order; on disk if there are many."""
-
-    def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by :meth:`close`
-        self._count = 0
-
-    def add(self, each: Finding | Unchecked) -> None:
-        """Add a finding."""
-        pickle.dump(each, self._file)
-        self._count += 1
-
-    def __iter__(self) -> Iterator[Finding | Unchecked]:
-        self._file.seek(0)
-        for _ in range(self._count):
-            yield pickle.load(self._file)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
