@@ -93,6 +93,7 @@ def to_string(e: Element | None) -> Element | None:
         return a.string(digits(data))
     if kind == c.DOUBLE:
         value = order.number(kind, data)
+        # A server prints a whole double without a point. NaN does not equal itself.
         whole = value == value and abs(value) < 1e15 and value == int(value)
         text = ("-" if str(value).startswith("-") else "") + str(abs(int(value))) if whole else repr(value)
         return a.string({"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text, text))
@@ -139,8 +140,8 @@ def _numbers(name: str, function: Callable[[Element, Element], Element]) -> Func
                 raise CommandError(16554, f"{name} only supports numeric types, not {type_name(part)}")
             try:
                 out = part if out is None else function(out, part)
-            except OverflowError:
-                out = a.double(float(order.number(*out or part)))
+            except OverflowError:  # beyond 64 bits, a server goes on with doubles
+                out = function(a.double(float(order.number(*out or part))), part)
         return out or a.integer(0)
 
     return total
