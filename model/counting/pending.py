@@ -116,6 +116,7 @@ def tokens_of(raw: bytes, of: TwoStepCounters, now: dt.datetime) -> Iterator[Pen
     applied = canonical.get(raw, _steps(of.applied))
     listed = set(canonical.items(applied)) if applied is not None and applied.type == canonical.ARRAY else set()
     counter = canonical.get(raw, _steps(of.counter))
+    # A token that is listed twice counts once: one write takes out both.
     for token in dict.fromkeys(canonical.items(pending)):
         at, owner, amount = _said_by(token)
         twice = token in listed
@@ -280,6 +281,7 @@ def step_two(server: Port, token: PendingToken, of: TwoStepCounters) -> Write:
     if token.applied:
         guard[of.applied] = token.token
         return Write(of.ns, "update", guard, raised_with(body, of.lock), "take out a token that was counted already")
+    # If the list was added meanwhile, the token has to be noted there, which this write would not do.
     guard[of.applied] = {"$ne": token.token} if of.keeps_applied else {"$exists": False}
     if token.counter is not None and token.counter.type == canonical.NULL:
         # $inc refuses null. The type test prevents overwriting a number that another writer has stored since.

@@ -173,6 +173,7 @@ class Archive(Layout):
         if end.kind in ("refused", "unknown"):
             sure = "nothing was changed" if end.kind == "refused" else "at most a copy is in the archive"
             raise Refused(f"{version_name(base.v)} could not be archived, so {sure}. {end.sentence}".strip())
+        # After a retry, the row that is there may be somebody else's, so it is read again.
         new = end.kind == "applied" and not end.retried and end.reply is not None and end.reply.applied == "yes"
         row = write.body if new and isinstance(write.body, bytes) else self._row_of(id, base)
         if row is None:
@@ -434,6 +435,7 @@ class Archive(Layout):
         """Remove the rows in ``kept``, and the copy of the base that a delete has made."""
         gone: list[bytes] = []
         again = "purge it once more"
+        # The oldest goes first: as long as the newest is there, a purge that stopped can be run again.
         for raw in reversed(list(self.archive.rows_of(id))):
             copy = c.get(raw, (self.profile.version,)) == base.v and self.archive.own.content(raw) == base.content
             if raw not in kept and not copy:

@@ -88,6 +88,7 @@ class Flagged(Layout):
         v = v or numbering.following(base.v, p, stamp.at)
         flag = c.get(raw, (p.current,))
         carried = is_flagged(flag)
+        # The flag may be a number: the new version gets the same value.
         values = self._writer.own_values(stamp, v) | {p.current: flag if carried else Value.of(True)}
         insertion = self._writer.insertion(raw, content, values, v)
         return replace(insertion, after=(self._unflag(raw),) if carried else ())

@@ -135,12 +135,12 @@ class ArrayMerge:
             if not side.unsure:
                 continue
             if any(i in other.changed or i not in other.where for i in side.unsure):
-                return True
+                return True  # the other side changed or removed one of them
             kept = [n for n in other.numbers if n < count]
             if any(n in side.unsure for n in set(kept) - set(_steady(kept))):
-                return True
+                return True  # it moved one of them
             if any(after in side.unsure or after + 1 in side.unsure for after in other.gaps()):
-                return True
+                return True  # it inserted something beside one of them
         return self.doubling(1, self.left, 2, self.right) or self.doubling(2, self.right, 1, self.left)
 
     def doubling(self, mine: int, one: _Side, theirs: int, other: _Side) -> bool:
@@ -165,6 +165,7 @@ class ArrayMerge:
                 for p, q in pairs:
                     self.right.numbers[q] = self.left.numbers[p]
                 del left[after], right[after]
+            # Without a key, nothing tells which of them belong together.
             elif not all(self.identity(1, p) for p in ours) or not all(self.identity(2, q) for q in others):
                 self.conflicts.append((after, ours, others))
                 del left[after], right[after]

@@ -83,6 +83,7 @@ class Planner:
             action = "base" if clash else "both"
             return self.decide(link, base, mine, theirs, "text", "both", action, hint, both, clash)
         kinds = {_kind(base, mine), _kind(base, theirs)}
+        # The sides may have done different things: the gravest names the conflict.
         kind = next(kind for kind in ("deleted", "added", "type", "changed") if kind in kinds)
         return self.decide(link, base, mine, theirs, kind, "both", "base", hint, conflict=True)
 
@@ -121,6 +122,7 @@ class Planner:
         found = None if moves and diverging(base, left, right) else agreed(base, mine, theirs)
         if found is None:
             return self.note(path_of(link), values, "order", "both", "base", conflict=True)
+        # One side moved none of the base's elements, so the order of the other counts.
         if left == base or right == base:
             who: Who = "theirs" if left == base else "mine"
             return self.note(path_of(link), values, "order", who, who)
@@ -228,6 +230,7 @@ def _followed(side: Stretch, base: Stretch, spots: list[Span], differing: list[C
     for _, kind, start, end in spots:
         y = there.get(start)
         if y is not None:
+            # A value of another length displaces all fields after it.
             shift = y[3] - end
             found.append(Stretch(side.raw, side.side, y[1], y[2], y[3]))
         else:

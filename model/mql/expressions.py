@@ -285,6 +285,7 @@ def _get_field(operand: Element) -> Expression:
     if operand[0] == c.OBJECT:
         name, source = _members(operand, "$getField", "field", "input")
         if name is not None and name[0] == c.OBJECT:
+            # A name that begins with a dollar sign is written as {$literal: name}.
             name = compile_expression(name)(Scope(c.EMPTY))
     if name is None or name[0] != c.STRING:
         raise CommandError(5654602, "$getField requires 'field' to evaluate to a constant String")

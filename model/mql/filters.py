@@ -176,6 +176,7 @@ def _field(name: str, operand: Element, top: Matcher | None) -> Predicate:
 
 def _note_equal(name: str, operand: Element, top: Matcher | None) -> None:
     if top is not None:
+        # Null also equals undefined, whose key is (0,).
         keys = [order.NULL_KEY, (0,)] if operand[0] == c.NULL else [order.key(*operand)]
         top.equal.setdefault(name, keys)
         top.seeds.append((name, operand))

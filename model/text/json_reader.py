@@ -167,6 +167,7 @@ class _Reader:
 
     def check_text(self, value: str) -> None:
         try:
+            # In Extended JSON, lone surrogates may stand for stored bytes that are not UTF-8.
             value.encode("utf-8", "strict" if self.loose else "surrogateescape")
         except UnicodeEncodeError:
             raise self.fail("half a character (a lone surrogate); retype it.") from None

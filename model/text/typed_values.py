@@ -237,7 +237,7 @@ def _raw(pairs: _Pairs) -> Value:
     if kind is None or data is None or len(kind) != 1 or kind[0] not in kinds.BY_CODE:
         raise Unreadable(f"$raw takes a BSON type and bytes, both as hexadecimal digits: {example}.")
     if c.element_end(data, kind[0], 0) != len(data):
-        raise Unreadable(f"These {len(data)} bytes are no {kinds.BY_CODE[kind[0]].name}.")
+        raise Unreadable(f"These {len(data)} bytes are not of type {kinds.BY_CODE[kind[0]].name}.")
     return Value(kind[0], data)
 
 

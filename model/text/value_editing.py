@@ -115,6 +115,7 @@ def _unquoted(text: str) -> str:
 
 
 def _string(text: str) -> Value:
+    # A String that is not UTF-8 can only be written as its bytes.
     if text[:1] == "{" and '"$raw"' in text:
         try:
             value = read(text)
@@ -144,6 +145,7 @@ def decimal_typed(text: str, kind: Kind, zone: str) -> Value:
 
 def date_typed(text: str, kind: Kind, zone: str) -> Value | None:
     """A date in a zone."""
+    # A call in the notation of shells is read by _notation.
     if re.match(r"(new\s|ISODate|Date)", text):
         return None
     return Value(kind.code, scalars.int64.pack(milliseconds_from(text, zone)))

@@ -95,6 +95,7 @@ class Value(Struct, frozen=True, gc=False):
         except (BSONError, OverflowError, ValueError, TypeError, RecursionError) as error:
             said = str(error).rstrip(".")
             raise Refused(f"A value of Python's type {kind.__name__} cannot be stored: {said}.") from None
+        # Before the payload stand the length, the type and the empty name; after it, the end of the document.
         return cls(raw[4], raw[6:-1])
 
     @classmethod
@@ -464,6 +465,7 @@ def hash_of(raw: bytes, algorithm: str = "sha1") -> str:
 def decode(raw: bytes, options: CodecOptions[dict[str, Any]] = FORGIVING) -> dict[str, Any]:
     """Decode, with forgiving options by default; raises ``Unreadable`` if that fails."""
     try:
+        # Such a byte may also be part of anything else; it only decides whether to look closer.
         if DB_POINTER in raw:
             _bounded(raw)
         elif ARRAY in raw and (OBJECT_ID in raw or DECIMAL128 in raw):

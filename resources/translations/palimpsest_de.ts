@@ -12645,12 +12645,12 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Versionen lassen sich nicht zeigen, vergleichen oder wiederherstellen.</translation>
     </message>
     <message>
-      <source>These {0} bytes are no {1}.</source>
-      <translation>Diese {0} Byte sind kein {1}.</translation>
-    </message>
-    <message>
       <source>These {0} bytes are not a BSON document: their length says otherwise.</source>
       <translation>Diese {0} Byte sind kein BSON-Dokument: Ihre Länge widerspricht.</translation>
+    </message>
+    <message>
+      <source>These {0} bytes are not of type {1}.</source>
+      <translation>Diese {0} Byte sind kein {1}.</translation>
     </message>
     <message>
       <source>This cannot be sent: {0}.</source>
