@@ -245,6 +245,7 @@ class MessageArea(QWidget):
         for line in self.lines:
             if line.property("lowest") is not (line is lowest):
                 line.setProperty("lowest", line is lowest)
+                # Qt evaluates the style sheet's property selectors only while polishing.
                 line.style().unpolish(line)
                 line.style().polish(line)
         self.setGeometry(box)
@@ -285,10 +286,12 @@ class MessageArea(QWidget):
             if (old.kind, old.text) == (kind, text) or old.kind == kind == "copied":  # the clipboard holds one thing
                 self.remove(old)
         while len(self.lines) >= MOST and not self._pointed:
+            # Unknown outcomes are the last to make room.
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
         self._within().installEventFilter(self)
         line = MessageLine(kind, text, choices, speaker)
         line.gone.connect(self.remove)
+        # A first message always appears at the foot.
         self._at_top = self._at_top and bool(self.lines)
         self.lines.append(line)
         self._column.insertWidget(len(self.lines) - 1 if self._at_top else 0, line)

@@ -220,6 +220,7 @@ class Tasks(QObject):
         if how == "failed" and isinstance(what, Unreachable):
             self.unreachable.emit()
         if not answers.wanted:
+            # Nobody takes the result: release what it holds.
             if how == "done" and isinstance(what, Closable):
                 what.close()
             return

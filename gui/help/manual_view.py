@@ -170,6 +170,7 @@ class ManualView(QTextBrowser):
         """Show the focus ring only to people who use keys; around a page that was just opened it means nothing."""
         if shown != bool(self.property("ringed")):
             self.setProperty("ringed", shown)
+            # Qt evaluates the style sheet's property selectors only while polishing.
             self.style().unpolish(self)
             self.style().polish(self)
 

@@ -42,6 +42,7 @@ class DraftSaver(QObject):
 
     def keep(self, base: Version, content: bytes) -> None:
         """Keep this content soon; content equal to the base's forgets the draft."""
+        # Undone to the base: nothing is left to keep.
         self._forget = content == base.content
         self._waiting = None
         if not self._forget:
@@ -75,6 +76,7 @@ class DraftSaver(QObject):
         self._waiting, self._forget = None, False
 
         def write() -> dt.datetime | None:
+            # Two workers may come here in either order.
             with order.lock:
                 if number < order.written:
                     return None
@@ -96,6 +98,7 @@ class DraftSaver(QObject):
         try:
             self._next()()
             self._tell()
+        # The panel is closing: nobody is left to read a message.
         except OSError as error:
             _log.warning("The draft of a document in %s could not be kept: %s", self._ns, error)
 

@@ -82,10 +82,12 @@ class RunningInstance(QObject):
         if not isinstance(socket, QLocalSocket):
             return
         if not socket.canReadLine():
+            # Whoever sends without end must not fill the memory.
             if socket.bytesAvailable() > _MOST:
                 socket.abort()
             return
         said = bytes(socket.readLine().data())
+        # Anything may be written to a socket; only a whole JSON object is a request.
         with contextlib.suppress(ValueError, RecursionError):
             request = json.loads(said)
             if isinstance(request, dict):

@@ -68,13 +68,16 @@ class Sweeper(QObject):
         if self._quiet == RESTED:
             footprint.give_back()
         if self._quiet == IDLE - LISTENED:
+            # Only the last sweeps before the long one listen to keys and wheel: the pointer is checked for free.
             self._listen(True)
         elif self._quiet == IDLE:
             self._listen(False)
         young = gc.get_count()[0]
+        # Set them aside unseen: collecting so many would stop the window.
         if young > MANY:
             gc.freeze()
         elif self._quiet == IDLE:
+            # Nobody is at the window: now look through what was set aside as well.
             gc.unfreeze()
             gc.collect()
             gc.freeze()

@@ -121,6 +121,7 @@ class FocusKeeper(QObject):
         if not hasattr(self, "_soon"):  # the collector emptied this object, and Qt still calls it
             return
         if now is None:
+            # Between two controls there is no focus either: look once the event is over.
             self._soon.start(0)
         elif now.window() is self._window:
             self._last = [weakref.ref(each) for each in (now, now.parentWidget()) if each is not None]

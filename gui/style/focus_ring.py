@@ -45,6 +45,7 @@ class _Rings(QObject):
             by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
             if self._by_key or by_mouse:
                 _touch(now)
+            # A pressed control is in sight already, and must not move from under the pointer.
             if not by_mouse:
                 _into_sight(now)
         if isinstance(now, QAbstractButton) and now.isVisible():
@@ -99,6 +100,7 @@ def _scroll_to(area: QScrollArea, widget: QWidget) -> None:
     if board is None:
         return
     box = QRect(widget.mapTo(board, QPoint()), widget.size().boundedTo(room))
+    # The beginning comes last: if not both fit, it is what stays in sight.
     for corner in (box.bottomRight(), box.topLeft()):
         area.ensureVisible(corner.x(), corner.y(), x, y)
 
@@ -154,6 +156,7 @@ class _Ring(QWidget):
             self.hide()
             return
         box = button.rect()
+        # These may be wider than their text, and the ring should not be.
         if isinstance(button, QCheckBox | QRadioButton):
             box = QRect(0, 0, min(box.width(), button.sizeHint().width()), box.height())
         box.moveTopLeft(button.mapTo(button.window(), QPoint(box.x(), box.y())))
@@ -163,6 +166,7 @@ class _Ring(QWidget):
         for overlay in _overlays:
             if isValid(overlay) and overlay.isVisible() and overlay.window() is button.window():
                 corner = overlay.mapTo(button.window(), QPoint()) - self.pos()
+                # An overlay's own buttons keep their rings.
                 self._free -= QRect() if overlay.isAncestorOf(button) else QRect(corner, overlay.size())
         self.raise_()
         self.show()

@@ -70,6 +70,7 @@ class Sheet(QDialog):
         self._host = parent.window()
         self._veil = _Veil(self._host)
         super().__init__(self._veil.board)
+        # A dialog with a parent is a window of its own otherwise.
         self.setWindowFlags(Qt.WindowType.Widget)
         self.setObjectName("sheet")
         self._width = width
@@ -125,6 +126,7 @@ class Sheet(QDialog):
         edge = self._edge
         self._take_width(self.room)
         if self.is_scrolled:
+            # The scroll bar takes some of the width.
             self._take_width(min(self.room, self._host.width() - 2 * edge - self._veil.bar))
         self._veil.lay_out(self.size(), edge)
         free = self._veil.board.size() - self.size()
@@ -187,6 +189,7 @@ class Sheet(QDialog):
         there = [w for w in self.findChildren(QWidget) if focus_ring.takes(w)]
         if not there:
             return True
+        # In reading order; fields in one line may differ by a few pixels in height.
         there.sort(
             key=lambda w: (w.mapTo(self, w.rect().topLeft()).y() // theme.px(12), w.mapTo(self, w.rect().topLeft()).x())
         )

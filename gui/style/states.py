@@ -465,6 +465,7 @@ class StateStack(QWidget):
         """Say what is being read, after 200 ms; content already shown stays."""
         self._loading = (title, on_stop)
         self._reached = (0, None)
+        # Most readings end before anybody could read about them.
         self._timer.start(PATIENCE)
 
     def progress(self, done: int, total: int | None = None) -> None:

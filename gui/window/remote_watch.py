@@ -115,11 +115,12 @@ class RemoteWatch(QObject):
         for ns, there in found.marks.items():
             known = before.get(ns, {})
             for each, mark in there.items():
+                # At the first look only a page's own reading tells whether a document has changed.
                 if known[each] != mark if each in known else each in found.others[ns]:
                     news.tell(News(session.data, Outcome("applied", ns, each, tr("Another program wrote it."))))
         for page in filter(isValid, found.pulses):
             pulse = found.pulses[page]
-            if self.pulses.get(page, pulse) != pulse:
+            if self.pulses.get(page, pulse) != pulse:  # a first answer is not a change
                 page.do_refresh()
             self.pulses[page] = pulse
 
@@ -129,6 +130,7 @@ class RemoteWatch(QObject):
 
     def _rest(self, session: Session, took: float) -> None:
         self._asking.discard(id(session))
+        # While another program is in front, the server is asked less often.
         away = QGuiApplication.applicationState() != Qt.ApplicationState.ApplicationActive
         self._timer.start(round(max(EVERY, took * 1000 * SHARE) * (AWAY if away else 1)))
 

@@ -196,7 +196,7 @@ class DiffTable(CellTree):
 
     def _share(self) -> None:
         """Share the width among the columns."""
-        if not hasattr(self, "_shares"):
+        if not hasattr(self, "_shares"):  # Qt calls it while the base class is being made
             return
         symbol, *widths = self.widths(self.viewport().width())
         inline = self.rows.inline
@@ -238,9 +238,11 @@ class DiffTable(CellTree):
     # --- expanded rows, and rows reached by scrolling
 
     def _opened(self, index: QModelIndex) -> None:
+        # Rows may be inserted before its turn, hence persistent.
         self._to_open.append(QPersistentModelIndex(index))
         if self._opening:
             return
+        # Expanding fetches rows, which asks to expand further ones: a queue instead of recursion.
         self._opening = True
         while self._to_open:
             here = QModelIndex(self._to_open.pop(0))  # type: ignore[call-overload]
@@ -264,6 +266,7 @@ class DiffTable(CellTree):
             if index.row() == model.rowCount(above) - 1 and model.canFetchMore(above):
                 wanted.append(above)
             index = self.indexBelow(index)
+        # Only after the walk: fetching moves the rows below.
         for above in wanted:
             model.fetchMore(above)
 
@@ -305,7 +308,7 @@ class DiffTable(CellTree):
         while above.isValid():
             depth, above = depth + 1, above.parent()
         left = rect.right() + 1 - (depth + 1) * step
-        for level in range(max(0, depth - 64), depth):
+        for level in range(max(0, depth - 64), depth):  # deeper guides would be out of sight
             guide = QRect(left + level * step + theme.px(12), rect.top(), 1, rect.height())
             painter.fillRect(guide, theme.colour("border"))
         first = QModelIndex(index).siblingAtColumn(0)  # type: ignore[arg-type]

@@ -216,7 +216,7 @@ class CellEditor(QObject):
     def left(self) -> None:
         """Accept the typed text when the focus leaves; an invalid one stays open with its error."""
         if QApplication.activePopupWidget() is None and self._tree.isVisible():
-            QTimer.singleShot(0, self, self._commit_left)
+            QTimer.singleShot(0, self, self._commit_left)  # only then has the focus its new place
 
     def _commit_left(self) -> None:
         away = self.widget is not None and QApplication.focusWidget() is not self.widget
@@ -283,5 +283,6 @@ def _raw(editor: QPlainTextEdit) -> str:
 
 
 def _restyle(widget: QWidget) -> None:
+    # Qt evaluates the style sheet's property selectors only while polishing.
     widget.style().unpolish(widget)
     widget.style().polish(widget)

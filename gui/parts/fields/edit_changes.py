@@ -93,6 +93,7 @@ class EditChanges:
         places: dict[int, list[Change]] = {}
         present = {name: i for i, name in enumerate(names)}
         old = canonical.get(self.base, lost[0].old_path[:-1])
+        # A removed field is shown after the one that preceded it and is still there, wherever that is now.
         ranks: dict[str | int, int] = {}
         rank = 0
         if old is not None and old.type == OBJECT:

@@ -130,6 +130,7 @@ class FieldModel(CellModel):
         by_value = value.type == ARRAY and not node.is_long
         self._arrange(node, rows_kept(node.children, new, by_value, self._renames), new)
         for child, entry in zip(node.children, new, strict=True):
+            # The rows below a group are fields of its container; those below a field are its own.
             if child.kind != entry.kind and "group" in (child.kind, entry.kind):
                 self._close(child)
             if (child.kind, child.name, child.end) != (entry.kind, entry.name, entry.end):
@@ -143,6 +144,7 @@ class FieldModel(CellModel):
         assert node.children is not None
         stay = {at for at in kept if at is not None}
         order = [node.children[at] for at in kept if at is not None]
+        # From the last to the first, so that the numbers of the others stay right.
         for first, end in reversed(_runs([at for at in range(len(node.children)) if at not in stay])):
             self._take_rows(node, first, end)
         if order != node.children:

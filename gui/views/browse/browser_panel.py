@@ -262,6 +262,7 @@ class BrowserPanel(QWidget):
     def _run(self, query: Query, skip: int) -> None:
         session, ns, limit = self._session, self.ns, self.pager.size
         self._reading, self._all_due = (query, skip), True
+        # Other columns do not need another list.
         known = self.listed if replace(query, fields="") == self._listed_by else None
         work = partial(_page, session, ns, query, skip, limit, known)
         said = tr("Reading {ns}", ns=ns)

@@ -435,6 +435,7 @@ class EditorPanel(DraftPanel):
             )
             return
         reason = "" if self.foot.reason.isHidden() else self.foot.reason.text().strip()
+        # Every display of the draft comes here; only another write needs another preview.
         if self._previewed_for == (base, content, reason):
             return
         self._previewed_for = (base, content, reason)

@@ -163,6 +163,7 @@ class JsonView(QWidget):
         if len(content) <= SMALL:
             self._put(content, relaxed, afresh, written(content, relaxed))
             return
+        # What is typed before the text arrives would be lost.
         self.text.setReadOnly(True)
         tasks.run(
             lambda _: written(content, relaxed),

@@ -81,9 +81,11 @@ def clashes(conflict: Conflict) -> list[Clash]:
     found = []
     for change in theirs.all:
         near = edited.near(change.old_path)
+        # Moves in one array meet, whichever elements they move.
         if change.op == "move" and change.old_path[:-1] in moves:
             near.append(moves[change.old_path[:-1]])
         beside = [i for i in near if _meet(mine.all[i], change)]
+        # The change of exactly this field, if there is one, else the first around or inside it.
         at = min(beside, key=lambda i: (mine.all[i].old_path != change.old_path, i), default=None)
         needs_choice = any(_waits(asked[i], change) for i in waiting.near(change.old_path))
         if at is None and change.is_element:
@@ -101,6 +103,7 @@ class _Elements:
         self._asked: dict[tuple[Path, Value], Decision] = {}
         for decision in asked:
             if decision.base is None and decision.path and isinstance(decision.path[-1], int):
+                # By value: elements that both sides insert have no common place.
                 for value in _elements(decision, decision.theirs):
                     self._asked[decision.path[:-1], value] = decision
 

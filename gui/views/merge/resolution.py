@@ -175,6 +175,7 @@ class Resolution:
 
     def _with_typed(self, content: bytes) -> bytes:
         for path, value in self.now.typed:
+            # A later choice may have removed the field that was typed into.
             if canonical.get(content, path) is not None:
                 content = canonical.put(content, path, value)
         return content

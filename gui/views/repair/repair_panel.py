@@ -477,6 +477,7 @@ class RepairPanel(QWidget):
         if self.go.property("danger") != removing:
             self.go.setProperty("danger", removing)
             self.go.setProperty("main", not removing)
+            # Qt evaluates the style sheet's property selectors only while polishing.
             self.go.style().unpolish(self.go)
             self.go.style().polish(self.go)
         self.go.setIcon(icons.icon("trash", "accText") if removing else QIcon())

@@ -176,6 +176,7 @@ class Strip(QListView, StandsStill):
     def currentChanged(self, current: QModelIndex, previous: QModelIndex) -> None:  # type: ignore[override]
         QAbstractItemView.currentChanged(self, current, previous)
         self.viewport().update()
+        # Qt's own event gets the place in a list; here the child is the row.
         if current.isValid() and self.hasFocus() and QAccessible.isActive():
             event = QAccessibleEvent(self, QAccessible.Event.Focus)
             event.setChild(current.row())
@@ -219,6 +220,7 @@ class Strip(QListView, StandsStill):
             self.horizontalScrollBar().setValue(self._value_then - (here.x() - self._pressed.x()))
             return
         room, step = self.viewport().width(), theme.px(24)
+        # A flag held at an edge scrolls the strip.
         if here.x() < step or here.x() > room - step:
             self.horizontalScrollBar().setValue(self._offset() + (step if here.x() > step else -step))
         row = self._layout.nearest(self._offset() + here.x())

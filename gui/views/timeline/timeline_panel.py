@@ -293,6 +293,7 @@ class TimelinePanel(QWidget):
         if self._keep and self._wanted is None:
             self._want_chosen(versions)
         bar, rows = self.strip.horizontalScrollBar(), self.list.verticalScrollBar()
+        # From the new end: rows are only added at the old one.
         place = bar.maximum() - bar.value()
         marked = [(form, form.currentIndex().column(), self._again_at(form)) for form in (self.strip, self.list)]
         top = self.model.version_at(self.list.indexAt(QPoint()).row()) if rows.value() else None
