@@ -166,7 +166,7 @@ def _said(
         if not kinds & {"COLLSCAN"}:
             return f"Looks at {_many(examined)} and {found}.", False
         if not read.filter:
-            return f"Reads {_many(examined)}, all there are, as no filter narrows them.", False
+            return f"Reads {_many(examined)}, all there are, because no filter narrows them.", False
         return f"Scans {_many(examined)} and {found}.", examined > FEW or examined > WASTED * max(returned, 1)
     names = " and ".join(used)
     if not examined and keys:

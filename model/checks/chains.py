@@ -238,7 +238,7 @@ class Chains(Struct):
                     yield from (finding for finding in found if finding is not None)
             left = moved
         for id in left:
-            yield Unchecked(self.profile.ns, "It was being written each time that it was looked at.", id)
+            yield Unchecked(self.profile.ns, "It was being written whenever it was read.", id)
 
     def _states(self, id: Value, facts: Sequence[Fact]) -> list[DamageDraft]:
         """H1, if hashes cover the states that versions lead to."""

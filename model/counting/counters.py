@@ -106,7 +106,7 @@ def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Out
                 return _without_number(of, end.sentence, doubts)
     except Refused as error:
         return _without_number(of, str(error), doubts)
-    return _without_number(of, "Others move it all the time; try again.", doubts)
+    return _without_number(of, "Others change it all the time; try again.", doubts)
 
 
 def missing(of: Counter) -> str:

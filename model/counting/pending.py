@@ -143,11 +143,11 @@ def _problem(token: Value, applied: Value | None, of: TwoStepCounters, counter: 
     if applied is not None and applied.type != canonical.ARRAY:
         return f"{of.applied} is a value of type {applied.kind}, not a list; mend it by hand."
     if not twice and counter is not None and counter.type not in (*NUMBERS, canonical.NULL):
-        return f"{of.counter} is {text.shown(counter)}, which is not a number; say by an edit what it is."
+        return f"{of.counter} is {text.shown(counter)}, which is not a number; set it with an edit."
     if not twice and counter is not None and counter.type in (canonical.INT32, canonical.INT64):
         amount = _said_by(token)[2]
         if not -(2**63) <= int(counter.python()) + amount < 2**63:
-            return f"{of.counter} is {text.shown(counter)} and has no room for {amount}; say by an edit what it is."
+            return f"{of.counter} is {text.shown(counter)} and has no room for {amount}; set it with an edit."
     return ""
 
 

@@ -78,7 +78,7 @@ def hindrance(of: Tally, raw: bytes | None) -> str:
         return f"{of.listed} of {id_name(of.key)} is a {listed.kind}, not a list; mend it by hand."
     if total is not None and total.type not in NUMBERS:
         shown = text.shown(total)
-        return f"{of.total} of {id_name(of.key)} is {shown}, which is not a number; say by an edit what it is."
+        return f"{of.total} of {id_name(of.key)} is {shown}, which is not a number; set it with an edit."
     return ""
 
 

@@ -106,7 +106,7 @@ def to_lines(changes: Diff, zone: str = "UTC") -> str:
     """One or more lines for each change, for people; "" if there is none."""
     lines = [line for op in changes for line in _lines(op, zone)]
     if changes.coarse:
-        lines.append("(This is right, but not the shortest: that would have taken too long.)")
+        lines.append("(This is correct, but not the smallest difference: finding that would take too long.)")
     return "\n".join(lines)
 
 

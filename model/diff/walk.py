@@ -74,7 +74,7 @@ def spans(raw: bytes, start: int = 0) -> list[Span]:
                 if stop < begin + 5:
                     stop = c.element_end(raw, kind, begin)  # raises the error that says what is wrong
         if stop > end:
-            raise Unreadable(f"The value at byte {begin} leads out of its document.")
+            raise Unreadable(f"The value at byte {begin} extends beyond its document.")
         add((raw[at + 1 : name_end], kind, begin, stop))
         at = stop
     return found
@@ -223,7 +223,7 @@ def field_at(raw: bytes, at: int, end: int) -> Span:
         if stop < begin + 5:
             stop = c.element_end(raw, kind, begin)  # other types, or raises the error that says what is wrong
     if stop > end:
-        raise Unreadable(f"The value at byte {begin} leads out of its document.")
+        raise Unreadable(f"The value at byte {begin} extends beyond its document.")
     return raw[at + 1 : name_end], kind, begin, stop
 
 
@@ -249,7 +249,7 @@ def field_around(raw: bytes, at: int, place: int, end: int) -> Span | None:
                 stop = field_at(raw, at, end)[3]  # other types, or raises the error that says what is wrong
         if stop > place:
             if stop > end:
-                raise Unreadable(f"The value at byte {begin} leads out of its document.")
+                raise Unreadable(f"The value at byte {begin} extends beyond its document.")
             return raw[at + 1 : begin - 1], kind, begin, stop
         small = stop - at < 256
         at = stop

@@ -185,8 +185,8 @@ class CollectionFeed:
 
     def _since(self, kept: Place | None) -> str:
         if kept is None or kept.at is None:
-            return "What happened since cannot be told."
-        return f"What happened since {kept.at:%Y-%m-%d %H:%M:%S} UTC cannot be told."
+            return "What happened since is not known."
+        return f"What happened since {kept.at:%Y-%m-%d %H:%M:%S} UTC is not known."
 
     def _keeps_images(self) -> bool:
         db, _, name = self.ns.partition(".")

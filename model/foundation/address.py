@@ -298,7 +298,7 @@ class Address(Struct, frozen=True):
         seen: dict[str, str] = {}
         for name, value in self._pairs():
             if seen.setdefault(name.lower(), value) != value and name.lower() != _REPEATED:
-                return f"The address gives {name} twice, with two values; take one of them out."
+                return f"The address gives {name} twice, with two values; remove one of them."
         return ""
 
 

@@ -52,7 +52,7 @@ def key_text(name: str) -> str:
 def from_line(text: str) -> Any:
     """Parse a value; raises ``ValueError`` that says what is wrong."""
     if "\n" in text:
-        raise ValueError("must stand on one line")
+        raise ValueError("must be on one line")
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except RecursionError:

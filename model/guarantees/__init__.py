@@ -256,7 +256,7 @@ def _clock(scratch: Scratch) -> Guarantee:
     how = f"The server's clock is {_span(seconds)} behind this computer's."
     if off > dt.timedelta(0):
         how = f"The server's clock is {_span(seconds)} ahead of this computer's."
-    advice = "Set both clocks by a time server: the ages of tokens and versions are read off them."
+    advice = "Set both clocks by a time server: the ages of tokens and versions depend on them."
     return _made("clock", "unsafe" if seconds >= WRONG.total_seconds() else "limited", how, advice)
 
 

@@ -132,7 +132,7 @@ def _race(
     if stop:
         raise stop[0]
     if barrier.broken:
-        raise Refused("The writers lost one another: the server did not answer in a minute; try again.")
+        raise Refused("The writers could not be synchronised: the server did not answer in a minute; try again.")
     return Race(
         len(wins),
         sum(wins),

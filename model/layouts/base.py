@@ -425,7 +425,7 @@ class Layout(ABC):
             return f"The field {kept} is kept by the layout itself, so a content cannot hold it; leave it out."
         if len(distinct) < len(names):
             twice = next(name for at, name in enumerate(names) if name in names[:at])
-            return f"The content holds the field {twice} twice; take one of them out."
+            return f"The content holds the field {twice} twice; remove one of them."
         if self.own_documents and says_deleted(content, self.profile):
             mark = self.profile.deleted
             return f"A version with nothing but {mark} says that its document is deleted; delete it, or add a field."

@@ -53,7 +53,7 @@ def field(raw: bytes, name: bytes) -> Element | None:
         size = kinds.FIXED.get(kind)
         stop = start + size if size is not None else c.element_end(raw, kind, start)
         if stop > end:
-            raise Unreadable(f"The value at byte {start} leads out of its document.")
+            raise Unreadable(f"The value at byte {start} extends beyond its document.")
         if found:
             return kind, raw[start:stop]
         at = stop

@@ -92,7 +92,7 @@ class TakingBack(Struct, frozen=True):
         versions = list(layout.history(drawn.id))
         there = [at for at, each in enumerate(versions) if each.v in drawn.at_odds]
         if not there:
-            raise Refused(f"Nothing of {id_name(drawn.id)} is left to decide; run it dry again.")
+            raise Refused(f"Nothing of {id_name(drawn.id)} is left to decide; do another dry run.")
         base = layout.version(drawn.id, versions[there[0]].v)
         before = layout.version(drawn.id, versions[there[-1] + 1].v)
         if base.content is None or before.content is None:
@@ -347,7 +347,7 @@ def _why_not(versions: Sequence[Version], at: int) -> str:
     if older is None or older.deleted:
         return "it created the document"
     if older.state == "missing":
-        return f"the version before it, {version_name(older.v)}, is missing, so nobody can tell what it changed"
+        return f"the version before it, {version_name(older.v)}, is missing, so what it changed is not known"
     if "damaged" in (each.state, older.state):
         return "it or the version before it is damaged"
     return ""

@@ -44,7 +44,7 @@ class ProfileEdit(Struct, frozen=True):
         try:
             _put(self.path, self.after, new=self.before is None)
         except FileExistsError:
-            raise Refused(f"{self.path} came up meanwhile, so it was not written over; save once more.") from None
+            raise Refused(f"{self.path} appeared meanwhile, so it was not overwritten; save once more.") from None
         except OSError as error:
             raise Refused(f"{self.path} cannot be written: {error.strerror or error}; choose another place.") from None
 

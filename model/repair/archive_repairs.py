@@ -246,7 +246,7 @@ def restore_document(ground: RepairContext, item: Item) -> Prepared:
         f"{version_name(v)}, as {version_name(following)} of a document",
         f"{version_name(v)} is a document again, as {version_name(following)}.",
         (*_counter(ground, layout, id, following), step),
-        "One insert, which the unique index on _id turns away where somebody was faster. The archive is not touched.",
+        "One insert, which the unique index on _id refuses if somebody was faster. The archive is not touched.",
     )
 
 
@@ -287,7 +287,7 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
         f"{version_name(v)}, in {archive.ns}",
         f"{version_name(v)} is in {archive.ns} now.",
         (step,),
-        f"One insert; {guard} keeps it from standing there twice. Nothing that is there is written over.",
+        f"One insert; {guard} keeps it from being stored twice. Nothing existing is overwritten.",
     )
 
 

@@ -42,7 +42,7 @@ def raise_counter(ground: RepairContext, item: Item) -> Prepared:
     seq = c.get(raw, path)
     now = number_of(seq)
     if seq is None or now is None or seq.type == c.STRING:
-        return refused(f"The counter {id_name(name)} is not a number; say by an edit what it is.")
+        return refused(f"The counter {id_name(name)} is not a number; set it with an edit.")
     target = _target(ground, item, layout)
     if target is None:
         return refused(f"It is not known which field the counter {id_name(name)} numbers; state it in a profile.")

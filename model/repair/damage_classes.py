@@ -139,7 +139,7 @@ CLASSES: dict[str, DamageClass] = {
             BLOCKS,
             meaning="A version is stored as text or as a fraction where whole numbers are expected.",
             today="It sorts apart from the others, so another version may be taken for the newest.",
-            advice="Say which whole number the version is, by an edit of your own.",
+            advice="Set the version to its whole number with an edit of your own.",
             check=rules.wrong_types,
             repair=Repair(
                 "convert-version",
@@ -373,7 +373,7 @@ CLASSES: dict[str, DamageClass] = {
             UNFINISHED,
             meaning="The counter is missing, null or not a number.",
             today="It cannot be raised, and totals that read it are wrong.",
-            advice="Say by an edit what the counter is.",
+            advice="Set the counter with an edit.",
             check=tokens.judged,
             repair=Repair(
                 "set-counter",
@@ -433,7 +433,7 @@ CLASSES: dict[str, DamageClass] = {
             "Duplicate or invalid numbers",
             COUNTS,
             meaning="Two documents carry the same number, or one carries something that is not a number.",
-            today="Who looks a number up gets either document, or none.",
+            today="Looking a number up finds either document, or none.",
             advice="Numbers are never changed from here; decide which document keeps its number.",
             check=sequences.Sequences,
             may_be_lag=False,

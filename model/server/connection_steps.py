@@ -179,7 +179,7 @@ def _login(address: Address, who: Mapping[str, Any]) -> ConnectionStep:
         return ConnectionStep("Login", "ok", f"Logged in as {named} by {by}." if by else f"Logged in as {named}.")
     if address.user is None and not address.mechanism:
         return ConnectionStep("Login", "ok", "Nobody is logged in: the address names no user.")
-    return ConnectionStep("Login", "ok", "The server took the login, and does not tell who that is.")
+    return ConnectionStep("Login", "ok", "The server accepted the login, but does not say who that is.")
 
 
 def _rights(server: Server, address: Address, who: Mapping[str, Any]) -> ConnectionStep:

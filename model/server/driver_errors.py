@@ -56,7 +56,7 @@ _TOO_LONG = Meaning("no", False, "A value is too long for an index of this colle
 _FULL = Meaning("no", False, "The server has no room left; free some, or raise the quota, and try again.")
 _DENIED = Meaning("no", False, "This user may not write here; ask for the readWrite role or use another user.")
 _LOGIN = Meaning("no", False, "The server does not accept this user name and password any more; connect again.")
-_NO_USER = "The server answers only whom it knows; name a user in the address, or on the page Login of the connection."
+_NO_USER = "The server only answers known users; name a user in the address, or on the page Login of the connection."
 _INVALID = Meaning("no", False, "The collection has rules for its documents, and this one does not meet them.")
 _VIEW = Meaning("no", False, "This is a view, and views cannot be written to; write to the collection behind it.")
 _UNCONFIRMED = Meaning("unknown", True, "The server could not confirm the write as safely as the connection asks.")
@@ -436,9 +436,10 @@ def _in_time(place: str, index: str) -> str:
 
 def _in_memory(place: str, index: str) -> str:
     if not index:
-        return f"The server has not the memory to sort that much of {place}; ask for less."
+        return f"The server does not have the memory to sort that much of {place}; ask for less."
     return (
-        f"The server has not the memory to sort that much of {place}; create the index {index} there, or ask for less."
+        f"The server does not have the memory to sort that much of {place}; "
+        f"create the index {index} there, or ask for less."
     )
 
 

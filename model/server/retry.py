@@ -19,7 +19,7 @@ from model.server.server import Server
 
 __all__ = ["End", "Port", "Reply", "Server", "Terms", "Write", "bson_of", "run"]
 
-FOUND = "The answer was lost, and just this content is there now, by this write or by an equal one."
+FOUND = "The answer was lost, and exactly this content is there now, from this write or an equal one."
 GRACE = 1.0  # extra seconds after the time-out to find out how a write in doubt ended
 
 

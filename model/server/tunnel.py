@@ -31,11 +31,11 @@ _WORDS = (
     ("could not resolve hostname", "ssh does not know the host {}; check its spelling, or name it in ~/.ssh/config"),
     ("host key verification failed|host key is known|identification has changed", "ssh does not trust the key of {}; "
      "run `ssh {}` in a terminal once, and compare the key"),
-    ("permission denied|too many authentication failures|no supported authentication", "ssh is not let in at {}; add a "
+    ("permission denied|too many authentication failures|no supported authentication", "ssh cannot log in at {}; add a "
      "key to the agent (ssh-add), or name one in ~/.ssh/config"),
     ("connection refused", "{} takes no ssh connection; check host and port"),
     ("timed out|no route to host|network is unreachable", "{} does not answer ssh; check the network"),
-    ("cannot listen|address already in use|could not request local forwarding", "ssh could not open its near end"),
+    ("cannot listen|address already in use|could not request local forwarding", "ssh could not open its local end"),
 )  # fmt: skip
 
 

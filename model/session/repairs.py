@@ -153,7 +153,7 @@ class Repairs:
         for ns, id in plan.collections.items():
             if ns in here and here[ns] != id:
                 raise Refused(
-                    f"{ns} is another collection than the one that was scanned: it was made anew since, or this "
+                    f"{ns} is another collection than the one that was scanned: it was created again since, or this "
                     "address leads to another server now; scan again."
                 )
 
@@ -349,7 +349,7 @@ class Repairs:
             return Outcome("applied", ns, id, "It arrived.")
         if state == "before":
             return not_there(record, id)
-        said = "The document has changed since, and nobody can tell whether this write was among the changes."
+        said = "The document has changed since, and it is not known whether this write was among the changes."
         return Outcome("unknown", ns, id, said)
 
     # --- reports

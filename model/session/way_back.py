@@ -76,7 +76,11 @@ class WayBack:
             there = list(self._journal.records("run", run))
         said = []
         if count := max(len(lost), self._journal.begun[run] - len(there)):
-            why = lost[0] if lost else f"The journal {self._journal.path} was moved away or begun anew in the meantime."
+            why = (
+                lost[0]
+                if lost
+                else f"The journal {self._journal.path} was moved away or started again in the meantime."
+            )
             said.append(f"{count:,} {'write' if count == 1 else 'writes'} of this cannot be undone from here. {why}")
         undoable = [record for record in there if record.entry.undoable]
         reasons = self._hindrances(undoable)

@@ -42,7 +42,7 @@ class Place(Struct, frozen=True):
         """How far it has come, in a few words."""
         if self.at is None:
             return "its feed has seen no change so far"
-        return f"its feed has come to {self.at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
+        return f"its feed has reached {self.at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def place_in(raw: bytes) -> Place:

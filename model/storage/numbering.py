@@ -142,7 +142,7 @@ def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -
         if reply.error is not None and not lost and reply.applied == "no":
             raise reply.error
     ns = profile.numbering.removeprefix("counter:")
-    raise Refused(f"The counter for this document in {ns} is moved by others all the time; try again.")
+    raise Refused(f"The counter for this document in {ns} is changed by others all the time; try again.")
 
 
 class VersionPlace(NamedTuple):

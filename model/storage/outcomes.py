@@ -133,7 +133,7 @@ class Outcomes:
         if end.kind == "conflict" and not end.retried:
             return self.taken(id)
         if end.kind in ("conflict", "unknown"):
-            other = f"Another document has the id {id_name(id)}; whether yours was there before it nobody can tell."
+            other = f"Another document has the id {id_name(id)}; it is not known whether yours was there before it."
             lost = _joined("It is not known whether the document was created.", end.sentence)
             detail = other if end.kind == "conflict" else lost
             return Outcome("unknown", self._ns, id, detail, token=str(stamp.token))

@@ -218,5 +218,5 @@ def heads(row: Sequence[str], name: str) -> tuple[Column, ...]:
         made.append(Column(tuple(str(step) for step in path), kind))
     twice = next((column for at, column in enumerate(made) if column.path in {each.path for each in made[:at]}), None)
     if twice is not None:
-        raise Unreadable(f"{name} has the column {path_text(twice.path)} twice; take one of them out.")
+        raise Unreadable(f"{name} has the column {path_text(twice.path)} twice; remove one of them.")
     return tuple(made)

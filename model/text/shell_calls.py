@@ -213,5 +213,5 @@ def call(word: str, args: list[Value]) -> Value:
     """The value that a function makes of its arguments; raises ``NotThat`` with an example if they are wrong."""
     value = _READ[word](args) if len(args) <= HELPERS[word].most else None
     if value is None:
-        raise NotThat(f"{word} does not take this; write it as in {HELPERS[word].example}.")
+        raise NotThat(f"{word} does not accept this; write it as in {HELPERS[word].example}.")
     return value

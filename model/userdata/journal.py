@@ -175,8 +175,8 @@ class Journal:
             )
             if not found.rowcount:
                 raise Refused(
-                    f"Entry {entry} is not in the journal {self.path} any more: the file was moved away or begun anew "
-                    "while this was written, so it cannot be undone from here."
+                    f"Entry {entry} is not in the journal {self.path} any more: the file was moved away or started "
+                    "again while this was written, so it cannot be undone from here."
                 )
             if outcome.kind == "applied":
                 db.execute(

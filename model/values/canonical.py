@@ -149,7 +149,7 @@ def element_end(raw: bytes, kind: int, start: int) -> int:
 def _length(raw: bytes, at: int, least: int) -> int:
     length: int = _int32(raw, at)[0]
     if length < least or at + length > len(raw):
-        raise Unreadable(f"The length at byte {at} is {length}, which leads out of the document.")
+        raise Unreadable(f"The length at byte {at} is {length}, which extends beyond the document.")
     return length
 
 
@@ -187,7 +187,7 @@ def walked_from(raw: bytes, at: int, end: int) -> Iterator[Element]:
         if stop > end or size is None or (size < 5 and kind in _COUNTED):
             stop = element_end(raw, kind, begin)  # the other types; raises what is wrong
             if stop > end:
-                raise Unreadable(f"The value at byte {begin} leads out of its document.")
+                raise Unreadable(f"The value at byte {begin} extends beyond its document.")
         yield raw[at + 1 : begin - 1], kind, begin, stop
         at = stop
 
@@ -487,7 +487,7 @@ def _bounded(raw: bytes) -> None:
     while inside:
         start, stop = inside.pop()
         if start + _length(raw, start, 5) > stop:
-            raise Unreadable(f"The document at byte {start} leads out of the one around it.")
+            raise Unreadable(f"The document at byte {start} extends beyond the one around it.")
         for _, kind, begin, end in elements(raw, start):
             if kind in (OBJECT, ARRAY):
                 inside.append((begin, end))

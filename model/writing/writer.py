@@ -511,7 +511,7 @@ class Writer(Struct, frozen=True):
         ns, id = record.entry.ns, record.document
         if record.entry.action == "migrate":
             # The old collection shows what was migrated, so there is nothing to look for.
-            said = f"It stopped on its way to {record.extra.get('to')}: run it again, which goes on, or take it back."
+            said = f"It stopped on its way to {record.extra.get('to')}: run it again to continue, or take it back."
             return Outcome("applied", ns, None, said)
         if id is None:
             missing = self.catalogue.layout(ns).missing_index() is not None
@@ -544,7 +544,7 @@ class Writer(Struct, frozen=True):
             waiting = not_there(record, id)
             return (self._settled(record, layout, id, False) or waiting) if waiting.kind == "conflict" else waiting
         if landed is None:
-            text = f"{id_name(id)} has changed since, and nobody can tell whether this write was among the changes."
+            text = f"{id_name(id)} has changed since, and it is not known whether this write was among the changes."
             return Outcome("unknown", ns, id, text)
         return self._settled(record, layout, id, False) or self._missed(record, id)
 
@@ -597,7 +597,7 @@ class Writer(Struct, frozen=True):
             what = pending.step_of(kept)
             landed = pending.landed(self.port, token, of, what)
             if landed is None:
-                gone = f"{id_name(id)} is gone, and nobody can tell what became of the token."
+                gone = f"{id_name(id)} is gone, and it is not known what happened to the token."
                 return Outcome("unknown", ns, id, gone)
             done, said = landed, f"The token {pending.DONE[what]}."
         return Outcome("applied", ns, id, said) if done else not_there(record, id)
@@ -615,7 +615,7 @@ class Writer(Struct, frozen=True):
             where = canonical.get(raw, (layout.profile.id,)) or id
             if mark or where == id or canonical.get(raw, ("_id",)) == Value.of(ObjectId(record.token or "")):
                 return Outcome("applied", ns, where, "It arrived.", value=number)
-            said = f"An equal document is there as {id_name(where)}, and nobody can tell whose it is."
+            said = f"An equal document is there as {id_name(where)}, and it is not known whose it is."
             return Outcome("unknown", ns, id, said)
         return not_there(record, id)
 
@@ -699,7 +699,7 @@ def _undone(outcome: Outcome, before: Value | None) -> Outcome:
 
 
 def _another(id: Value) -> str:
-    return f"{id_name(id)} is there, and nobody can tell whether it is the same document or one that was made since."
+    return f"{id_name(id)} is there, and it is not known whether it is the same document or one that was made since."
 
 
 def _version(v: Value | None, content: bytes, record: Record) -> Version:

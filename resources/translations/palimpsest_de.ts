@@ -9561,7 +9561,7 @@ Zum Verbinden öffnen</translation>
       <translation>$raw nimmt einen BSON-Typ und Bytes, beide als hexadezimale Ziffern: {0}.</translation>
     </message>
     <message>
-      <source>(This is right, but not the shortest: that would have taken too long.)</source>
+      <source>(This is correct, but not the smallest difference: finding that would take too long.)</source>
       <translation>(Das ist richtig, aber nicht das Kürzeste: Das hätte zu lange gedauert.)</translation>
     </message>
     <message>
@@ -9925,7 +9925,7 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Eintrag ist ein Text, eine Zahl, ein Datum, eine ObjectId oder eine UUID; {0} ist vom Typ {1}.</translation>
     </message>
     <message>
-      <source>An equal document is there as {0}, and nobody can tell whose it is.</source>
+      <source>An equal document is there as {0}, and it is not known whose it is.</source>
       <translation>Ein gleiches Dokument ist als {0} vorhanden, und niemand kann sagen, wessen es ist.</translation>
     </message>
     <message>
@@ -9957,7 +9957,7 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Upsert lief mit einem anderen um die Wette oder traf nicht, so dass ein Schlüssel mehrere Dokumente hat.</translation>
     </message>
     <message>
-      <source>Another document has the id {0}; whether yours was there before it nobody can tell.</source>
+      <source>Another document has the id {0}; it is not known whether yours was there before it.</source>
       <translation>Ein anderes Dokument hat die Id {0}; ob Ihres vorher da war, kann niemand sagen.</translation>
     </message>
     <message>
@@ -10257,7 +10257,7 @@ Zum Verbinden öffnen</translation>
       <translation>Eintrag {0} kann nicht zurückgenommen werden. {1}</translation>
     </message>
     <message>
-      <source>Entry {0} is not in the journal {1} any more: the file was moved away or begun anew while this was written, so it cannot be undone from here.</source>
+      <source>Entry {0} is not in the journal {1} any more: the file was moved away or started again while this was written, so it cannot be undone from here.</source>
       <translation>Eintrag {0} steht nicht mehr im Journal {1}: Die Datei wurde währenddessen verschoben oder neu begonnen, daher lässt er sich von hier nicht zurücknehmen.</translation>
     </message>
     <message>
@@ -10581,7 +10581,7 @@ Zum Verbinden öffnen</translation>
       <translation>Es bleibt: {0}</translation>
     </message>
     <message>
-      <source>It stopped on its way to {0}: run it again, which goes on, or take it back.</source>
+      <source>It stopped on its way to {0}: run it again to continue, or take it back.</source>
       <translation>Es hielt auf dem Weg zu {0} an: Starten Sie es neu, dann geht es weiter, oder nehmen Sie es zurück.</translation>
     </message>
     <message>
@@ -10589,7 +10589,7 @@ Zum Verbinden öffnen</translation>
       <translation>Es wartet auf eine Antwort im Plan: {0}</translation>
     </message>
     <message>
-      <source>It was being written each time that it was looked at.</source>
+      <source>It was being written whenever it was read.</source>
       <translation>Es wurde bei jedem Ansehen gerade geschrieben.</translation>
     </message>
     <message>
@@ -10811,6 +10811,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Look at the versions; the flag can be set once their numbers are right.</source>
       <translation>Sehen Sie die Versionen an; die Kennung lässt sich setzen, sobald ihre Nummern stimmen.</translation>
+    </message>
+    <message>
+      <source>Looking a number up finds either document, or none.</source>
+      <translation>Wer eine Nummer nachschlägt, erhält eines der Dokumente oder keines.</translation>
     </message>
     <message>
       <source>Looks at {0} and {1}.</source>
@@ -11121,7 +11125,7 @@ Zum Verbinden öffnen</translation>
       <translation>Bei gleichem Inhalt ist nichts falsch; sorgen Sie dafür, dass Schreiber auch nach der Id filtern.</translation>
     </message>
     <message>
-      <source>Nothing of {0} is left to decide; run it dry again.</source>
+      <source>Nothing of {0} is left to decide; do another dry run.</source>
       <translation>Von {0} ist nichts mehr zu entscheiden; machen Sie den Probelauf noch einmal.</translation>
     </message>
     <message>
@@ -11177,11 +11181,11 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Einfügung genau der Bytes, die die Quarantäne aufbewahrt hat.</translation>
     </message>
     <message>
-      <source>One insert, which the unique index on _id turns away where somebody was faster. The archive is not touched.</source>
+      <source>One insert, which the unique index on _id refuses if somebody was faster. The archive is not touched.</source>
       <translation>Eine Einfügung, die der eindeutige Index auf _id abweist, wo jemand schneller war. Das Archiv bleibt unberührt.</translation>
     </message>
     <message>
-      <source>One insert; {0} keeps it from standing there twice. Nothing that is there is written over.</source>
+      <source>One insert; {0} keeps it from being stored twice. Nothing existing is overwritten.</source>
       <translation>Eine Einfügung; {0} verhindert, dass sie doppelt dasteht. Nichts, was da ist, wird überschrieben.</translation>
     </message>
     <message>
@@ -11273,12 +11277,12 @@ Zum Verbinden öffnen</translation>
       <translation>OpenID Connect braucht die ENVIRONMENT, die das Token gibt: azure, gcp oder k8s.</translation>
     </message>
     <message>
-      <source>Others insert into {0} all the time; try again.</source>
-      <translation>Andere fügen ständig in {0} ein; versuchen Sie es noch einmal.</translation>
+      <source>Others change it all the time; try again.</source>
+      <translation>Andere bewegen ihn ständig; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>Others move it all the time; try again.</source>
-      <translation>Andere bewegen ihn ständig; versuchen Sie es noch einmal.</translation>
+      <source>Others insert into {0} all the time; try again.</source>
+      <translation>Andere fügen ständig in {0} ein; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
       <source>Others write {0} all the time; try again.</source>
@@ -11353,7 +11357,7 @@ Zum Verbinden öffnen</translation>
       <translation>Das Lesen von {0} brach {1} ab: {2}</translation>
     </message>
     <message>
-      <source>Reads {0}, all there are, as no filter narrows them.</source>
+      <source>Reads {0}, all there are, because no filter narrows them.</source>
       <translation>Liest alle {0}, da kein Filter sie einengt.</translation>
     </message>
     <message>
@@ -11417,14 +11421,6 @@ Zum Verbinden öffnen</translation>
       <translation>Gespeichert</translation>
     </message>
     <message>
-      <source>Say by an edit what the counter is.</source>
-      <translation>Sagen Sie durch eine Bearbeitung, was der Zähler ist.</translation>
-    </message>
-    <message>
-      <source>Say which whole number the version is, by an edit of your own.</source>
-      <translation>Sagen Sie durch eine eigene Bearbeitung, welche ganze Zahl die Version ist.</translation>
-    </message>
-    <message>
       <source>Scans {0} and {1}.</source>
       <translation>Durchsucht {0} und {1}.</translation>
     </message>
@@ -11445,8 +11441,16 @@ Zum Verbinden öffnen</translation>
       <translation>Setzen</translation>
     </message>
     <message>
-      <source>Set both clocks by a time server: the ages of tokens and versions are read off them.</source>
+      <source>Set both clocks by a time server: the ages of tokens and versions depend on them.</source>
       <translation>Stellen Sie beide Uhren nach einem Zeitserver: An ihnen wird das Alter von Token und Versionen abgelesen.</translation>
+    </message>
+    <message>
+      <source>Set the counter with an edit.</source>
+      <translation>Sagen Sie durch eine Bearbeitung, was der Zähler ist.</translation>
+    </message>
+    <message>
+      <source>Set the version to its whole number with an edit of your own.</source>
+      <translation>Sagen Sie durch eine eigene Bearbeitung, welche ganze Zahl die Version ist.</translation>
     </message>
     <message>
       <source>Several documents for one key</source>
@@ -11561,7 +11565,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Adresse nennt keinen Benutzer zu diesem Passwort; schreiben Sie sie wie mongodb://user@host.</translation>
     </message>
     <message>
-      <source>The address gives {0} twice, with two values; take one of them out.</source>
+      <source>The address gives {0} twice, with two values; remove one of them.</source>
       <translation>Die Adresse gibt {0} zweimal an, mit zwei Werten; nehmen Sie einen davon heraus.</translation>
     </message>
     <message>
@@ -11581,7 +11585,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Antwort von {0} konnte nicht gelesen werden; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
-      <source>The answer was lost, and just this content is there now, by this write or by an equal one.</source>
+      <source>The answer was lost, and exactly this content is there now, from this write or an equal one.</source>
       <translation>Die Antwort ging verloren, und genau dieser Inhalt ist jetzt da, durch diesen Schreibvorgang oder einen gleichen.</translation>
     </message>
     <message>
@@ -11673,7 +11677,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Inhalt hat ein Feld {0}, das das neue Layout selbst führt; nennen Sie jenes in einem Profil anders.</translation>
     </message>
     <message>
-      <source>The content holds the field {0} twice; take one of them out.</source>
+      <source>The content holds the field {0} twice; remove one of them.</source>
       <translation>Der Inhalt enthält das Feld {0} zweimal; nehmen Sie eines heraus.</translation>
     </message>
     <message>
@@ -11689,7 +11693,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Kopie von {0} wurde aus {1} herausgenommen; {2}.</translation>
     </message>
     <message>
-      <source>The counter for this document in {0} is moved by others all the time; try again.</source>
+      <source>The counter for this document in {0} is changed by others all the time; try again.</source>
       <translation>Der Zähler für dieses Dokument in {0} wird ständig von anderen bewegt; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
@@ -11717,7 +11721,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Zähler {0} ist weg.</translation>
     </message>
     <message>
-      <source>The counter {0} is not a number; say by an edit what it is.</source>
+      <source>The counter {0} is not a number; set it with an edit.</source>
       <translation>Der Zähler {0} ist keine Zahl; sagen Sie mit einer Bearbeitung, was er ist.</translation>
     </message>
     <message>
@@ -11749,12 +11753,12 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument</translation>
     </message>
     <message>
-      <source>The document at byte {0} is cut off or its length is wrong.</source>
-      <translation>Das Dokument bei Byte {0} ist abgeschnitten, oder seine Länge ist falsch.</translation>
+      <source>The document at byte {0} extends beyond the one around it.</source>
+      <translation>Das Dokument bei Byte {0} führt aus dem hinaus, in dem es liegt.</translation>
     </message>
     <message>
-      <source>The document at byte {0} leads out of the one around it.</source>
-      <translation>Das Dokument bei Byte {0} führt aus dem hinaus, in dem es liegt.</translation>
+      <source>The document at byte {0} is cut off or its length is wrong.</source>
+      <translation>Das Dokument bei Byte {0} ist abgeschnitten, oder seine Länge ist falsch.</translation>
     </message>
     <message>
       <source>The document at line {0} of {1} is not Extended JSON: {2}</source>
@@ -11773,7 +11777,7 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument endet mitten in einem Wert bei Byte {0}.</translation>
     </message>
     <message>
-      <source>The document has changed since, and nobody can tell whether this write was among the changes.</source>
+      <source>The document has changed since, and it is not known whether this write was among the changes.</source>
       <translation>Das Dokument hat sich seitdem geändert, und niemand kann sagen, ob dieser Schreibvorgang darunter war.</translation>
     </message>
     <message>
@@ -11965,7 +11969,7 @@ Zum Verbinden öffnen</translation>
       <translation>Das Journal {0} kann nicht verwendet werden ({1}): {2}.</translation>
     </message>
     <message>
-      <source>The journal {0} was moved away or begun anew in the meantime.</source>
+      <source>The journal {0} was moved away or started again in the meantime.</source>
       <translation>Das Journal {0} wurde inzwischen verschoben oder neu begonnen.</translation>
     </message>
     <message>
@@ -12005,7 +12009,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Schlüsselbund dieses Rechners antwortet seit {0} s nicht; entsperren Sie ihn, oder geben Sie das Passwort an.</translation>
     </message>
     <message>
-      <source>The length at byte {0} is {1}, which leads out of the document.</source>
+      <source>The length at byte {0} is {1}, which extends beyond the document.</source>
       <translation>Die Länge bei Byte {0} ist {1}, was aus dem Dokument hinausführt.</translation>
     </message>
     <message>
@@ -12217,12 +12221,12 @@ Zum Verbinden öffnen</translation>
       <translation>Die Wegwerf-Datenbank {0} ließ sich nicht löschen; löschen Sie sie von Hand.</translation>
     </message>
     <message>
-      <source>The server answered with a document that has no _id; read it again.</source>
-      <translation>Der Server hat mit einem Dokument ohne _id geantwortet; lesen Sie es noch einmal.</translation>
+      <source>The server accepted the login, but does not say who that is.</source>
+      <translation>Der Server hat die Anmeldung angenommen und sagt nicht, wer das ist.</translation>
     </message>
     <message>
-      <source>The server answers only whom it knows; name a user in the address, or on the page Login of the connection.</source>
-      <translation>Der Server antwortet nur denen, die er kennt; nennen Sie einen Benutzer in der Adresse oder auf der Seite Anmeldung der Verbindung.</translation>
+      <source>The server answered with a document that has no _id; read it again.</source>
+      <translation>Der Server hat mit einem Dokument ohne _id geantwortet; lesen Sie es noch einmal.</translation>
     </message>
     <message>
       <source>The server cannot be reached any more; run the plan again once it can.</source>
@@ -12261,6 +12265,14 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server nimmt diesen Benutzernamen mit Passwort nicht mehr an; verbinden Sie sich neu.</translation>
     </message>
     <message>
+      <source>The server does not have the memory to sort that much of {0}; ask for less.</source>
+      <translation>Dem Server fehlt der Speicher, um so viel von {0} zu sortieren; fragen Sie nach weniger.</translation>
+    </message>
+    <message>
+      <source>The server does not have the memory to sort that much of {0}; create the index {1} there, or ask for less.</source>
+      <translation>Dem Server fehlt der Speicher, um so viel von {0} zu sortieren; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
+    </message>
+    <message>
       <source>The server does not recognise a write that it has seen before, as standalone servers do not.</source>
       <translation>Der Server erkennt einen schon gesehenen Schreibvorgang nicht wieder, wie alle Einzelserver.</translation>
     </message>
@@ -12277,20 +12289,16 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hat keinen Platz mehr; schaffen Sie welchen oder erhöhen Sie das Kontingent und versuchen Sie es erneut.</translation>
     </message>
     <message>
-      <source>The server has not the memory to sort that much of {0}; ask for less.</source>
-      <translation>Dem Server fehlt der Speicher, um so viel von {0} zu sortieren; fragen Sie nach weniger.</translation>
-    </message>
-    <message>
-      <source>The server has not the memory to sort that much of {0}; create the index {1} there, or ask for less.</source>
-      <translation>Dem Server fehlt der Speicher, um so viel von {0} zu sortieren; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
-    </message>
-    <message>
       <source>The server is too busy for this write; try again in a moment.</source>
       <translation>Der Server ist zu beschäftigt für diesen Schreibvorgang; versuchen Sie es gleich noch einmal.</translation>
     </message>
     <message>
       <source>The server met an error of its own and does not say how the write ended.</source>
       <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
+    </message>
+    <message>
+      <source>The server only answers known users; name a user in the address, or on the page Login of the connection.</source>
+      <translation>Der Server antwortet nur denen, die er kennt; nennen Sie einen Benutzer in der Adresse oder auf der Seite Anmeldung der Verbindung.</translation>
     </message>
     <message>
       <source>The server opens one and reports nothing.</source>
@@ -12315,10 +12323,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The server stored {0} differently from what was sent.</source>
       <translation>Der Server hat {0} anders gespeichert als gesendet.</translation>
-    </message>
-    <message>
-      <source>The server took the login, and does not tell who that is.</source>
-      <translation>Der Server hat die Anmeldung angenommen und sagt nicht, wer das ist.</translation>
     </message>
     <message>
       <source>The server's answer could not be read.</source>
@@ -12413,7 +12417,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der eindeutige Index {0} lässt nur eine {1}, und eine Bearbeitung fügt die neue Version{2} ein; daher kann hier keine geschrieben werden; löschen Sie diesen Index.</translation>
     </message>
     <message>
-      <source>The value at byte {0} leads out of its document.</source>
+      <source>The value at byte {0} extends beyond its document.</source>
       <translation>Der Wert bei Byte {0} führt aus seinem Dokument hinaus.</translation>
     </message>
     <message>
@@ -12481,7 +12485,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Schreibvorgang an {0} ist nicht in der Datenbank: Er ist in zwei Minuten nicht angekommen.</translation>
     </message>
     <message>
-      <source>The writers lost one another: the server did not answer in a minute; try again.</source>
+      <source>The writers could not be synchronised: the server did not answer in a minute; try again.</source>
       <translation>Die Schreiber verloren einander: Der Server antwortete eine Minute lang nicht; versuchen Sie es noch einmal.</translation>
     </message>
     <message>
@@ -12929,11 +12933,11 @@ Zum Verbinden öffnen</translation>
       <translation>Was unter {0} antwortet, ist kein MongoDB-Server; prüfen Sie Host und Port.</translation>
     </message>
     <message>
-      <source>What happened since cannot be told.</source>
+      <source>What happened since is not known.</source>
       <translation>Was seitdem geschah, lässt sich nicht sagen.</translation>
     </message>
     <message>
-      <source>What happened since {0} UTC cannot be told.</source>
+      <source>What happened since {0} UTC is not known.</source>
       <translation>Was seit {0} UTC geschah, lässt sich nicht sagen.</translation>
     </message>
     <message>
@@ -12979,10 +12983,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Who deleted a document, and when, is not kept</source>
       <translation>Wer ein Dokument wann gelöscht hat, wird nicht behalten</translation>
-    </message>
-    <message>
-      <source>Who looks a number up gets either document, or none.</source>
-      <translation>Wer eine Nummer nachschlägt, erhält eines der Dokumente oder keines.</translation>
     </message>
     <message>
       <source>Who writes to {0} is asked once, as its profile says; give your name first: Sign as… in the menu File, or --as NAME.</source>
@@ -14081,7 +14081,7 @@ Zum Verbinden öffnen</translation>
       <translation>ihre Dokumente sind keine Namen mit je einer ganzen Zahl.</translation>
     </message>
     <message>
-      <source>its feed has come to {0} UTC</source>
+      <source>its feed has reached {0} UTC</source>
       <translation>seine Fütterung ist bis {0} UTC gekommen</translation>
     </message>
     <message>
@@ -14205,6 +14205,10 @@ Zum Verbinden öffnen</translation>
       <translation>muss null sein</translation>
     </message>
     <message>
+      <source>must be on one line</source>
+      <translation>muss auf einer Zeile stehen</translation>
+    </message>
+    <message>
       <source>must be one name, or list several different ones, as in ["tenant", "number"]</source>
       <translation>muss ein Name sein oder mehrere verschiedene auflisten, wie in ["tenant", "number"]</translation>
     </message>
@@ -14263,10 +14267,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>must not be empty</source>
       <translation>darf nicht leer sein</translation>
-    </message>
-    <message>
-      <source>must stand on one line</source>
-      <translation>muss auf einer Zeile stehen</translation>
     </message>
     <message>
       <source>name a user</source>
@@ -14625,7 +14625,11 @@ Zum Verbinden öffnen</translation>
       <translation>etwas, das keine Version ist</translation>
     </message>
     <message>
-      <source>ssh could not open its near end</source>
+      <source>ssh cannot log in at {}; add a key to the agent (ssh-add), or name one in ~/.ssh/config</source>
+      <translation>ssh wird bei {} nicht eingelassen; geben Sie dem Agenten einen Schlüssel (ssh-add), oder nennen Sie einen in ~/.ssh/config</translation>
+    </message>
+    <message>
+      <source>ssh could not open its local end</source>
       <translation>ssh konnte sein Ende auf diesem Rechner nicht öffnen</translation>
     </message>
     <message>
@@ -14635,10 +14639,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>ssh does not trust the key of {}; run `ssh {}` in a terminal once, and compare the key</source>
       <translation>ssh vertraut dem Schlüssel von {} nicht; führen Sie einmal `ssh {}` in einem Terminal aus, und vergleichen Sie den Schlüssel</translation>
-    </message>
-    <message>
-      <source>ssh is not let in at {}; add a key to the agent (ssh-add), or name one in ~/.ssh/config</source>
-      <translation>ssh wird bei {} nicht eingelassen; geben Sie dem Agenten einen Schlüssel (ssh-add), oder nennen Sie einen in ~/.ssh/config</translation>
     </message>
     <message>
       <source>ssh to {0} ended{1}; try `ssh {2}` in a terminal.</source>
@@ -15169,7 +15169,7 @@ Zum Verbinden öffnen</translation>
       <translation>die Version wird eine ganze Zahl</translation>
     </message>
     <message>
-      <source>the version before it, {0}, is missing, so nobody can tell what it changed</source>
+      <source>the version before it, {0}, is missing, so what it changed is not known</source>
       <translation>die Version davor, {0}, fehlt, daher weiß niemand, was sie änderte</translation>
     </message>
     <message>
@@ -15705,6 +15705,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} antwortet mit einem Fehler: {1}.</translation>
     </message>
     <message>
+      <source>{0} appeared meanwhile, so it was not overwritten; save once more.</source>
+      <translation>{0} entstand inzwischen und wurde daher nicht überschrieben; speichern Sie noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} are not whole numbers. Store them as the whole numbers they stand for?</source>
       <translation>{0} sind keine ganzen Zahlen. Als die ganzen Zahlen speichern, für die sie stehen?</translation>
     </message>
@@ -15731,10 +15735,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} breaks off before its end; scan that part again.</source>
       <translation>{0} bricht vor dem Ende ab; prüfen Sie diesen Teil erneut.</translation>
-    </message>
-    <message>
-      <source>{0} came up meanwhile, so it was not written over; save once more.</source>
-      <translation>{0} entstand inzwischen und wurde daher nicht überschrieben; speichern Sie noch einmal.</translation>
     </message>
     <message>
       <source>{0} cannot be asked of {1}; ask it of {2}.</source>
@@ -15949,6 +15949,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} nimmt Benutzer und Passwort nicht an; prüfen Sie beide und authSource.</translation>
     </message>
     <message>
+      <source>{0} does not accept this; write it as in {1}.</source>
+      <translation>{0} nimmt das nicht an; schreiben Sie es wie in {1}.</translation>
+    </message>
+    <message>
       <source>{0} does not answer in time; check the address, the network and firewalls.</source>
       <translation>{0} antwortet nicht rechtzeitig; prüfen Sie Adresse, Netz und Firewalls.</translation>
     </message>
@@ -15979,10 +15983,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} does not stand for a whole number; say in the plan which one it is.</source>
       <translation>{0} steht für keine ganze Zahl; sagen Sie im Plan, für welche.</translation>
-    </message>
-    <message>
-      <source>{0} does not take this; write it as in {1}.</source>
-      <translation>{0} nimmt das nicht an; schreiben Sie es wie in {1}.</translation>
     </message>
     <message>
       <source>{0} does not take {1} of {2}: another unique index stands in its way; drop that first. {3}</source>
@@ -16049,7 +16049,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat sich seit dem Öffnen geändert; öffnen Sie es neu</translation>
     </message>
     <message>
-      <source>{0} has changed since, and nobody can tell whether this write was among the changes.</source>
+      <source>{0} has changed since, and it is not known whether this write was among the changes.</source>
       <translation>{0} hat sich seither geändert, und niemand kann sagen, ob dieser Schreibvorgang unter den Änderungen war.</translation>
     </message>
     <message>
@@ -16161,7 +16161,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat noch nichts von {1}; speichern Sie es einmal über {2}.</translation>
     </message>
     <message>
-      <source>{0} has the column {1} twice; take one of them out.</source>
+      <source>{0} has the column {1} twice; remove one of them.</source>
       <translation>{0} hat die Spalte {1} zweimal; nehmen Sie eine davon heraus.</translation>
     </message>
     <message>
@@ -16457,7 +16457,7 @@ Zum Verbinden öffnen</translation>
       <translation>bei {0} geht es um JSON; geben Sie dazu over = "json" an, oder lassen Sie es weg</translation>
     </message>
     <message>
-      <source>{0} is another collection than the one that was scanned: it was made anew since, or this address leads to another server now; scan again.</source>
+      <source>{0} is another collection than the one that was scanned: it was created again since, or this address leads to another server now; scan again.</source>
       <translation>{0} ist eine andere Sammlung als die geprüfte: Sie wurde seitdem neu angelegt, oder diese Adresse führt jetzt zu einem anderen Server; prüfen Sie erneut.</translation>
     </message>
     <message>
@@ -16585,7 +16585,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} gibt es nicht mehr, sein Archiv schon. Wurde es versehentlich gelöscht, so dass {1} wieder ein Dokument sein soll?</translation>
     </message>
     <message>
-      <source>{0} is gone, and nobody can tell what became of the token.</source>
+      <source>{0} is gone, and it is not known what happened to the token.</source>
       <translation>{0} ist fort, und niemand kann sagen, was aus dem Token wurde.</translation>
     </message>
     <message>
@@ -16925,7 +16925,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist schon da, mit {1}, und kein Import hat das geschrieben; es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>{0} is there, and nobody can tell whether it is the same document or one that was made since.</source>
+      <source>{0} is there, and it is not known whether it is the same document or one that was made since.</source>
       <translation>{0} ist da, und niemand kann sagen, ob es dasselbe Dokument ist oder eines, das seither entstand.</translation>
     </message>
     <message>
@@ -16953,7 +16953,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist schon {1}.</translation>
     </message>
     <message>
-      <source>{0} is {1} and has no room for {2}; say by an edit what it is.</source>
+      <source>{0} is {1} and has no room for {2}; set it with an edit.</source>
       <translation>{0} ist {1} und hat keinen Platz für {2}; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
@@ -16985,7 +16985,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} und keine Datei; kopieren Sie den Inhalt in eine Datei, und nennen Sie diese.</translation>
     </message>
     <message>
-      <source>{0} is {1}, which is not a number; say by an edit what it is.</source>
+      <source>{0} is {1}, which is not a number; set it with an edit.</source>
       <translation>{0} ist {1}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>
@@ -17245,7 +17245,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist mit anderem Inhalt da; es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>{0} of {1} is {2}, which is not a number; say by an edit what it is.</source>
+      <source>{0} of {1} is {2}, which is not a number; set it with an edit.</source>
       <translation>{0} von {1} ist {2}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
     <message>

@@ -114,12 +114,12 @@ def test_what_cannot_be_written_out_is_said_and_not_copied(qtbot: QtBot, size: i
     QGuiApplication.clipboard().setText("before")
 
     def refuse() -> str:
-        raise Refused("The length at byte 7 leads out of the document.")
+        raise Refused("The length at byte 7 extends beyond the document.")
 
     copying.copy(owner, size, refuse)
     settle(qtbot)
     assert clipboard() == "before"
-    assert said(owner) == ["The length at byte 7 leads out of the document."]
+    assert said(owner) == ["The length at byte 7 extends beyond the document."]
 
 
 def test_blame_copies_a_value_whole_though_only_its_size_was_kept(qtbot: QtBot) -> None:

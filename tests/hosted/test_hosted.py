@@ -123,7 +123,7 @@ def test_a_collection_that_does_not_come_in_time_is_not_called_empty() -> None:
         server.load("shop.nothing", [])
         with Session.open(server.uri) as session:
             told = {info.ns: info.why for info in session.catalogue.collections()}
-    assert "came in the time" in told["shop.things"]
+    assert "arrived in time" in told["shop.things"]
 
 
 # --- what the matrix convicts

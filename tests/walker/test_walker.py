@@ -81,7 +81,7 @@ def test_fields_before_the_damage_come_before_the_error(walker: ModuleType) -> N
         assert len(list(c.elements(broken))) == 2
         fields = c.elements(cut)
         assert next(fields)[0] == b"_id"
-        with pytest.raises(Unreadable, match="leads out of the document"):
+        with pytest.raises(Unreadable, match="extends beyond the document"):
             next(fields)
 
 

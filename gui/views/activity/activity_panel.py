@@ -540,7 +540,7 @@ def doubts_said(part: Newest) -> str:
             wording.many(
                 part.unknown,
                 "change after a gap, so what it set is not known",
-                "changes above a gap, of which nobody can tell what they set",
+                "changes after gaps, so what they set is not known",
             )
         )
     if part.astray:

@@ -133,7 +133,7 @@ def test_what_cannot_be_read_is_not_shown_or_copied_as_the_value_before(pane: Va
     assert pane._title.text() == "first"  # until the values are there too
     settle(qtbot)
     assert pane._title.text() == "second"
-    assert "leads out of the document" in pane.left.caption.text()
+    assert "extends beyond the document" in pane.left.caption.text()
     assert not pane.left.copy.isVisible()
     assert pane.left.text.toPlainText() == ""
     assert pane.right.text.toPlainText() == "three"

@@ -442,7 +442,7 @@ def test_nothing_is_counted_before_it_is_read_and_nothing_taken_back_without_an_
     assert not panel.take_back_button.isEnabled()
     assert not panel.compare_button.isEnabled()
     assert doubts_said(Newest(unknown=1)) == "1 change after a gap, so what it set is not known."
-    assert doubts_said(Newest(unknown=2)) == "2 changes above a gap, of which nobody can tell what they set."
+    assert doubts_said(Newest(unknown=2)) == "2 changes after gaps, so what they set is not known."
 
 
 def test_days_without_a_change_are_drawn_or_left_out_as_a_break() -> None:

@@ -113,7 +113,7 @@ def test_one_missing_version_is_named_alone(qtbot: QtBot) -> None:
 
 
 def test_an_archive_that_is_behind_is_told_beside_the_name_and_at_the_current_version(qtbot: QtBot) -> None:
-    behind = "archive 2 versions behind; its feed has come to 2026-11-21 14:02:11 UTC"
+    behind = "archive 2 versions behind; its feed has reached 2026-11-21 14:02:11 UTC"
     versions = story(3, missing=(2,))
     versions[0] = versions[0].but(detail=behind)
     versions[1] = versions[1].but(detail="not in the archive yet")

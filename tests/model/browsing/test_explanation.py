@@ -114,7 +114,7 @@ FETCH = {"stage": "FETCH", "inputStage": {"stage": "IXSCAN", "indexName": "statu
         (read("{status: 1}", "at descending"), answer({"stage": "SORT", "inputStage": FETCH}, 900, 900, 900),
          "Uses the index status_1: looks at 900 documents and finds 900. 900 documents are then sorted in memory. "
          "Index missing: { status: 1, at: -1 }."),
-        (read(""), answer(SCAN, 1, 0, 1), "Reads 1 document, all there are, as no filter narrows them."),
+        (read(""), answer(SCAN, 1, 0, 1), "Reads 1 document, all there are, because no filter narrows them."),
     ],
 )  # fmt: skip
 def test_an_answer_becomes_a_sentence(asked: Read, said: dict[str, Any], sentence: str) -> None:

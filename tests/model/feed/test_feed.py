@@ -657,7 +657,7 @@ def test_a_history_says_how_far_its_archive_is_behind(here: Ground) -> None:
         here.edit("A", n=n)
     (current, waiting, archived) = seen(here)
     assert current[:2] == (3, "present")
-    assert re.match(r"archive 2 versions behind; its feed has come to 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", current[2])
+    assert re.match(r"archive 2 versions behind; its feed has reached 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", current[2])
     assert waiting == (2, "missing", "not in the archive yet")
     assert archived == (1, "present", "")
     (outline,) = here.layout().outline([Value.of("A")])
@@ -824,7 +824,7 @@ def test_a_collection_says_how_far_its_feed_has_come(here: Ground) -> None:
     here.feed()
     here.orders.insert_one({"_id": "A", "v": 1})
     here.feed()
-    assert re.fullmatch(r"Its feed has come to 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\.", here.layout().standing)
+    assert re.fullmatch(r"Its feed has reached 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\.", here.layout().standing)
     with ground(replica_set="") as polled:
         polled.feed()
         assert polled.layout().standing.endswith(" UTC, by polling.")

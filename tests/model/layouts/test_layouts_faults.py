@@ -253,7 +253,7 @@ def test_without_a_token_a_hashed_document_is_found_by_its_hash_and_nobody_is_na
     here = ground(server, TOKENLESS, ("lost",))
     outcome = here.swap("mine")
     assert outcome.kind == "applied"
-    assert "just this content is there now, by this write or by an equal one" in outcome.detail
+    assert "exactly this content is there now, from this write or an equal one" in outcome.detail
     assert b"_w" not in (here.sound.version(ID).raw or b"")
 
 

@@ -169,7 +169,7 @@ def test_each_step_through_ssh_is_told(log: Path, authority: Authority) -> None:
 @pytest.mark.parametrize(
     ("through", "said"),
     [
-        ("denied", "ssh is not let in at denied; add a key to the agent"),
+        ("denied", "ssh cannot log in at denied; add a key to the agent"),
         ("unknown", "ssh does not know the host unknown"),
         ("untrusted", "run `ssh untrusted` in a terminal once"),
         ("odd", "Connection reset by peer; try `ssh odd`"),

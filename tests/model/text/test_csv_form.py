@@ -114,7 +114,7 @@ def test_a_table_without_types_gives_numbers_where_they_are_some_and_texts_else(
     [
         ("n (Int32)\n12,50\n", "Line 2 of t.csv: there are 2 cells under 1 heads; quote the cell that holds a comma."),
         ("n (Int32)\nmany\n", "Line 2 of t.csv, column n: "),
-        ("a,a\n1,2\n", "t.csv has the column a twice; take one of them out."),
+        ("a,a\n1,2\n", "t.csv has the column a twice; remove one of them."),
         ("a,a.b\n1,2\n", "Line 2 of t.csv, column a.b: a is a value and holds no fields."),
         ('a\n"x\n', "Line 2 of t.csv is not CSV"),
     ],
