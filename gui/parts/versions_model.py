@@ -54,6 +54,8 @@ class VersionMark(Struct, frozen=True):
         """The second line under a mark: its date, or words if it has none."""
         if self.missing:
             return translated(self.newest.detail) or tr("retention or loss")
+        if not self.newest.landed:
+            return tr("never landed")
         if self.newest.state == "damaged":
             return translated(self.newest.detail) or tr("damaged")
         if self.newest.state == "present" and self.newest.detail and not self.newest.current:
@@ -236,7 +238,7 @@ class VersionsModel(CellModel):
 
     def summary(self) -> str:
         """``14 versions, 11 kept, 3 missing``, and a short note on the current one."""
-        total = len(self.versions)
+        total = sum(version.landed for version in self.versions)
         words = wording.many(total, "version")
         if self.missing:
             words = tr(
@@ -245,7 +247,9 @@ class VersionsModel(CellModel):
                 total=wording.count(total - self.missing),
                 missing=wording.count(self.missing),
             )
-        return "; ".join(filter(None, (words, self.note.partition(";")[0])))
+        above = len(self.versions) - total
+        never = tr("{above} above the current one, never landed", above=wording.count(above)) if above else ""
+        return "; ".join(filter(None, (words, never, self.note.partition(";")[0])))
 
     def is_a(self, row: int, other: bool = False) -> bool:
         """Whether choosing a row makes it A, because it is older than B; the opposite with ``other``."""

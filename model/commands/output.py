@@ -27,6 +27,10 @@ _WIDEST = 80
 _MISSING = "·"
 
 
+NEVER = {"note": "never landed"}
+"""The further key of a version that is above the current one."""
+
+
 def json_row(**fields: object) -> str:
     """One row; a ``Value`` or time becomes canonical Extended JSON, a container of plain values JSON."""
     return "{" + ", ".join(f"{json.dumps(name)}: {_json(value)}" for name, value in fields.items()) + "}"

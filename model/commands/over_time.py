@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from model.commands.arguments import choose_layout, document, open_session, tell_unseen
-from model.commands.output import Progress, json_row, moment, table
+from model.commands.output import NEVER, Progress, json_row, moment, table
 from model.commands.standard_streams import say
 from model.commands.stop_signals import until_stopped
 from model.errors import Refused, Unreachable
@@ -53,7 +53,7 @@ def activity(args: argparse.Namespace) -> int:
             for each in rows:
                 progress.make_way()
                 say(_activity_json(each), flush=args.follow)
-                count += 1
+                count += each.landed
         else:
             count = _activity_table(rows, progress)
         _say_beside(session, args, found, count)
@@ -142,13 +142,15 @@ def _activity_json(each: Activity) -> str:
         v=each.v,
         kind=each.kind,
         paths=[list(path) for path in each.paths],
+        **NEVER if not each.landed else {},
     )
 
 
 def _activity_table(rows: Iterator[Activity], progress: Progress) -> int:
     several: list[Activity] = []
-    more = 0
+    more = count = 0
     for each in rows:
+        count += each.landed
         if len(several) < SHOWN:
             several.append(each)
         else:
@@ -160,7 +162,7 @@ def _activity_table(rows: Iterator[Activity], progress: Progress) -> int:
         say(
             f"{more:,} older ones are not shown; narrow it with --since, or take them all with --json.", file=sys.stderr
         )
-    return len(several) + more
+    return count
 
 
 def _activity_cells(each: Activity, reasons: bool) -> tuple[str, ...]:
@@ -168,7 +170,8 @@ def _activity_cells(each: Activity, reasons: bool) -> tuple[str, ...]:
     more = f" and {len(each.paths) - FIELDS} more" if len(each.paths) > FIELDS else ""
     version = version_name(each.v) if each.v is not None else ""
     why = [each.reason or ""] if reasons else []
-    return moment(each.at), each.author or "", each.ns, id_name(each.id), version, each.kind, *why, fields + more
+    what = each.kind if each.landed else NEVER["note"]
+    return moment(each.at), each.author or "", each.ns, id_name(each.id), version, what, *why, fields + more
 
 
 def _counted(found: Iterable[Activity], shown: set[object]) -> Iterator[Activity]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from model import text
 from model.commands.arguments import choose_layout, document, open_session, tell_unseen
-from model.commands.output import Progress, json_row, moment, number, size, table
+from model.commands.output import NEVER, Progress, json_row, moment, number, size, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.records import CollectionInfo, Version
@@ -99,6 +99,7 @@ def _history_json(version: Version) -> str:
         reason=version.reason,
         operation=version.operation,
         detail=version.detail,
+        **NEVER if not version.landed else {},
     )
 
 

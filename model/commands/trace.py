@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from model import text
 from model.commands.arguments import document, open_session
 from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.standard_streams import say
+from model.foundation.records import Version
 from model.history.chain import Bisection, Blame, Turn, key_text
 from model.text.names import version_name
 
@@ -15,10 +17,14 @@ from model.text.names import version_name
 def blame(args: argparse.Namespace) -> int:
     """Print each field of the current version with the version that last set it."""
     with open_session(args) as session, Progress("Reading version") as progress:
+        left_out: list[Version] = []
         found = session.history.blame(
-            args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None
+            args.ns, document(args, session), progress, ("_id", *args.keys) if args.keys else None, left_out=left_out
         )
         progress.make_way()
+        for each in left_out:
+            said = f"{version_name(each.v)} never landed, because it is above the current version; it is left out."
+            say(said, file=sys.stderr)
         if args.json:
             for one in found:
                 of = one.version

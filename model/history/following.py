@@ -31,14 +31,21 @@ class RepeatedCheckpoint:
 
 
 def blamed(
-    versions: Iterable[Version], keys: Sequence[str], pause: Pause = lambda: None, inside: bool = True
+    versions: Iterable[Version],
+    keys: Sequence[str],
+    pause: Pause = lambda: None,
+    inside: bool = True,
+    left_out: list[Version] | None = None,
 ) -> tuple[Blame, ...]:
     """Each field of the current version with the version that last set it.
 
+    ``left_out`` gets the versions that never landed.
     Raises ``Unreadable`` if that version cannot be taken apart: an earlier one would be no answer.
     """
     follower = Follower(keys, pause, inside)
     for version in versions:
+        if left_out is not None and not version.landed:
+            left_out.append(version.without_content())
         follower.take(version)
         if follower.settled:
             break

@@ -46,6 +46,7 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 PHANTOM = "above the current version"
+NEVER_LANDED = "never landed; above the current version"
 BEHIND = "archive "
 """The start of a current version's detail if a fed archive does not hold it yet."""
 
@@ -155,7 +156,9 @@ class ArchiveReader:
                 current = self._beside_archive(current, row)
                 continue
             if current is not None and place is not None:
-                row = row.but(state="damaged", detail=PHANTOM)
+                # A feed archives what was the current version once; of an edit, this is what it left behind.
+                detail = PHANTOM if self.holds_current else NEVER_LANDED
+                row = row.but(state="damaged", detail=detail, landed=self.holds_current)
             elif place is not None and place == before:
                 row = row.but(state="damaged", detail="stored twice")
             before = place
@@ -265,7 +268,7 @@ class ArchiveReader:
         rows.sort(key=lambda row: -(place_of(row.v) or 0))
         current = currents[0] if currents else None
         versions = self._told(id, current, rows)
-        phantoms = [number_of(each.v) or 0 for each in versions if each.detail == PHANTOM]
+        phantoms = [number_of(each.v) or 0 for each in versions if each.detail in (PHANTOM, NEVER_LANDED)]
         made = outlined(id, versions, phantoms)
         newest = next(iter(rows), None)
         if current is None or current.state != "present" or not self._behind(current, newest):

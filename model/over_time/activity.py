@@ -37,7 +37,8 @@ class Activity(Struct, frozen=True):
 
     ``paths`` lead into sub-documents: an added or removed sub-document is one path, and so is an array. ``v`` is None
     if only the document's absence shows that it was deleted; then time and author are unknown. ``older`` is the
-    previous existing version. ``astray``: its time is before that of an earlier version.
+    previous existing version. ``astray``: its time is before that of an earlier version. Not ``landed``: the version
+    is above the current one, so its edit never reached the document; nobody counts it.
     """
 
     ns: str
@@ -50,6 +51,7 @@ class Activity(Struct, frozen=True):
     paths: tuple[Path, ...] = ()
     older: Value | None = None
     astray: bool = False
+    landed: bool = True
 
 
 class ActivityList(Struct):
@@ -208,6 +210,7 @@ def _slim(version: Version) -> Version:
         version.bytes,
         reason=version.reason,
         deleted=version.deleted,
+        landed=version.landed,
     )
 
 
@@ -252,7 +255,8 @@ def _told(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
         elif older is None or older.version.deleted:
             kind = "created"
         v = each.version
-        yield Activity(ns, id, v.v, v.at, v.author, v.reason, kind, each.paths or (), older_ones[at], at in astray)
+        paths, older_v, is_astray = each.paths or (), older_ones[at], at in astray
+        yield Activity(ns, id, v.v, v.at, v.author, v.reason, kind, paths, older_v, is_astray, v.landed)
 
 
 def _older_there(made: Sequence[_Made]) -> list[Value | None]:

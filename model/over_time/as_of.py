@@ -187,7 +187,7 @@ def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
 
 
 def _oldest_first(layout: Layout, id: Value) -> list[Version]:
-    return [*layout.history(id)][::-1]
+    return [each for each in layout.history(id) if each.landed][::-1]
 
 
 def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -25,7 +25,10 @@ LONGEST = 5.0  # most seconds between two parts
 
 
 class Newest(Struct, frozen=True):
-    """The newest changes so far. Counts cover all changes found, also those not in ``rows``."""
+    """The newest changes so far. Counts cover all changes found, also those not in ``rows``.
+
+    Versions that never landed are among the rows, and counted only by themselves.
+    """
 
     rows: tuple[Activity, ...] = ()
     found: int = 0
@@ -37,11 +40,12 @@ class Newest(Struct, frozen=True):
     undated: int = 0  # changes without a time, including those left out of a span
     left_out: int = 0  # changes without a time, left out of a span
     notes: tuple[str, ...] = ()
+    never_landed: int = 0
 
     @property
     def is_whole(self) -> bool:
         """Whether it contains every change that was found."""
-        return len(self.rows) == self.found
+        return len(self.rows) == self.found + self.never_landed
 
 
 Merges: TypeAlias = Collection[tuple[str, Value, Value]]
@@ -54,7 +58,7 @@ def newest(
     """Parts from time to time while a list is read, at growing intervals, and one at the end; days are in ``zone``."""
     kept: list[Activity] = []
     days: Counter[dt.date] = Counter()
-    found = unknown = astray = undated = 0
+    found = unknown = astray = undated = never_landed = 0
     said = time.monotonic()
 
     def part() -> Newest:
@@ -69,16 +73,19 @@ def newest(
             undated + listed.undated,
             listed.undated,
             tuple(dict.fromkeys(listed.notes)),
+            never_landed,
         )
 
     waiting: list[list[Activity]] = []
     for read in listed.as_read():
         several = [known(each, merges) for each in read] if merges else read
-        found += len(several)
-        unknown += sum(each.kind == "unknown" for each in several)
-        astray += sum(each.astray for each in several)
-        undated += sum(each.at is None for each in several)
-        days.update(_day(each, zone) for each in several if each.at is not None)
+        landed = [each for each in several if each.landed]
+        found += len(landed)
+        never_landed += len(several) - len(landed)
+        unknown += sum(each.kind == "unknown" for each in landed)
+        astray += sum(each.astray for each in landed)
+        undated += sum(each.at is None for each in landed)
+        days.update(_days(landed, zone))
         waiting.append(several)
         if time.monotonic() - said >= every:
             kept, waiting = _merged(kept, waiting, most), []
@@ -107,8 +114,8 @@ def updated(before: Newest, ns: str, id: Value, several: Sequence[Activity], mos
     end = newest_first(before.rows[-1]) if before.rows and not before.is_whole else None
     came = [each for each in several if end is None or newest_first(each) <= end]
     days = Counter(dict(before.days))
-    days.subtract(_day(each, zone) for each in gone if each.at is not None)
-    days.update(_day(each, zone) for each in came if each.at is not None)
+    days.subtract(_days(gone, zone))
+    days.update(_days(came, zone))
     kept = [each for each in before.rows if (each.ns, each.id) != (ns, id)]
 
     def change(counts: Callable[[Activity], bool]) -> int:
@@ -118,16 +125,17 @@ def updated(before: Newest, ns: str, id: Value, several: Sequence[Activity], mos
     return replace(
         before,
         rows=tuple(_merged(kept, [came], most)),
-        found=before.found + len(came) - len(gone),
+        found=before.found + change(lambda each: each.landed),
         days=tuple(sorted((day, count) for day, count in days.items() if count > 0)),
         authors=tuple(sorted(authors)),
-        unknown=before.unknown + change(lambda each: each.kind == "unknown"),
-        astray=before.astray + change(lambda each: each.astray),
-        undated=before.undated + change(lambda each: each.at is None),
+        unknown=before.unknown + change(lambda each: each.landed and each.kind == "unknown"),
+        astray=before.astray + change(lambda each: each.landed and each.astray),
+        undated=before.undated + change(lambda each: each.landed and each.at is None),
         documents=before.documents + (bool(came) and not gone and before.is_whole),
+        never_landed=before.never_landed + change(lambda each: not each.landed),
     )
 
 
-def _day(each: Activity, zone: dt.tzinfo) -> dt.date:
-    assert each.at is not None
-    return each.at.astimezone(zone).date()
+def _days(several: Iterable[Activity], zone: dt.tzinfo) -> Iterator[dt.date]:
+    """The day of each change that landed and has a time."""
+    return (each.at.astimezone(zone).date() for each in several if each.landed and each.at is not None)

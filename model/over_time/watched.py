@@ -69,7 +69,7 @@ def judged(layout: Layout, id: Value) -> tuple[list[WatchTurn], list[str]]:
     there = False
     for version in layout.history(id, contents="all"):
         there = there or version.current
-        for _, bisector in watches:
+        for _, bisector in watches if version.landed else ():
             bisector.take(version)
     turns: list[WatchTurn] = []
     holds: list[str] = []

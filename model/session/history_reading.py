@@ -136,15 +136,16 @@ class HistoryReading:
         checkpoint: Checkpoint = no_checkpoint,
         keys: Sequence[str] | None = None,
         inside: bool = False,
+        left_out: list[Version] | None = None,
     ) -> tuple[Blame, ...]:
         """Each field of the current version with the version that last set it.
 
         An array whose elements have no keys is one field; ``inside`` follows its elements too. Reading stops as soon
-        as every field is known. Raises ``NotFound``, and ``Unreadable`` if the current version has no fields to
-        follow.
+        as every field is known; ``left_out`` gets the versions that never landed. Raises ``NotFound``, and
+        ``Unreadable`` if the current version has no fields to follow.
         """
         steps = following.RepeatedCheckpoint(checkpoint)
-        return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again, inside)
+        return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again, inside, left_out)
 
     def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
         """The versions at which a condition changes: a filter as typed, tested on the content of each version.
@@ -152,7 +153,8 @@ class HistoryReading:
         Raises ``NotFound``, ``Unreadable`` if the filter is not a document, and ``Refused`` if it is not understood.
         """
         self._dump.need_histories(ns)
-        return bisect(self._contents(ns, id, checkpoint), following.condition(filter))
+        landed = (each for each in self._contents(ns, id, checkpoint) if each.landed)
+        return bisect(landed, following.condition(filter))
 
     def merges(self) -> set[tuple[str, Value, Value]]:
         """The versions that were merged here: collection, document and version; only the journal knows them."""

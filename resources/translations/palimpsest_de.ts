@@ -280,6 +280,10 @@ Nummern: {numbering}</translation>
       <translation>, geschrieben von {writer}</translation>
     </message>
     <message>
+      <source>, {above} above the current one</source>
+      <translation>, {above} über der aktuellen</translation>
+    </message>
+    <message>
       <source>, {counts} are there already</source>
       <translation>, {counts} sind schon da</translation>
     </message>
@@ -2790,6 +2794,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>It is copied</source>
       <translation>Es ist kopiert</translation>
+    </message>
+    <message>
+      <source>It is in the archive, above the current version: its edit never reached the document. Nobody counts it.</source>
+      <translation>Sie steht im Archiv, über der aktuellen Version: ihre Bearbeitung kam nie beim Dokument an. Niemand zählt sie mit.</translation>
     </message>
     <message>
       <source>It is made anew, as a UUID</source>
@@ -7528,6 +7536,10 @@ Nummern: {numbering}</translation>
       <translation>verschoben</translation>
     </message>
     <message>
+      <source>never landed</source>
+      <translation>nie angekommen</translation>
+    </message>
+    <message>
       <source>nine</source>
       <translation>neun</translation>
     </message>
@@ -7582,6 +7594,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>not connected</source>
       <translation>nicht verbunden</translation>
+    </message>
+    <message>
+      <source>not counted: {versions} above the current one, which never landed</source>
+      <translation>nicht mitgezählt: {versions} über der aktuellen, nie angekommen</translation>
     </message>
     <message>
       <source>not decided</source>
@@ -8202,6 +8218,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{ 1 field }</source>
       <translation>{ 1 Feld }</translation>
+    </message>
+    <message>
+      <source>{above} above the current one, never landed</source>
+      <translation>{above} über der aktuellen, nie angekommen</translation>
     </message>
     <message>
       <source>{action} of {document}</source>
@@ -9040,6 +9060,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{said}; {how} went to {source}.</source>
       <translation>{said}; Ziel war {source}.</translation>
+    </message>
+    <message>
+      <source>{said}; {names} never landed and is left out</source>
+      <translation>{said}; {names} kam nie an und ist weggelassen</translation>
     </message>
     <message>
       <source>{said}; {number} a second</source>
@@ -14275,6 +14299,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>negative zero</source>
       <translation>negative Null</translation>
+    </message>
+    <message>
+      <source>never landed; above the current version</source>
+      <translation>nie angekommen; über der aktuellen Version</translation>
     </message>
     <message>
       <source>next number</source>

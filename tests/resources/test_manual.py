@@ -279,7 +279,9 @@ def test_the_examples_of_a_command_run_and_its_rows_have_the_keys_that_its_secti
     monkeypatch.chdir(tmp_path)
     for argv, out in run_examples(section(COMMANDS, f"### {name}"), capsys):
         if "--json" in argv:
-            assert list(rows_of(out)[0]) == keys_told(name)
+            row = rows_of(out)[0]
+            row.pop("note", None)  # only versions that never landed have one
+            assert list(row) == keys_told(name)
 
 
 def test_the_journals_rows_have_the_keys_that_its_section_names(capsys: pytest.CaptureFixture[str]) -> None:

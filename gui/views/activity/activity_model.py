@@ -175,6 +175,6 @@ class ActivityModel(CellModel):
 
 
 def _heading_cell(group: Group, by: int) -> Cell:
-    counted = wording.many(len(group.rows), "change")
+    counted = wording.many(sum(row.landed for row in group.rows), "change")
     spans = (Span(group.name, weight=600), Span(f"   {counted}", "text2", sans=True))
     return Cell(spans=spans, mono=by == ONE_DOCUMENT, size=12, accessible=f"{group.name}, {counted}")

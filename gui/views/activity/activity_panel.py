@@ -417,8 +417,10 @@ class ActivityPanel(QWidget):
             documents=wording.many(part.documents, "document"),
         )
         if self.day is not None:
-            said = tr("{day}: {changes}", day=day_said(self.day), changes=wording.many(len(self.rows), "change"))
-        known = self.newest is not None and not self.stack.is_unread and (part.found or not self.is_reading)
+            landed = sum(row.landed for row in self.rows)
+            said = tr("{day}: {changes}", day=day_said(self.day), changes=wording.many(landed, "change"))
+        some = part.found or part.never_landed
+        known = self.newest is not None and not self.stack.is_unread and (some or not self.is_reading)
         self.summary.setText(said if known else "")
         self.all_days.setVisible(self.day is not None)
         self.strip.setVisible(bool(part.days))
@@ -434,7 +436,7 @@ class ActivityPanel(QWidget):
         self.shown.setText(
             tr(
                 "The newest {shown} of {found} are shown.",
-                shown=wording.count(len(shown.rows)),
+                shown=wording.count(sum(row.landed for row in shown.rows)),
                 found=wording.many(shown.found, "change"),
             )
             if lacks
@@ -484,7 +486,7 @@ class ActivityPanel(QWidget):
                 name=wording.source(self._session.name, first=True),
             )
         picked = [] if self.stack.is_unread else self.tree.picked()
-        if not any(row.v is not None for row in picked):
+        if not any(_is_change(row) for row in picked):
             return tr("Pick changes first, with Ctrl or Shift held down for several.")
         if len({row.ns for row in picked}) > 1:
             return tr("These changes are in several collections; pick those of one.")
@@ -493,7 +495,7 @@ class ActivityPanel(QWidget):
     def take_back(self) -> None:
         """Ask for a plan that takes the selected changes back."""
         if not self._why_not():
-            self.take_back_asked.emit([row for row in self.tree.picked() if row.v is not None])
+            self.take_back_asked.emit([row for row in self.tree.picked() if _is_change(row)])
 
     def compare(self) -> None:
         """Ask for a comparison of the current change with the version before it."""
@@ -532,9 +534,17 @@ class ActivityPanel(QWidget):
         self.look()
 
 
+def _is_change(row: Activity) -> bool:
+    """Whether there is something to be taken back."""
+    return row.v is not None and row.landed
+
+
 def doubts_said(part: Newest) -> str:
     """What is uncertain, with counts; "" if nothing is."""
     said = []
+    if part.never_landed:
+        versions = wording.many(part.never_landed, "version")
+        said.append(tr("not counted: {versions} above the current one, which never landed", versions=versions))
     if part.unknown:
         said.append(
             wording.many(

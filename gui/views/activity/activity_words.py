@@ -44,6 +44,11 @@ def change_cell(row: Activity, column: int) -> Cell:
 
 def kind_cell(row: Activity) -> Cell:
     """A change's kind: a symbol and a word, with a badge after a gap."""
+    if not row.landed:
+        tip = tr(
+            "It is in the archive, above the current version: its edit never reached the document. Nobody counts it."
+        )
+        return Cell(spans=(Span(tr("never landed"), "text2"),), icon="question", icon_token="warn", tip=tip)
     said = KINDS[row.kind]
     if row.kind == "unknown":
         tip = tr("The version before it is missing or cannot be read, so what it changed is not known.")

@@ -230,9 +230,10 @@ class DocumentsModel(RowsModel[Row]):
         if outline is None:
             return Cell()
         missing = sum(1 for mark in outline.marks if mark[1] == "missing")
-        said = wording.many(len(outline.marks), "version") + (
-            tr(", {missing} missing", missing=missing) if missing else ""
-        )
+        current = next((at for at, mark in enumerate(outline.marks, 1) if mark[2]), len(outline.marks))
+        above = len(outline.marks) - current
+        said = wording.many(current, "version") + (tr(", {missing} missing", missing=missing) if missing else "")
+        said += tr(", {above} above the current one", above=above) if above else ""
         return Cell(marks=outline.marks, tip=said, accessible=tr("history: {said}", said=said))
 
     def _health(self, row: Row) -> Cell:

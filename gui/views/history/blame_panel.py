@@ -194,6 +194,10 @@ class BlamePanel(ChainPanel):
             fields=wording.many(len(self._all), "field"),
             versions=wording.many(len(setters), "version"),
         )
+        above = [version for version in self._chain.versions if not version.landed]
+        if above:
+            names = ", ".join(wording.version(version.v) for version in above)
+            said = tr("{said}; {names} never landed and is left out", said=said, names=names)
         self.summary.setText(tr("{said}; {rows} shown", said=said, rows=wording.count(len(rows))) if wanted else said)
         if rows:
             self.stack.show_content()

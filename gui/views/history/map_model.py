@@ -231,8 +231,13 @@ class MapModel(QAbstractTableModel):
     def summary(self) -> str:
         """``60 versions, 57 kept. 30 fields; 2 that change in every version are folded away.``"""
         missing = sum(one.state == "missing" for one in self.versions)
-        kept = tr(", {versions} kept", versions=wording.count(len(self.versions) - missing)) if missing else ""
-        said = f"{wording.many(len(self.versions), 'version')}{kept}. {wording.many(len(self.rows), 'field')}"
+        kept = (
+            tr(", {versions} kept", versions=wording.count(sum(one.landed for one in self.versions) - missing))
+            if missing
+            else ""
+        )
+        landed = sum(one.landed for one in self.versions)
+        said = f"{wording.many(landed, 'version')}{kept}. {wording.many(len(self.rows), 'field')}"
         if self.folded and not self.unfolded:
             verbs = tr("changes") if self.folded == 1 else tr("change"), tr("is") if self.folded == 1 else tr("are")
             return tr(

@@ -106,14 +106,14 @@ def test_a_document_that_is_gone_is_told_once_and_unproven_since(server: Server,
     assert [each.doubt for each in AsOf(layout, later)] == ["deleted"]
 
 
-def test_a_version_above_the_current_one_is_not_taken_for_a_deleted_document(
-    server: Server, database_name: str
-) -> None:
+def test_a_version_above_the_current_one_was_never_there(server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, "archive", at="changedAt")
     layout.create(c.encode({"n": 1}), Value.of("K"), Stamp(at=START))
     row = {"docId": "K", "v": 2, "changedAt": START + dt.timedelta(hours=1), "n": 2}
     assert server.send(Write(layout.profile.archive, "insert", {}, c.encode(row))).applied == "yes"
-    assert [each.doubt for each in AsOf(layout, START + dt.timedelta(hours=2))] == ["above"]
+    later = START + dt.timedelta(hours=2)
+    assert [(each.v, each.doubt) for each in AsOf(layout, later)] == [(Value.of(1), None)]
+    assert [(each.v, each.landed) for each in ActivityList([layout])] == [(Value.of(2), False), (Value.of(1), True)]
 
 
 def test_order_and_sub_documents_make_the_paths() -> None:
