@@ -120,7 +120,7 @@ class FieldModel(CellModel):
         """Make a node's rows fit a value; rows that still fit stay."""
         if node.value == value and not always:
             return
-        node.value = value
+        was, node.value = node.value, value
         node.cells.clear()
         if node.kind != "group":
             node.look(self.path(node), self.changes)
@@ -128,7 +128,9 @@ class FieldModel(CellModel):
             return
         new = self._inside(node) if value.is_container else []
         by_value = value.type == ARRAY and not node.is_long
-        self._arrange(node, rows_kept(node.children, new, by_value, self._renames), new)
+        # The fields of an object are none of the elements of a list that stands in its place.
+        same = was.type == value.type
+        self._arrange(node, rows_kept(node.children if same else (), new, by_value, self._renames), new)
         for child, entry in zip(node.children, new, strict=True):
             # The rows below a group are fields of its container; those below a field are its own.
             if child.kind != entry.kind and "group" in (child.kind, entry.kind):

@@ -150,6 +150,18 @@ def test_nothing_is_typed_beside_a_field_that_another_program_took_away(
     assert panel.model.path(chosen) in {("product",), ("notes",)}
 
 
+def test_a_list_in_the_place_of_an_object_has_none_of_its_fields(
+    opened: Open, desk: Desk, idle: Callable[[], None]
+) -> None:
+    panel = opened(desk)
+    panel.tree.setCurrentIndex(panel.model.find(("billing", "iban")))
+    desk.move(lambda content: canonical.put(content, ("billing",), canonical.array(map(Value.of, "abcd"))))
+    panel.follow()
+    idle()
+    _type(panel, "DE00")
+    assert panel.content == desk.content
+
+
 def test_letters_on_a_field_that_cannot_be_typed_into_choose_no_other(opened: Open, desk: Desk) -> None:
     panel = opened(desk)
     panel.tree.setCurrentIndex(panel.model.find(("v",), FIELD))
