@@ -12,7 +12,7 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path as FilePath
@@ -23,13 +23,14 @@ from msgspec.structs import replace
 from model import text
 from model.catalogue import recognise, verdict
 from model.catalogue.kept_recognition import KeptRecognition
+from model.catalogue.offers import Offer, Offers
 from model.checks.damage_tally import ClassOf
 from model.diff import changed_fields
 from model.errors import NotFound, Refused, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
 from model.layouts.base import Layout
-from model.layouts.registry import declared, fields_of, info_of
+from model.layouts.registry import declared, fields_of, info_of, versions_told
 from model.profile import Profile
 from model.server.retry import Port, Server, Terms
 from model.storage.newest_query import PageQuery
@@ -142,6 +143,29 @@ class Catalogue:
                 if (known := kept.get(info.ns)) is not None:
                     kept[info.ns] = replace(known[0], documents=documents), known[1]
         return replace(info, documents=documents)
+
+    def offers(self, places: Iterable[str], step: Checkpoint = no_checkpoint) -> Iterator[Offer]:
+        """Readings of collections for which nothing is claimed, that replay what can be checked.
+
+        Nothing is read or written by an offer until a person states it.
+        """
+        looking = Offers(self._port)
+        for ns in places:
+            info, _ = self.known(ns)
+            if not info.unversioned or info.doubt or self.is_stated(ns) or self.is_picked(ns):
+                continue
+            db = ns.partition(".")[0]
+            others = [each.ns for each in self._free(db) if each.ns != ns]
+            if (made := looking.of(ns, others, step)) is not None:
+                yield made
+
+    def _free(self, db: str) -> Iterator[CollectionInfo]:
+        """The collections of a database that are no part of a history that is claimed."""
+        for name, kind, _ in self._port.collections(db):
+            if kind == "collection" and not name.startswith("system."):
+                info, _ = self.known(f"{db}.{name}")
+                if info.belongs_to is None and (info.confidence < verdict.SURE or not versions_told(info.layout)):
+                    yield info
 
     def is_stated(self, ns: str) -> bool:
         """Whether a profile states the layout of a collection."""

@@ -103,6 +103,19 @@ def _command(name: str, run: str, help: str, source: bool = True) -> Callable[[_
 
 @_command("collections", "read:collections", "each collection with its recognised layout, how certain it is, and why")
 def _collections(made: Parser) -> None:
+    made.add_argument("--offers", action="store_true", help="also look for histories that fit but are not proven")
+    _options(made)
+
+
+@_command(
+    "profile", "profiles:print_profile", "a profile as TOML: what is claimed or offered, or a preset", source=False
+)
+def _profile(made: Parser) -> None:
+    made.add_argument(
+        "source", metavar="SOURCE", nargs="?", help="a mongodb:// URI, a dump's folder or file, or sample:"
+    )
+    made.add_argument("ns", metavar="NS", nargs="?", help="this collection instead of all")
+    made.add_argument("--writer", metavar="NAME", help="the preset of a known program instead, as in javers")
     _options(made)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from model import text
+from model.catalogue.offers import Offer
 from model.commands.arguments import choose_layout, document, open_session, tell_unseen
 from model.commands.output import NEVER, Progress, json_row, moment, number, size, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.records import CollectionInfo, Version
+from model.profile import minimal
 from model.session import Session
 from model.storage.numbering_ways import WAYS
 from model.text.names import id_name, version_name
@@ -20,13 +23,15 @@ from model.values.canonical import Value
 def collections(args: argparse.Namespace) -> int:
     """Print each collection with its layout and the reason for it."""
     with open_session(args) as session, Progress("Looking at collection") as progress:
-        found = session.catalogue.collections(checkpoint=progress)
+        found: Iterable[CollectionInfo] = session.catalogue.collections(checkpoint=progress)
+        offers: Mapping[str, Offer] | None = None
+        if args.offers:
+            found = list(found)
+            offers = {each.profile.ns: each for each in session.catalogue.offers([it.ns for it in found], progress)}
         if args.json:
             for info in found:
                 progress.make_way()
-                row = {"ns": info.ns, "layout": info.layout, "fields": dict(info.fields), "documents": info.documents}
-                by = {"writer": info.writer} if info.writer else {}
-                say(json_row(**row, confidence=info.confidence, why=_grounds(info), **by))
+                say(_collection_json(info, offers))
         else:
             rows = (
                 (
@@ -35,13 +40,35 @@ def collections(args: argparse.Namespace) -> int:
                     number(info.documents),
                     f"{info.confidence:.0%}",
                     _named(info.fields.items()),
-                    f"{_grounds(info)} {'' if info.numbering == WAYS['next'] else info.numbering}".strip(),
+                    _said(info, (offers or {}).get(info.ns)),
                 )
                 for info in found
             )
             table(("Collection", "Layout", "Documents", "Sure", "Fields", "Why"), rows, right=(2, 3), progress=progress)
         tell_unseen(session, documents=False)  # the rows tell about documents
     return 0
+
+
+def _collection_json(info: CollectionInfo, offers: Mapping[str, Offer] | None) -> str:
+    row: dict[str, Any] = {"ns": info.ns, "layout": info.layout, "fields": dict(info.fields)}
+    row |= {"documents": info.documents, "confidence": info.confidence, "why": _grounds(info)}
+    if info.writer:
+        row["writer"] = info.writer
+    if offers is not None:
+        row["offers"] = [_offer_json(offers[info.ns])] if info.ns in offers else []
+    return json_row(**row)
+
+
+def _offer_json(offer: Offer) -> dict[str, Any]:
+    """An offer with the keys of the profile that would state it."""
+    return {"said": offer.said, "right": offer.right, "looked": offer.looked, "profile": minimal(offer.profile)}
+
+
+def _said(info: CollectionInfo, offer: Offer | None) -> str:
+    """Why a layout was proposed, how versions are numbered if it is unusual, and what is offered."""
+    numbering = "" if info.numbering == WAYS["next"] else info.numbering
+    offered = f"Offered, not proven: {offer.said} `palimpsest profile` prints it." if offer is not None else ""
+    return " ".join(filter(None, (_grounds(info), numbering, offered)))
 
 
 def _grounds(info: CollectionInfo) -> str:

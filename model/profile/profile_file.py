@@ -21,6 +21,7 @@ from model.foundation.input_files import whole_input
 from model.foundation.toml_text import to_line
 from model.foundation.whole_files import whole_file
 from model.profile import Profile, keys, minimal, whole
+from model.writers.row_keys import known_keys
 
 
 class ProfileEdit(Struct, frozen=True):
@@ -76,6 +77,11 @@ def stated_in(path: FilePath, profile: CollectionProfile, told: Iterable[str] = 
 def block(profile: CollectionProfile, told: Iterable[str] = ()) -> str:
     """The collection's text in a file of its own."""
     return _block({"ns": profile.ns, **minimal(profile, told)})
+
+
+def preset_block(writer: str, ns: str) -> str:
+    """What the preset of a known program states, as text in which a team can change single keys."""
+    return _block({"ns": ns, "writer": writer, **known_keys(writer, ns)})
 
 
 def _block(wanted: Mapping[str, Any]) -> str:

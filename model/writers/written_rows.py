@@ -148,6 +148,8 @@ def _projected(path: str) -> str:
     return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
 
 
+NEWEST_FIRST = "newest first"
+"""The order of an array that grows at its beginning."""
 WITHIN_MS = 30_000  # for the rows of one document
 MANY = 10_000  # rows of a collection: searching fewer than that is never slow
 PLACE = re.compile(r"\{([^{}]+)\}")
@@ -248,6 +250,7 @@ class WrittenRows:
         p = self.profile
         if p.elements:
             raws = [element for raw in self._stored(id) for element in self._elements(raw)]
+            raws = raws[::-1] if p.order == NEWEST_FIRST else raws
         elif p.parts:
             raws = list(assembled(self._parts(id), p))
         else:
@@ -292,6 +295,8 @@ class WrittenRows:
         for raw in self.server.find(self.ns, where, projection=self._outline_fields()) if ids else ():
             if (id := value_at(raw, p.archive_id)) is not None and id in found:
                 found[id] += self._elements(raw) if p.elements else [raw]
+                if p.order == NEWEST_FIRST:
+                    found[id].reverse()
         return {
             id: [WrittenRow(raw, p) for raw in (raws if p.elements else sorted(raws, key=self._place))]
             for id, raws in found.items()
