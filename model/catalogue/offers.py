@@ -305,12 +305,15 @@ def _replayed(server: Port, profile: CollectionProfile, ids: Sequence[Value], ro
             break
     if right < FEWEST or moved < MOVED:
         return None
-    place = rows.ns.partition(".")[2] + "".join(f".{part}" for part in (profile.elements, profile.content) if part)
-    what = f"Changes of the documents of {profile.ns.partition('.')[2]} lie in {place}.{profile.changes}"
-    if not profile.patch:
-        which = "Earlier states" if profile.kept == "earlier" else "States"
-        what = f"{which} of the documents of {profile.ns.partition('.')[2]} lie in {place}"
-    return Offer(profile, right, looked, kept, f"{what} ({right} of {looked} look-ups fit).")
+    name, place = profile.ns.partition(".")[2], rows.ns.partition(".")[2]
+    place = ".".join(filter(None, (place, profile.elements, profile.changes if profile.patch else profile.content)))
+    if profile.patch:
+        said = f"Changes of the documents of {name} lie in {place} ({right} of {looked} look-ups fit)."
+    elif profile.kept == "earlier":
+        said = f"Earlier states of the documents of {name} lie in {place} ({right} of {looked} look-ups fit)."
+    else:
+        said = f"States of the documents of {name} lie in {place} ({right} of {looked} look-ups fit)."
+    return Offer(profile, right, looked, kept, said)
 
 
 def _fits(versions: Sequence[Version], profile: CollectionProfile) -> bool:

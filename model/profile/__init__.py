@@ -280,7 +280,7 @@ def _names_of(layout: str) -> str:
 def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, Any]:
     """The table, completed by the preset of its writer if it names one; its own keys win."""
     writer = table.get("writer")
-    if writer is None:
+    if writer is None or writer == "":  # the window states "none of those"
         return table
     if not isinstance(writer, str):
         raise Refused(f"{where}: writer must be the name of a program in quotes.")
@@ -307,7 +307,7 @@ def _reader(key: str, layout: str) -> Callable[[str, Any], dict[str, Any]] | Non
 
 
 def _check(profile: CollectionProfile, where: str) -> None:
-    if has_archive(profile.layout) and profile.archive == profile.ns:
+    if has_archive(profile.layout) and profile.archive == profile.ns and not profile.elements:
         raise Refused(f"{where}: archive must be another collection than ns.")
     kind = declared(profile.layout)
     if "." in profile.id and not kind.about_others:

@@ -141,6 +141,11 @@ class LayoutStatements(Struct, frozen=True):
             profile = profiles.state(ns, {"writer": writer, "where": {where: ns.partition(".")[2]}})
         return profile.layout, self._texts(profile)
 
+    def offered(self, ns: str, step: Checkpoint = no_checkpoint) -> tuple[str, Mapping[str, str], str] | None:
+        """A layout that replays what can be checked, the texts of its keys, and what was checked; None if none does."""
+        found = next(self.catalogue.offers([ns], step), None)
+        return None if found is None else (found.profile.layout, self._texts(found.profile), found.said)
+
     def defaults(self, ns: str, layout: str) -> Mapping[str, str]:
         """The texts of a layout's defaults; empty for keys that a profile may omit."""
         return self._texts(profiles.stated(ns, layout))

@@ -3064,6 +3064,10 @@ Nummern: {numbering}</translation>
       <translation>{tokens} ansehen</translation>
     </message>
     <message>
+      <source>Look for a history</source>
+      <translation>Verlauf suchen</translation>
+    </message>
+    <message>
       <source>Look for damage</source>
       <translation>Nach Schäden suchen</translation>
     </message>
@@ -3456,6 +3460,10 @@ Nummern: {numbering}</translation>
       <translation>Kein Feld zu verfolgen</translation>
     </message>
     <message>
+      <source>No history was found that fits; state its keys here if you know one.</source>
+      <translation>Es wurde kein passender Verlauf gefunden; geben Sie seine Schlüssel hier an, wenn Sie einen kennen.</translation>
+    </message>
+    <message>
       <source>No index is missing here</source>
       <translation>Hier fehlt kein Index</translation>
     </message>
@@ -3782,6 +3790,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Of which collection the tokens shown are</source>
       <translation>Aus welcher Sammlung die gezeigten Token sind</translation>
+    </message>
+    <message>
+      <source>Offered, not proven: {said}</source>
+      <translation>Angeboten, nicht bewiesen: {said}</translation>
     </message>
     <message>
       <source>Older ones</source>
@@ -5992,6 +6004,10 @@ Nummern: {numbering}</translation>
       <translation>Jetzt versuchen</translation>
     </message>
     <message>
+      <source>Try the usual shapes of histories, and fill in one that fits</source>
+      <translation>Die üblichen Formen von Verläufen versuchen und eine passende eintragen</translation>
+    </message>
+    <message>
       <source>Trying again in {left} s</source>
       <translation>Neuer Versuch in {left} s</translation>
     </message>
@@ -6002,6 +6018,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Trying it without writing</source>
       <translation>Probelauf, ohne zu schreiben</translation>
+    </message>
+    <message>
+      <source>Trying the usual shapes of histories</source>
+      <translation>Die üblichen Formen von Verläufen werden versucht</translation>
     </message>
     <message>
       <source>Trying {title}</source>
@@ -7666,6 +7686,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>of a type</source>
       <translation>von einem Typ</translation>
+    </message>
+    <message>
+      <source>offered</source>
+      <translation>angeboten</translation>
     </message>
     <message>
       <source>on this computer</source>
@@ -10073,6 +10097,10 @@ Zum Verbinden öffnen</translation>
       <translation>Still geändert: {0}.</translation>
     </message>
     <message>
+      <source>Changes of the documents of {0} lie in {1} ({2} of {3} look-ups fit).</source>
+      <translation>Änderungen der Dokumente von {0} liegen in {1} ({2} von {3} Nachschlagungen passen).</translation>
+    </message>
+    <message>
       <source>Clock</source>
       <translation>Uhr</translation>
     </message>
@@ -10235,6 +10263,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Each number is handed out once by a counter, even after a delete. A writer that loses or dies leaves a gap; unless versions are marked with the number of the next one, a version which is lost looks like that too.</source>
       <translation>Jede Nummer gibt ein Zähler einmal aus, auch nach einem Löschen. Ein Schreiber, der verliert oder stirbt, lässt eine Lücke; sind Versionen nicht mit der Nummer der nächsten markiert, sieht eine verlorene Version genauso aus.</translation>
+    </message>
+    <message>
+      <source>Earlier states of the documents of {0} lie in {1} ({2} of {3} look-ups fit).</source>
+      <translation>Frühere Zustände der Dokumente von {0} liegen in {1} ({2} von {3} Nachschlagungen passen).</translation>
     </message>
     <message>
       <source>Earlier versions may still carry {0}: {1}</source>
@@ -11543,6 +11575,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Stated by hand, and in no profile yet.</source>
       <translation>Von Hand angegeben und noch in keinem Profil.</translation>
+    </message>
+    <message>
+      <source>States of the documents of {0} lie in {1} ({2} of {3} look-ups fit).</source>
+      <translation>Zustände der Dokumente von {0} liegen in {1} ({2} von {3} Nachschlagungen passen).</translation>
     </message>
     <message>
       <source>Store it as the whole number {0}</source>
@@ -14303,6 +14339,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>never landed; above the current version</source>
       <translation>nie angekommen; über der aktuellen Version</translation>
+    </message>
+    <message>
+      <source>newest first</source>
+      <translation>neueste zuerst</translation>
     </message>
     <message>
       <source>next number</source>

@@ -30,6 +30,7 @@ from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import Glyph, PlainLabel, button, hair, words
+from gui.style.wording import tip
 from gui.style.wrapping_row import WrappingRow
 from gui.views.stating.key_form import KeyForm
 from gui.views.stating.key_row import Choice
@@ -85,6 +86,9 @@ class LayoutSheet(Sheet):
         self.agree = button(tr("Save"), self._keep, "small")
         self.refuse = button(tr("Do not save"), self._drop_question, "small", "quiet")
         self.keep = button(tr("Save as profile…"), self.pick_file, icon="file-text")
+        self.look = button(tr("Look for a history"), self.look_for_history, "quiet", icon="magnifying-glass")
+        self.look.setToolTip(tip(tr("Try the usual shapes of histories, and fill in one that fits")))
+        self.look.hide()
         self.forget = button(tr("Leave it to recognition"), self._forget, "quiet")
         self.cancel = button(tr("Cancel"), self.reject)
         self.use = button(tr("Use this layout"), self._use, "main")
@@ -169,6 +173,7 @@ class LayoutSheet(Sheet):
     def _foot(self) -> WrappingRow:
         row = boxes.wrapping(x=24, y=14)
         row.addWidget(self.keep)
+        row.addWidget(self.look)
         row.addWidget(self.forget)
         row.addWidget(self.trouble, 4)
         row.addStretch(1)
@@ -185,7 +190,7 @@ class LayoutSheet(Sheet):
         """Tab goes down the keys, then through the preview, then along the foot, including keys out of sight."""
         rows = [row.editor for row in self.form.rows.values()]
         preview = (self.trial.table, self.trial.copy, self.trial.toml)
-        foot = (self.agree, self.refuse, self.keep, self.forget, self.cancel, self.use)
+        foot = (self.agree, self.refuse, self.keep, self.look, self.forget, self.cancel, self.use)
         there = [part for part in (self.layout_choice, *rows, *preview, *foot) if part.isVisible() and part.isEnabled()]
         now = self.focusWidget()
         at = next((i for i, part in enumerate(there) if now is part or part.isAncestorOf(now or self)), -1)
@@ -219,6 +224,7 @@ class LayoutSheet(Sheet):
         self.badge.put(info.writer or info.layout)
         self.grounds.setText(grounds(info, self._statement.stated))
         self.forget.setVisible(self._statement.stated)
+        self.look.setVisible(info.unversioned and not self._statement.stated)
         self.layout_choice.blockSignals(True)
         for name, about in self._session.statements.layouts.items():
             self.layout_choice.addItem(name, name)
@@ -251,20 +257,48 @@ class LayoutSheet(Sheet):
         self._still.stop()
         self._filling.ask(fill, self._writer_known, tr("Reading three documents"))
 
+    def look_for_history(self) -> None:
+        """Fill in a reading that replays what can be checked, if one does."""
+        statements, ns = self._statements, self._ns
+
+        def look(progress: tasks.Progress) -> tuple[Filled, str] | None:
+            found = statements.offered(ns, progress)
+            if found is None:
+                return None
+            name, texts, said = found
+            return (name, texts, statements.defaults(ns, name), ""), said
+
+        self._still.stop()
+        self._filling.ask(look, self._looked, tr("Trying the usual shapes of histories"))
+
+    def _looked(self, found: tuple[Filled, str] | None) -> None:
+        if found is None:
+            self._edited("")
+            self._say(tr("No history was found that fits; state its keys here if you know one."))
+            return
+        filled, said = found
+        self.grounds.setText(tr("Offered, not proven: {said}", said=translated(said)))
+        self._show_other(filled, tr("offered"))
+
     def _writer_known(self, filled: Filled) -> None:
+        self._show_other(filled, tr("recognised"))
+
+    def _show_other(self, filled: Filled, how: str) -> None:
         self.layout_choice.blockSignals(True)
         self.layout_choice.setCurrentIndex(self.layout_choice.findData(filled[0]))
         self.layout_choice.blockSignals(False)
         self.form.forget_told()
-        self._fill(filled)
+        self._fill(filled, how)
 
-    def _fill(self, filled: Filled) -> None:
+    def _fill(self, filled: Filled, how: str = "") -> None:
         name, texts, defaults, self._why_not = filled
         statement = self._statement
         if statement is None or name != self.layout_choice.currentData():
             return
         as_now = statement.stated and name == statement.info.layout
-        self.form.show_keys(self._statements.keys(name), texts, defaults, tr("in use") if as_now else tr("recognised"))
+        self.form.show_keys(
+            self._statements.keys(name), texts, defaults, tr("in use") if as_now else how or tr("recognised")
+        )
         self.about.setText(str(self.layout_choice.currentData(ABOUT)))
         self._name.setFixedWidth(self.form.label_width)
         self._indent.setFixedWidth(self.form.label_width)

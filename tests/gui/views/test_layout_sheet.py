@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import bson
 import pymongo
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -28,6 +29,7 @@ from model.session.layout_statements import LayoutStatements, Trial
 from model.userdata.connections import Connections
 from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, open_source, sheet, told, wait_idle
+from tests.recognition.unknown_programs import program
 from tests.support import naming
 
 
@@ -488,3 +490,39 @@ def test_the_sheet_fits_a_small_window(qtbot: QtBot, window: Window, opened: Cal
     assert found.height() <= 640 - 32
     for part in (found.use, found.keep, found.trial.copy, found.layout_choice):
         assert found.rect().contains(part.mapTo(found, part.rect().bottomRight()))
+
+
+# --- what is offered
+
+
+def test_a_history_of_an_unknown_program_is_looked_for_and_filled_in(
+    qtbot: QtBot, window: Window, tmp_path: Path
+) -> None:
+    it = program(1)
+    (tmp_path / "shop").mkdir()
+    for name, rows in it.collections.items():
+        (tmp_path / "shop" / f"{name}.bson").write_bytes(b"".join(map(bson.encode, rows)))
+    session = open_source(qtbot, window, Opening(str(tmp_path), "shop"))
+    ns = f"shop.{it.things}"
+    found = window.commands.state_layout(session, ns)
+    settled(qtbot, found)
+    assert found.look.isVisible()
+    qtbot.mouseClick(found.look, Qt.MouseButton.LeftButton)
+    wait_idle(qtbot, lambda: found.layout_choice.currentData() == "shadow" and not found._still.isActive())
+    assert found.grounds.text().startswith("Offered, not proven: States of the documents of tickets lie in")
+    assert found.form.texts["content"] == "payload"
+    assert session.catalogue.info(ns).layout == "plain"  # nothing is read by it until it is used
+    settled(qtbot, found)
+    qtbot.mouseClick(found.use, Qt.MouseButton.LeftButton)
+    wait_idle(qtbot)
+    assert session.catalogue.info(ns).layout == "shadow"
+
+
+def test_where_nothing_fits_that_is_said(qtbot: QtBot, window: Window, tmp_path: Path) -> None:
+    (tmp_path / "things.jsonl").write_text('{"_id": 1, "a": 2}\n')
+    session = open_source(qtbot, window, Opening(str(tmp_path / "things.jsonl"), "things"))
+    found = window.commands.state_layout(session, session.catalogue.databases()[0] + ".things")
+    settled(qtbot, found)
+    qtbot.mouseClick(found.look, Qt.MouseButton.LeftButton)
+    wait_idle(qtbot, lambda: "No history was found" in found.trouble.text())
+    assert found.layout_choice.currentData() == "plain"
