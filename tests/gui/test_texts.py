@@ -57,8 +57,9 @@ def test_the_catalogue_has_each_text_of_the_code_translated_and_no_other(code: s
     """`python -m tests.translating` brings it into step."""
     known, now = catalogue.read(code), catalogue.texts()
     window = {text: forms for text, forms in known.items() if not text.model}
-    assert not [f"{text.source} ({where})" for text, where in now.items() if not window.get(text)]
-    assert not [text.source for text in window.keys() - now.keys()]
+    lacking = [f"{text.source} ({where})" for text, where in now.items() if not window.get(text)]
+    assert not lacking, "run python -m tests.translating, then translate what it lists"
+    assert not [text.source for text in window.keys() - now.keys()], "run python -m tests.translating"
     sentences = catalogue.sentences()
     assert not [text.source for text in known if text.model and text.source not in sentences]
 

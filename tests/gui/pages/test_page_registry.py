@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
@@ -25,12 +28,16 @@ from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
 from model.writing.edit import spelled
+from resources import manual
 from tests import support
 from tests.gui.window.windows import sheet, wait_idle
+from tests.resources.manual_text import NAMES
 from tests.writers.libraries import told
 
 NS = "insurance.contracts"
 ID = Value.of("K-204117")
+BEGUN = ("merge", "pair", "taking-back")
+"""Kinds of page that begin with what another page hands over."""
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +78,55 @@ def kinds_asked_for() -> set[str]:
 
 
 def test_every_page_has_one_row() -> None:
+    for file in (support.ROOT / "gui/pages").glob("*.py"):
+        importlib.import_module(f"gui.pages.{file.stem}")  # also those that no row names
     shown = [row.page.__name__ for row in PAGES.values()]
     assert support.all_named([each.__name__ for each in pages()], shown, "PAGES in gui/pages/page_registry.py")
-    assert all(row.page.icon for row in PAGES.values())
     assert {row.kind: row.page.kind for row in PAGES.values()} == {kind: kind for kind in PAGES}
-    assert all(row.actions[0].icon == row.page.icon for row in PAGES.values() if row.entry is not None)
+    other = [row.kind for row in PAGES.values() if row.entry is not None and row.actions[0].icon != row.page.icon]
+    assert not other, "the first action of a page with an entry in the sidebar has the page's icon"
+
+
+def test_every_row_names_a_page_of_the_manual() -> None:
+    topics = {row.kind: row.topic for row in PAGES.values()}
+    there = set(NAMES) - {manual.FIRST}
+    assert not {kind: topic for kind, topic in topics.items() if topic not in there}, "pages of resources/help"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PAGES if kind not in BEGUN])
+def test_every_row_makes_its_page_with_what_that_takes(kind: str, session: Session) -> None:
+    row, made = PAGES[kind], Mock(spec=Page)
+
+    def make(*given: object, **named: object) -> Page:
+        inspect.signature(row.page).bind(*given, parent=None, **named)  # raises where they do not fit
+        return made
+
+    assert row.making(make, session, PageRequest(kind, NS, ID), False) is made
+
+
+def test_every_icon_of_a_page_and_its_actions_is_drawn() -> None:
+    named = {f"{row.page.__name__}.icon": row.page.icon for row in PAGES.values()}
+    named |= {f"action {item.id}": item.icon for row in PAGES.values() for item in row.actions if item.icon}
+    drawn = {file.stem for file in (support.ROOT / "resources/icons").glob("*.svg")}
+    assert not {what: icon for what, icon in named.items() if icon not in drawn}, "files of resources/icons"
+
+
+def test_every_panel_is_shown_by_a_page() -> None:
+    panels = {path.stem for path in (support.ROOT / "gui/views").rglob("*_panel.py")}
+    sources = [path.read_text("utf-8") for path in (support.ROOT / "gui").rglob("*.py")]
+    shown = {panel for panel in panels if any(f".{panel} import" in source for source in sources)}
+    assert support.all_named(panels, shown, "what pages of gui/pages import")
+
+
+def test_every_page_is_in_the_tour() -> None:
+    """Asked for by its kind, or met on the way, and then named."""
+    sources = [path.read_text("utf-8") for path in (support.ROOT / "gui/tour").glob("*.py")]
+    toured = [
+        row.kind
+        for row in PAGES.values()
+        if any(f'PageRequest("{row.kind}"' in source or f", {row.page.__name__})" in source for source in sources)
+    ]
+    assert support.all_named(PAGES, toured, "TourViews.views in gui/tour/tour_views.py")
 
 
 def test_every_kind_that_is_asked_for_has_a_row() -> None:
@@ -85,10 +136,12 @@ def test_every_kind_that_is_asked_for_has_a_row() -> None:
 
 
 def test_what_a_row_names_of_others_is_there() -> None:
-    assert all(item.about for row in PAGES.values() for item in row.actions if item.id)
+    aimless = [item.id for row in PAGES.values() for item in row.actions if item.id and not item.about]
+    assert not aimless, "an action that opens a page says what the page is about: about="
     assert {row.tab_of for row in PAGES.values() if row.tab_of} <= set(PAGES)
-    assert all(PAGES[row.entry_of].entry is not None for row in PAGES.values() if row.entry_of)
-    assert all(row.actions for row in PAGES.values() if row.entry is not None)
+    assert not [row.kind for row in PAGES.values() if row.entry_of and PAGES[row.entry_of].entry is None]
+    without = [row.kind for row in PAGES.values() if row.entry is not None and not row.actions]
+    assert not without, "an entry in the sidebar is the first action of its page"
 
 
 def test_each_action_asks_for_a_page_about_what_is_in_front(session: Session, qtbot: QtBot) -> None:

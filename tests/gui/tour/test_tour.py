@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -38,10 +39,28 @@ VIEWS = {
     *(f"{view}-empty" for view in
       ("repair", "pair", "blame", "field", "two-times", "pending", "migrate", "activity", "activity-live")),
     *(f"{view}-{state}" for view in ("activity", "activity-live") for state in ("read-only", "offline")),
+    "activity-live", "archive", "bisect", "blame", "change-map", "check", "document", "field", "found-in", "migrate",
+    "pending-drop", "process-entry", "version", "words",
     "two-times-first",
     "resolver-read-only", "resolver-offline", "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
 COMMANDS = {"find", "aggregate", "count", "listIndexes"}
+
+
+def yielded() -> set[str]:
+    """The names of pictures that the tour spells out."""
+    nodes = [
+        node
+        for path in (ROOT / "gui/tour").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple)
+    ]
+    return {str(first.value) for node in nodes if isinstance(first := node.value.elts[0], ast.Constant)}
+
+
+def test_every_picture_that_the_tour_names_is_expected() -> None:
+    assert len(yielded()) > 50
+    assert not yielded() - VIEWS, "add it to VIEWS in tests/gui/tour/test_tour.py"
 
 
 @pytest.mark.deep

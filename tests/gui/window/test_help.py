@@ -38,12 +38,6 @@ def opened(window: Window, qtbot: QtBot) -> str:
     return help.topic
 
 
-@pytest.mark.parametrize("kind", PAGES)
-def test_every_kind_of_page_names_a_page_of_the_manual_about_it(kind: str) -> None:
-    assert PAGES[kind].topic in NAMES
-    assert PAGES[kind].topic != manual.FIRST
-
-
 @pytest.mark.deep
 def test_f1_explains_the_page_in_front_and_the_first_page_of_the_manual_where_there_is_none(
     window: Window, qtbot: QtBot, homes: Path
