@@ -280,7 +280,11 @@ class Catalogue:
             return ""
         if self.is_stated(ns):
             return f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
-        info = self.known(ns)[0]
+        info, profile = self.known(ns)
+        if profile.token_doubt:
+            return (
+                f'{doubt} So nothing is written there until a profile states token = "_w", or token = "" if it is none.'
+            )
         if info.doubt:
             return f"{doubt} So nothing is written there until a profile or --layout states one of them."
         if info.belongs_to:
@@ -306,6 +310,8 @@ class Catalogue:
             return info.doubt
         if info.belongs_to:
             return self._doubt_of_rows(info, info.belongs_to)
+        if profile.token_doubt:
+            return profile.token_doubt
         if profile.hash_doubt:
             return ""  # its layout refuses every write with better reason
         if said := verdict.unsure(info):

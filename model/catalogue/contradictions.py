@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 
 from model.errors import Unreadable
-from model.foundation.collection_profile import CollectionProfile
+from model.foundation.collection_profile import MOVED, CollectionProfile
 from model.layouts.registry import declared, fields_of, has_archive, within
 from model.recognition.find_embedded import inner
 from model.recognition.row_ties import tie
@@ -27,7 +27,7 @@ from model.values.canonical import Value
 from model.values.kinds import NUMBERS
 from model.writers.written_rows import PLACE
 
-ESSENTIAL = ("id", "version", "current", "counter", "archive_id", "guard")
+ESSENTIAL = ("id", "version", "current", "counter", "archive_id", "guard", "token")
 """Roles that writing depends on: if no document plays them, the profile is about something else.
 
 Contradictions of hashes are found together with their recipe.
@@ -76,7 +76,7 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
         yield Contradiction(f"There is no collection {profile.ns}.")
         return
     sample = sample or take(server, profile.ns)
-    roles = {role: field for role, field in fields_of(profile).items() if role != "archive"}
+    roles = _stated_roles(profile)
     kind = declared(profile.layout)
     beside = kind.written_by_others
     rows = ("archive_id", "version", *TOLD) if beside else ("archive_id",)
@@ -92,6 +92,14 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
     if sample.documents and (said := _tied(server, profile, sample)):
         where = profile.archive if kind.written_by_others else profile.ns
         yield Contradiction(f"In {where} {said}, which a write by the layout {profile.layout} would not do.", True)
+
+
+def _stated_roles(profile: CollectionProfile) -> dict[str, str]:
+    """The fields by their roles, with a lock in a sub-document too."""
+    roles = {role: field for role, field in fields_of(profile).items() if role != "archive"}
+    if profile.guard is not None and profile.guard.how in MOVED:
+        roles["guard"] = profile.guard.field
+    return roles
 
 
 def _tied(server: Port, profile: CollectionProfile, sample: Sample) -> str:
@@ -211,6 +219,8 @@ def _misfit(role: str, value: Value, profile: CollectionProfile) -> str:
         return f"of the type {value.kind}, not a whole number or a date"
     if role in ("id", "archive_id") and value.type not in (*ID_TYPES, c.DATE, c.OBJECT):
         return f"of the type {value.kind}, not an id"
+    if role == "token" and value.type != c.OBJECT_ID:
+        return f"of the type {value.kind} and not an ObjectId"
     if role == "at" and time_of(value) is None and value.type != c.STRING:
         return f"of the type {value.kind}, not a time"
     if role == "guard" and profile.guard is not None and not moves(value, profile.guard.how):

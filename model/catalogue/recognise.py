@@ -18,10 +18,11 @@ from msgspec.structs import replace
 from model.catalogue import near_collections
 from model.catalogue.contradictions import refuted
 from model.catalogue.find_writers import signed, written
+from model.catalogue.lock_history import strays
 from model.catalogue.several_writers import parts_of, several_writers
 from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused, Unreadable
-from model.foundation.collection_profile import CollectionProfile
+from model.foundation.collection_profile import CollectionProfile, LockField
 from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
 from model.layouts.base import Layout
 from model.layouts.log import Log
@@ -31,7 +32,7 @@ from model.recognition import find_embedded, find_logs, find_version_documents
 from model.recognition.find_archives import is_past, is_past_of, pair
 from model.recognition.key_candidates import is_version_name
 from model.recognition.lock_fields import with_lock
-from model.recognition.metadata_fields import TOKEN, usual_token
+from model.recognition.metadata_fields import TOKEN, token_doubt, usual_token
 from model.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.recognition.sampling import (
     SAMPLE_BYTES,
@@ -313,6 +314,10 @@ def as_stated(
     found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
     try:
         doubt = gently(lambda: refuted(server, found, sample), "")
+        if found.token_unsaid and not found.token:
+            doubt = doubt or token_doubt(sample.documents, sample.ns)
+        if not doubt and (astray := gently(partial(strays, server, found, sample), "")):
+            doubt = f"In {found.ns} {astray}."
     except NotAllowed:  # for the archive
         doubt = ""
     why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
@@ -349,6 +354,17 @@ def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> Co
             if beside.hash != within.hash:
                 return sealed if beside.state == "damaged" and within.state == "present" else profile
     return profile
+
+
+def _with_marks(server: Port, profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
+    """The profile with the marks of other programs: what is odd about write tokens, and a lock, with a sentence."""
+    if not profile.token and not LAYOUTS.get(profile.layout, Plain).read_only:
+        profile = replace(profile, token_doubt=token_doubt(sample.documents, sample.ns))
+    profile, locked = _with_lock(profile, sample)
+    astray = gently(partial(strays, server, profile, sample), "")
+    if not astray or profile.guard is None:
+        return profile, locked
+    return replace(profile, guard=LockField(profile.guard.field)), f"{astray[:1].upper()}{astray[1:]}."
 
 
 def _with_lock(profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
@@ -513,7 +529,7 @@ def _judged(
         token = profile.token
         why = why.replace(f"{token} is a write token", f"{token} is not a write token: it names {there}")
         profile = replace(profile, token="")
-    profile, locked = _with_lock(profile, sample)
+    profile, locked = _with_marks(server, profile, sample)
     recorded = "" if LAYOUTS.get(profile.layout, Plain).read_only else recorded
     sure = doubt or made_by.confidence >= SURE or not versions_told(profile.layout)
     missing = "" if doubt else _unindexed(server, profile, samples) if sure else UNSURE

@@ -42,6 +42,14 @@ class LockField(Struct, frozen=True):
     """How each write moves it: "inc", "uuid", "time", "closed" if only its own program can, "none" if it is an
     ordinary field after all, "" if nobody has said so yet."""
 
+    second: str = ""  # another field that looks like a lock, so that nobody can tell which one is
+    in_array: bool = False  # it stands in the elements of an array, where no edit from here moves it
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether a person has only to say how it moves."""
+        return not (self.how or self.second or self.in_array)
+
     @property
     def is_inside(self) -> bool:
         """Whether it stands in a sub-document, whose other fields are content."""
@@ -66,6 +74,7 @@ class CollectionProfile(Struct, frozen=True):
     id_parts: tuple[str, ...] = ()  # the paths of an id of several fields; ``id`` is then their combined name
     version: str = "v"
     token: str = ""  # a write token, where the collection has one already or a profile states one
+    token_doubt: str = ""  # why nobody can tell whether there is a write token, one sentence; "" if that is plain
     token_unsaid: bool = False  # a profile leaves it open, so that documents which carry one keep it
     current: str = "current"
     prev: str = "prev"

@@ -94,7 +94,7 @@ class Profile(Struct, frozen=True, dict=True):
 def as_stated(profile: CollectionProfile) -> CollectionProfile:
     """The part of a profile that a file can state: a hash recipe only if it is the only one that fits."""
     recipe = None if profile.hash_rivals else profile.hash_recipe
-    return replace(profile, hash_recipe=recipe, hash_rivals=(), hash_doubt="", seals_author=False)
+    return replace(profile, hash_recipe=recipe, hash_rivals=(), hash_doubt="", seals_author=False, token_doubt="")
 
 
 def table(profile: CollectionProfile) -> dict[str, Any]:

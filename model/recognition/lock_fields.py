@@ -29,6 +29,7 @@ def _set(names: str) -> frozenset[str]:
 
 _TAGS = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z|[0-9a-f]{16,128}\Z|[0-9A-F]{16,128}\Z")
 _NUMBERED_TAGS = re.compile(rb"[0-9]+-[0-9a-f]{8,128}\Z")  # of CouchDB and PouchDB
+_SAYS_LOCK = re.compile(rb"lock|ver|revision|concurrency|change|token", re.IGNORECASE)  # part of each name of a lock
 _MOST = 0.8  # the share of documents that must have it
 _DEEPEST = 4  # levels of sub-documents that are searched
 
@@ -82,6 +83,10 @@ LOCK_NAMES = (
 """First names of locks with any values, then names of locks if the values move, at the top or in metadata."""
 
 
+SAID_IN_ARRAYS = LOCK_NAMES[0].names - frozenset(("etag", "entitytag", "lock"))
+"""The names that say lock in the elements of an array too, where tags are those of files."""
+
+
 def with_lock(
     profile: CollectionProfile, sample: Sample, taken: Collection[str], edited: bool
 ) -> tuple[CollectionProfile, str]:
@@ -93,8 +98,8 @@ def with_lock(
     if profile.guard is not None:
         return profile, ""
     lock, said = _known(sample, taken)
-    if lock is None and edited:
-        lock, said = _alike(sample, taken)
+    if edited and (lock is None or lock.how in MOVED):
+        lock, said = _with_others(sample, taken, lock, said)
     if lock is None:
         return profile, ""
     if lock.how in MOVED and _sealed(sample, profile, lock):
@@ -144,17 +149,54 @@ def _known(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, st
     return next((lock for lock in found if lock[0].field not in taken or lock[0].how == "closed"), (None, ""))
 
 
-def _alike(sample: Sample, taken: Collection[str]) -> tuple[LockField | None, str]:
-    beside_class = "_class" in sample.shapes
-    for path, values in _values(sample.documents).items():
-        if path[0] in taken or path == ("_id",) or not _like(path, values, len(sample.documents), beside_class):
-            continue
-        name = ".".join(path)
+def _with_others(
+    sample: Sample, taken: Collection[str], known: LockField | None, said: str
+) -> tuple[LockField | None, str]:
+    """The lock, or the question that the fields ask which look like locks beside it."""
+    alike = [path for path in _alike(sample, taken) if known is None or ".".join(path) != known.field]
+    names = [*([known.field] if known is not None else []), *map(".".join, alike)]
+    if len(names) > 1:
+        name, second = names[:2]
+        said = f"{name} and {second} both look like locks of other programs: see guard in a profile."
+        return LockField(name, second=second), said
+    if known is not None:
+        return known, said
+    if names:
+        name = names[0]
         said = (
             f"{name} looks like the lock of another program, and nothing states how it moves: see guard in a profile."
         )
         return LockField(name), said
+    if name := _in_arrays(sample, taken):
+        said = f"{name} looks like the lock of another program inside an array: see guard in a profile."
+        return LockField(name, in_array=True), said
     return None, ""
+
+
+def _alike(sample: Sample, taken: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """The paths of fields that look like locks, those at the top first."""
+    beside_class = "_class" in sample.shapes
+    for path, values in _values(sample.documents).items():
+        if path[0] not in taken and path != ("_id",) and _like(path, values, len(sample.documents), beside_class):
+            yield path
+
+
+def _in_arrays(sample: Sample, taken: Collection[str]) -> str:
+    """A field of an array's elements that says lock whatever it holds, by its dotted path; "" if there is none."""
+    for name, shape in sample.shapes.items():
+        if name in taken or not shape.share(c.ARRAY):
+            continue
+        found: dict[str, list[Value]] = {}
+        arrays = (v for v in shape.values if v.type == c.ARRAY and _SAYS_LOCK.search(v.data))
+        elements = [each for v in arrays for each in c.items(v) if each.type == c.OBJECT]
+        for element in elements:
+            for inner, value in c.fields(element.data):
+                if bare(inner) in SAID_IN_ARRAYS:
+                    found.setdefault(inner, []).append(value)
+        for inner, values in found.items():
+            if "." not in inner and not inner.startswith("$") and _any_scalar(values, len(elements)):
+                return f"{name}.{inner}"
+    return ""
 
 
 def _values(documents: Sequence[Document]) -> dict[tuple[str, ...], list[Value]]:

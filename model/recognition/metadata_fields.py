@@ -37,6 +37,7 @@ from model.values.canonical import Value
 TOKEN = "_w"  # the usual name of a write token, which is used only where documents have one
 HASH = "_versioned_id"  # the default name, used where nothing else is found
 CARRIED = 0.9  # the share of documents that carry a write token where one is kept
+ODD, FEWEST_ODD = 0.2, 2  # the share of documents, and the number, from which on a field of that name is no remainder
 CHECKED = 12  # documents whose hash is computed
 CHECKED_BYTES = 1 << 20
 REORDERED = 4  # of these, documents whose fields are tried in every order
@@ -102,11 +103,28 @@ def usual_token(documents: Sequence[Document]) -> str:
     return TOKEN if documents and carrying >= CARRIED * len(documents) else ""
 
 
-def _carries(document: Document) -> bool:
+def token_doubt(documents: Sequence[Document], ns: str) -> str:
+    """Why nobody can tell whether documents carry the usual write token, one sentence; "" if that is plain."""
+    found = [value for each in documents if (value := _token_in(each)) is not None]
+    if len(found) < max(FEWEST_ODD, ODD * len(documents)):
+        return ""
+    other = next((value for value in found if value.type != c.OBJECT_ID), None)
+    if other is not None:
+        return f"{TOKEN} in {ns}, the name of a write token, is of the type {other.kind} there and not an ObjectId."
+    if len(found) >= CARRIED * len(documents):
+        return ""
+    return f"{len(found)} of {len(documents)} documents sampled in {ns} have {TOKEN}, the name of a write token."
+
+
+def _token_in(document: Document) -> Value | None:
     try:
-        found = document.get(TOKEN)
+        return document.get(TOKEN)
     except Unreadable:
-        return False
+        return None
+
+
+def _carries(document: Document) -> bool:
+    found = _token_in(document)
     return found is not None and found.type == c.OBJECT_ID
 
 

@@ -49,7 +49,7 @@ class GuardedWriting:
         base, profile = layout.version(id), layout.profile
         doubt = self._catalogue.doubt(ns)
         reason = self._trust.why_read_only() or doubt or layout.writable(base)
-        asks = profile.guard.field if profile.guard is not None and not profile.guard.how else ""
+        asks = profile.guard.field if profile.guard is not None and profile.guard.can_be_asked else ""
         document = self._connection.shown(layout, base)
         opened = Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
         return replace(

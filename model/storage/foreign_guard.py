@@ -41,6 +41,7 @@ class ForeignGuard:
 
     def __init__(self, profile: CollectionProfile) -> None:
         self._ns, lock = profile.ns, profile.guard
+        self._lock = lock
         self._name, self._how = (lock.field, lock.how) if lock is not None and lock.how != "none" else ("", "")
         self._path = tuple(self._name.split(".")) if self._name else ()
 
@@ -57,8 +58,19 @@ class ForeignGuard:
 
     def unstated(self) -> str:
         """What a person has to state before anything is written, one sentence; "" if nothing is missing."""
-        if not self._name or self._how:
+        if not self._name or self._how or self._lock is None:
             return ""
+        if self._lock.in_array:
+            return (
+                f"{self._name} in {self._ns} looks like the lock of another program inside an array, which no edit "
+                f'from here can move; if it is none, state guard = {{ field = "{self._name}", how = "none" }} in a '
+                "profile."
+            )
+        if self._lock.second:
+            return (
+                f"{self._name} and {self._lock.second} in {self._ns} both look like locks of other programs, and an "
+                "edit moves one; state it as guard in a profile, which makes the other one an ordinary field."
+            )
         return (
             f"{self._name} in {self._ns} looks like the lock of another program, and nothing states how it moves; "
             f'state guard = {{ field = "{self._name}", how = "inc" }} in a profile, or how = "uuid" where each write '

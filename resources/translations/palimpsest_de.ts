@@ -13729,6 +13729,10 @@ Zum Verbinden öffnen</translation>
       <translation>von wo die Patches ausgehen</translation>
     </message>
     <message>
+      <source>from {0} to {1} in {2}</source>
+      <translation>von {0} zu {1} in {2}</translation>
+    </message>
+    <message>
       <source>git cannot be run ({0}).</source>
       <translation>git lässt sich nicht ausführen ({0}).</translation>
     </message>
@@ -14467,6 +14471,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>of the type {0} and no {1}</source>
       <translation>vom Typ {0} und kein {1}</translation>
+    </message>
+    <message>
+      <source>of the type {0} and not an ObjectId</source>
+      <translation>vom Typ {0} und keine ObjectId</translation>
     </message>
     <message>
       <source>of the type {0} and {1}</source>
@@ -15677,6 +15685,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Daher wird dort nichts geschrieben, bis ein Profil layout = "{1}" oder ein anderes dafür angibt, oder --layout.</translation>
     </message>
     <message>
+      <source>{0} So nothing is written there until a profile states token = "_w", or token = "" if it is none.</source>
+      <translation>{0} Daher wird dort nichts geschrieben, bis ein Profil token = "_w" angibt, oder token = "", wenn es keines ist.</translation>
+    </message>
+    <message>
       <source>{0} So the profile does not fit, and nothing is written by it without --yes-layout.</source>
       <translation>{0} Das Profil passt also nicht, und ohne --yes-layout wird danach nichts geschrieben.</translation>
     </message>
@@ -15759,6 +15771,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} and its plain twin are both there; move one of them away.</source>
       <translation>{0} und sein ungepackter Zwilling sind beide da; verschieben Sie einen davon.</translation>
+    </message>
+    <message>
+      <source>{0} and {1} in {2} both look like locks of other programs, and an edit moves one; state it as guard in a profile, which makes the other one an ordinary field.</source>
+      <translation>{0} und {1} in {2} sehen beide nach Sperren anderer Programme aus, und eine Bearbeitung bewegt nur eine; geben Sie diese in einem Profil als guard an, dann ist die andere ein gewöhnliches Feld.</translation>
     </message>
     <message>
       <source>{0} and {1} more</source>
@@ -16079,6 +16095,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} goes up by {1} as the token is taken out, in one write, and only while the token is still pending and not applied: sending it twice changes nothing more.</source>
       <translation>{0} steigt um {1}, während das Token herausgenommen wird, in einem Schreibvorgang und nur, solange das Token noch offen und nicht angewendet ist: Zweimal senden ändert nichts weiter.</translation>
+    </message>
+    <message>
+      <source>{0} goes {1}, which is not how a lock of its kind moves</source>
+      <translation>{0} geht {1}; so bewegt sich eine Sperre dieser Art nicht</translation>
     </message>
     <message>
       <source>{0} got another row at this very moment; try again.</source>
@@ -16449,12 +16469,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} in {1} ist keine Nummernfolge: In der Liste {2} warten Token, also zählt {3} Ereignisse. Zählen Sie eines mit `palimpsest count`.</translation>
     </message>
     <message>
+      <source>{0} in {1} looks like the lock of another program inside an array, which no edit from here can move; if it is none, state guard = { field = "{2}", how = "none" } in a profile.</source>
+      <translation>{0} in {1} sieht nach der Sperre eines anderen Programms in einem Array aus, die von hier aus nicht bewegt werden kann; wenn es keine ist, geben Sie guard = { field = "{2}", how = "none" } in einem Profil an.</translation>
+    </message>
+    <message>
       <source>{0} in {1} looks like the lock of another program, and nothing states how it moves; state guard = { field = "{2}", how = "inc" } in a profile, or how = "uuid" where each write makes a new one, "time" where it is the time of the write, or "none" where it is an ordinary field.</source>
       <translation>{0} in {1} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft; geben Sie guard = { field = "{2}", how = "inc" } in einem Profil an, oder how = "uuid", wo jeder Schreibvorgang eine neue bildet, "time", wo sie die Zeit des Schreibvorgangs ist, oder "none", wo es ein gewöhnliches Feld ist.</translation>
     </message>
     <message>
       <source>{0} in {1}, above the current {2}</source>
       <translation>{0} in {1}, über dem aktuellen {2}</translation>
+    </message>
+    <message>
+      <source>{0} in {1}, the name of a write token, is of the type {2} there and not an ObjectId.</source>
+      <translation>{0} in {1}, der Name eines Schreibtokens, ist dort vom Typ {2} und keine ObjectId.</translation>
     </message>
     <message>
       <source>{0} in {1}, the same as the current one</source>
@@ -17251,6 +17279,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} of {1} documents of {2} are there again; undo the delete once more.</source>
       <translation>{0} von {1} Dokumenten von {2} sind wieder da; nehmen Sie das Löschen noch einmal zurück.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} documents sampled in {2} have {3}, the name of a write token.</source>
+      <translation>{0} von {1} Dokumenten der Stichprobe in {2} haben {3}, den Namen eines Schreibtokens.</translation>
     </message>
     <message>
       <source>{0} of {1} has another content here.</source>
