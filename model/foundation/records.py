@@ -101,6 +101,7 @@ class Version:
     seal: Value | None = None  # the stored hash of its content, if an import brings one
     deleted: bool = False  # it says that the document was deleted; its content is then what was deleted
     stored_bytes: int | None = None  # length of the stored document or row; None if nothing is stored
+    aside: bool = False  # kept beside the current document, as a draft is: it never stood in its place
     landed: bool = True  # False for an archive row above the current version: its edit never reached the document
 
     def but(self, **changes: Any) -> Version:

@@ -42,7 +42,11 @@ DOUBTS: Mapping[Doubt, str] = {
 
 
 class StateAt(Struct, frozen=True):
-    """One document at a moment. ``v`` is None if nobody can tell which version it was, or whether it existed."""
+    """One document at a moment.
+
+    ``v`` is None if nobody can tell which version it was, or whether it existed. It is None with a time ``at`` for a
+    current version without a number of its own.
+    """
 
     ns: str
     id: Value
@@ -50,6 +54,11 @@ class StateAt(Struct, frozen=True):
     at: dt.datetime | None
     doubt: Doubt | None = None  # why it cannot be proven; None if it is proven
     content: bytes | None = None  # if requested
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its version can be read."""
+        return self.v is not None or self.at is not None
 
     @property
     def proven(self) -> bool:
@@ -138,7 +147,7 @@ class AsOf(Struct):
     def _of(self, layout: Layout, id: Value) -> StateAt | None:
         """One document; None if it did not exist, or does not match. Raises ``NotFound`` and ``Refused``."""
         found = state_at(layout, id, self.moment)
-        if found is None or found.v is None or not (self.contents or self.condition):
+        if found is None or not found.is_stored or not (self.contents or self.condition):
             return found
         version = layout.version(id, found.v)
         if version.content is None:
@@ -187,12 +196,14 @@ def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
 
 
 def _oldest_first(layout: Layout, id: Value) -> list[Version]:
-    return [each for each in layout.history(id) if each.landed][::-1]
+    return [each for each in layout.history(id) if each.landed and not each.aside][::-1]
 
 
 def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
     """The version of a document that was current at a moment; None if there was none. ``versions`` are oldest first."""
     past = [n for n, each in enumerate(versions) if each.at is not None and each.at <= moment]
+    if not versions:  # nothing but drafts
+        return None
     if not past:
         first = versions[0]
         if first.state != "missing" and first.at is not None:

@@ -192,6 +192,7 @@ class WrittenHistory:
             raw=row.raw if state.row else None,
             deleted=row.removes,
             stored_bytes=len(row.raw) if state.row else None,
+            aside=bool(state.row and row.aside),
         )
 
     def _joined(self, document: Version, row: Version) -> Version:

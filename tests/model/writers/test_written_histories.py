@@ -16,6 +16,7 @@ from model.errors import NotFound, Refused
 from model.foundation.findings import Finding
 from model.layouts.base import Layout
 from model.layouts.registry import bind
+from model.over_time.as_of import AsOf
 from model.patches import FORMS, rfc6902
 from model.server.retry import Server
 from model.session import Session
@@ -163,6 +164,9 @@ def test_a_page_is_the_row_that_it_was_saved_with_or_a_version_of_its_own(
     assert outline.health == "Sound"
     assert [now for *_, now in outline.marks] == [each.current for each in reversed(versions)]
     assert not list(layout.findings())
+    stands = layout.version(Value.of(id))
+    [state] = [each for each in AsOf(layout, hour(9), contents=True) if each.id == Value.of(id)]
+    assert (state.at, state.content) == (stands.at, stands.content)  # no draft that came later
 
 
 def test_a_list_says_when_a_document_was_written_where_it_carries_that_itself(server: Server, database: Db) -> None:
