@@ -319,7 +319,7 @@ class Catalogue:
         return self._damage(info, profile)
 
     def _doubt_of_rows(self, info: CollectionInfo, of: str) -> str:
-        """What speaks against writing to the rows of a history: another program keeps them, or they may be none."""
+        """What speaks against writing to the rows of a history: another program keeps them, or they may not be one."""
         if not self.layout(of).written_by_others:
             return self.doubt(of)
         who = info.writer or "the application"

@@ -32,7 +32,7 @@ LOOKED_AT = 6  # documents whose history is read
 LONGEST = 400  # rows of an examined document, unless all have more
 ASKED = 24  # ids in rows to look for among documents
 SURE = 5  # documents that rows name, before rows alone are believed
-WRONG = 5  # one of so many examined documents may be damaged
+WRONG = 5  # 1 in WRONG of the documents examined may be damaged
 
 
 def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:

@@ -18,7 +18,7 @@ from model.recognition.field_names import BEFORE, NOW, bare
 from model.recognition.key_candidates import is_version_name
 from model.recognition.sampling import Document, Proposal, Sample
 
-FEWEST, SHARE = 5, 10  # least documents of each part, and one in so many of all sampled
+FEWEST, SHARE = 5, 10  # each part needs FEWEST documents, and 1 in SHARE of all sampled
 CARRIED = 0.8  # the share of a part's documents that must have its layout's fields
 TRIED = 4  # ways to split a sample
 TELLING = ("id", "version", "current", "prev", "hash", "archive", "archive_id")

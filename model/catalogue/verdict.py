@@ -22,7 +22,7 @@ from model.storage.reserved_fields import legible_field
 SURE = 0.8
 """The confidence from which on versions are written by a layout that was recognised."""
 PROBED, PROBE_MS = 60, 2000  # documents that represent a collection
-FIRST, LONG = 12, 0.5  # of them, those checked first; only these if they take so many seconds
+FIRST, LONG = 12, 0.5  # the number checked first; no others if these take as many seconds
 
 
 def is_judged(info: CollectionInfo) -> bool:

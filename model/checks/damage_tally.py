@@ -18,7 +18,7 @@ from model.text.names import id_name
 from model.values.canonical import Value
 
 FEWEST = 5  # documents with one class of damage
-SHARE = 5  # more than one in so many of all documents
+SHARE = 5  # more than 1 in SHARE of all documents
 UNTIL_STATED = "So nothing is written there until a profile states its layout."
 
 

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 LONG_TEXT = 200
-MANY = 100  # so many moved elements are cut out of the bytes all at once
+MANY = 100  # this many moved elements are cut out of the bytes all at once
 
 _Link: TypeAlias = "tuple[_Link, str | int] | None"
 """A path in reverse: the last step, and a link to its parent. Deep paths share their beginnings."""

@@ -18,8 +18,8 @@ from itertools import islice, pairwise
 from msgspec import Struct
 from rapidfuzz.distance import LCSseq
 
-MYERS_BOUND = 256  # Myers' method gives up beyond so many differences
-MYERS_STEPS = 2_000_000  # and beyond so many comparisons: equal elements make its walks long
+MYERS_BOUND = 256  # Myers' method gives up beyond this many differences
+MYERS_STEPS = 2_000_000  # and beyond this many comparisons: equal elements make its walks long
 BLOCKS = 60  # blocks of consecutive numbers; each is compared with every other
 LCS_BITS = 10**8  # n·m of the bit-parallel method: its memory in bits
 PIECES = 100_000  # with more lines or words no alignment is tried: single steps would block all threads

@@ -286,7 +286,7 @@ _looked_at = 0  # bytes looked at so far; counted until the patterns pay
 
 
 def _is_worth_patterns(size: int) -> bool:
-    """Whether to search so many bytes by patterns; a start or a short command never compiles them."""
+    """Whether to search this many bytes by patterns; a start or a short command never compiles them."""
     global _looked_at
     if _looked_at < _WORTH:
         _looked_at += size

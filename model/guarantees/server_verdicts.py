@@ -25,7 +25,7 @@ from model.foundation.guarantee import Guarantee
 from model.userdata import folders as homes
 
 LATELY = 1.0
-"""For so many seconds, writes do not look again whether another program has stored new findings."""
+"""For this many seconds, writes do not look again whether another program has stored new findings."""
 
 
 class Measured(Struct, frozen=True):

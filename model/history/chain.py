@@ -62,7 +62,7 @@ __all__ = [
 
 Op: TypeAlias = Literal["set", "add", "remove", "retype", "reorder"]
 
-SMALL = 1024  # a value of up to so many bytes is kept with the change
+SMALL = 1024  # a value of up to this many bytes is kept with the change
 PAUSE = 0.1  # seconds
 OFTEN = 4  # versions with a change that show a field changing every time
 

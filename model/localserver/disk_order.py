@@ -28,11 +28,11 @@ Entry: TypeAlias = tuple[tuple[Key, ...], int]
 """The keys of a document, one for each path of its index, and its position."""
 
 TOGETHER, TOGETHER_BYTES = 40_000, 8 << 20
-"""A run, which is sorted in memory: at most so many entries, and about so many bytes."""
+"""A run, which is sorted in memory: at most this many entries, and about this many bytes."""
 
 _DECIMAL = "decimal"
 _BLOCK = 512  # entries written or read at once
-_WEIGHED = 128  # one of so many entries is measured
+_WEIGHED = 128  # 1 in _WEIGHED entries is measured
 _place = struct.Struct("<Q")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from model.errors import Refused
 
 KEPT_BYTES = 16 << 30
-"""Above so many bytes, the folders opened longest ago are removed."""
+"""Above this many bytes, the folders opened longest ago are removed."""
 
 _ENDS = 1 << 16  # bytes at both ends of a file that are part of its name
 _LEFT_BEHIND = 24 * 3600  # seconds after which a dead process's folder is removed

@@ -35,11 +35,11 @@ from model.mql.order import Key
 from model.values import canonical as c
 
 HEAD_BYTES, HEAD_MOST = 4 << 20, 2000
-"""The first documents, shown at once: at most so many, and about so many bytes."""
+"""The first documents, shown at once: at most this many, and about this many bytes."""
 
 SPARE = 512 << 20  # bytes of disk space to leave free
 BOMB_FROM, BOMB_TIMES = 2 << 30, 250
-"""Above so many unpacked bytes, a file that has grown by this factor is not unpacked further."""
+"""Above this many unpacked bytes, a file that has grown by this factor is not unpacked further."""
 
 EACH = 5e-6  # seconds per document that building an index takes at least
 _NOTED_EVERY = 64 << 20  # bytes between two notes of the progress

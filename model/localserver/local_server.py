@@ -182,7 +182,7 @@ class LocalServer:
         self.lag(0.0)
 
     def lag(self, seconds: float) -> None:
-        """Pretend that the last write to arrive here was made so many seconds ago."""
+        """Pretend that the last write to arrive here was made this many seconds ago."""
         self._commands.last_write = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=seconds)
 
     @property

@@ -18,7 +18,7 @@ Found = Sequence[Element | None]
 Operator = Callable[[Found, Found], bool]
 """Judges a field by the values at its path: as they are, and with arrays expanded."""
 WORTH_A_WALK = 8
-"""With so many paths or more, reading once for all is cheaper than once for each."""
+"""With this many paths or more, reading once for all is cheaper than once for each."""
 
 
 class FieldTest(Struct, frozen=True):

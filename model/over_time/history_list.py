@@ -96,7 +96,7 @@ class HistoryList:
                 yield each.but(bytes=len(raw), raw=raw)
 
     def _read(self, wanted: int | None, checkpoint: Checkpoint, until: float = float("inf")) -> None:
-        """Read on until so many documents are known, or all."""
+        """Read on until this many documents are known, or all."""
         while not self._whole and (wanted is None or len(self._rows) < wanted) and time.monotonic() < until:
             # Between two histories, so that a stopped list can continue.
             checkpoint(self._read_so_far, None)

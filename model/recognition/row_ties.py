@@ -15,7 +15,7 @@ from model.storage.reserved_fields import time_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
-FEWEST, ROWS = 4, 6  # documents with several rows; rows that do if the direction is that of no content
+FEWEST, ROWS = 4, 6  # documents or links, and rows in all, from which on a tie is believed
 EVENTS = OPERATIONS - frozenset(("type", "kind", "method", "command"))
 NEVER = 9000  # the year from which on a date stands for "still valid"
 Rows = Sequence[Document]

@@ -230,7 +230,7 @@ KEPT_BYTES = 128 << 20  # of all samples of a database together
 
 
 def share(collections: int) -> int:
-    """The bytes available for one sample among so many collections."""
+    """The bytes available for one sample among this many collections."""
     return min(SAMPLE_BYTES, KEPT_BYTES // max(1, collections))
 
 
@@ -317,7 +317,7 @@ class _Taken:
         self.count = cache(self._counted)
 
     def add(self, rows: Iterable[bytes], budget: int) -> bool:
-        """Add rows up to so many bytes; returns whether these were all."""
+        """Add rows up to this many bytes; returns whether these were all."""
         with contextlib.suppress(_Passed):
             for raw in _within(iter(rows)):
                 self.found.setdefault(_key(raw), raw)
@@ -361,7 +361,7 @@ def _across(rows: Sequence[bytes], third: int) -> Sequence[bytes]:
 
 
 def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
-    """Rows up to so many bytes, and whether there are no others."""
+    """Rows up to this many bytes, and whether there are no others."""
     found: list[bytes] = []
     with contextlib.suppress(_Passed):
         for raw in _within(rows):

@@ -43,7 +43,7 @@ TRIES = 3
 ROUNDS = 20
 """How often an item is prepared and done again while others write to this document."""
 IN_VAIN = 2
-"""After so many items in a row with an unreachable server, no other item waits for it."""
+"""After this many items in a row with an unreachable server, no other item waits for it."""
 ACTION = "repair"
 
 

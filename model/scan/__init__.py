@@ -45,7 +45,7 @@ from model.values.canonical import Value
 __all__ = ["Finding", "Mark", "Pace", "Scan", "ScanEstimate", "Summary", "Unchecked"]
 
 Pace: TypeAlias = Literal["gentle", "fast"]
-DIVIDED = 1000  # a collection with so many documents is read in parts
+DIVIDED = 1000  # a collection with this many documents is read in parts
 TIMED, PROBE_MS = 500, 2000  # documents read to measure the time for one
 EXAMINED = 0.0001  # seconds to check one document here
 QUARANTINE, COPY = "quarantine", {"from", "doc"}

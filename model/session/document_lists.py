@@ -18,7 +18,7 @@ from model.values.canonical import Value
 
 NOT_READ = "N/A: the file is not read yet; these come first in it."
 MARKED_WHOLE = 256 * 1024
-"""Up to so many bytes of documents, all fields are compared to find other programs' writes."""
+"""Up to this many bytes of documents, all fields are compared to find other programs' writes."""
 PULSE_MS = 2_000  # milliseconds for a collection to show whether rows were added or removed
 
 

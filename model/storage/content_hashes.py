@@ -22,7 +22,7 @@ from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
-FEW = 7  # contents with at most so many fields are tried in every order
+FEW = 7  # contents with at most this many fields are tried in every order
 JSON_ORDERS = 720  # limit for JSON, where each order is serialised anew
 STATE = "state hash_recipe, and hash_fields for what it leaves out, in a profile before anything is written here"
 

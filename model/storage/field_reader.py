@@ -33,7 +33,7 @@ NUMBER_AT = {c.INT32: struct.Struct("<i").unpack_from, c.INT64: struct.Struct("<
 KEPT = 256
 """The number of known ways to be built; documents that are built in further ways are walked."""
 DEEP = 24
-"""With so many fields before the last wanted one, walking is cheaper than comparing."""
+"""With this many fields before the last wanted one, walking is cheaper than comparing."""
 
 
 class FieldReader:

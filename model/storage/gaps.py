@@ -21,7 +21,7 @@ UNUSED = "drawn from the counter and never used"
 SECONDS = 10**9
 """Numbers from here on are taken for times since 1970 (in seconds or finer): nobody counts versions that far."""
 ONE_BY_ONE = 10_000
-"""Up to so many missing numbers are listed one by one; a longer gap is one entry that gives its length."""
+"""Up to this many missing numbers are listed one by one; a longer gap is one entry that gives its length."""
 
 
 def loss(profile: CollectionProfile) -> str:

@@ -26,7 +26,7 @@ MOST = 2000
 """The most keys of one query."""
 
 FAR = 100
-"""With so many versions of one document, a new query that starts behind them is cheaper than reading past them."""
+"""With this many versions of one document, a new query that starts behind them is cheaper than reading past them."""
 
 LEAP = 3
 """Keys to read after each such leap."""
@@ -71,7 +71,7 @@ class _Pace(Struct):
         self._longest = max(self._longest, versions)
 
     def cut(self, versions: int) -> None:
-        """Note that a query ended after so many versions of a document that may have more."""
+        """Note that a query ended after this many versions of a document that may have more."""
         if self._ended:
             self.length = self._versions / self._ended
             self.alike = self.length == self._longest
