@@ -41,7 +41,7 @@ def with_archive(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageD
         below = rows if top is None else [(at, fact) for at, fact in rows if at < top]
         if top is not None:
             drafts += _above(current, top, rows, ground)
-            drafts += _beside(current, top, rows, ground)
+            drafts += _of_same_number(current, top, rows, ground)
             drafts += _missing(current, top, rows, ground)
         placed = [*below, (top, current)] if top is not None else below
     if ground.dated:
@@ -101,7 +101,9 @@ def _above(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: Ch
     return [DamageDraft("A3", current.id, versions, said, "remove-phantom", rests_on, at, ground.is_young(at))]
 
 
-def _beside(current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext) -> list[DamageDraft]:
+def _of_same_number(
+    current: Fact, top: int, rows: Sequence[tuple[int, Fact]], ground: CheckContext
+) -> list[DamageDraft]:
     """A1 and A2: the archive row with the current version's number."""
     beside = [(at, fact) for at, fact in rows if at == top and right_type(fact.v, ground.dated)]
     same = [fact for _, fact in beside]

@@ -35,12 +35,12 @@ def damage_of(raw: bytes) -> str:
     except (Unreadable, bson.errors.BSONError, ValueError, OverflowError, RecursionError, TypeError):
         pass
     try:
-        return unreadable(raw) or _odd(raw) or "comes back as other bytes once it is written again"
+        return unreadable(raw) or _damage_inside(raw) or "comes back as other bytes once it is written again"
     except (Unreadable, RecursionError):
         return "does not decode"
 
 
-def _odd(raw: bytes) -> str:
+def _damage_inside(raw: bytes) -> str:
     for name, value in c.fields(raw):
         if value.type in _TYPES:
             return f"holds {_TYPES[value.type]}"
@@ -48,7 +48,7 @@ def _odd(raw: bytes) -> str:
             return "holds a regular expression with odd flags"
         if value.type == c.DATE and not FIRST_DATE <= int.from_bytes(value.data, "little", signed=True) <= LAST_DATE:
             return "holds a date outside of the years 1 to 9999"
-        if value.is_container and (inner := _odd(value.data)):
+        if value.is_container and (inner := _damage_inside(value.data)):
             return inner
         if not _is_text(name, value):
             return "holds text that is not UTF-8"

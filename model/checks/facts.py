@@ -178,7 +178,7 @@ class FactReader(Struct, frozen=True, dict=True):
     def _latest(self) -> _Latest:
         return _Latest()
 
-    def _glance(self, raw: bytes) -> _Glance | None:
+    def _glance_again(self, raw: bytes) -> _Glance | None:
         """Checks a document again that the walker doubted; None if it may have a hash."""
         if self.own.hash and c.name_bytes(self.own.hash) + b"\x00" in raw:
             return None
@@ -194,7 +194,7 @@ class FactReader(Struct, frozen=True, dict=True):
     def at_a_glance(self, id: Value, raw: bytes) -> SomeFact:
         """The fact of an undamaged document or part; decoded later if possible."""
         seen: _Glance | None = None if c.walker is None else c.walker.glance(raw, self._names)
-        if seen is None and (seen := self._glance(raw)) is None:
+        if seen is None and (seen := self._glance_again(raw)) is None:
             return self.fact(id, raw)
         return LazyFact.made(id, seen, raw, self)
 
@@ -215,7 +215,7 @@ class FactReader(Struct, frozen=True, dict=True):
         seen: _Glance | None = c.walker.glance(raw, self._names) if lazily and c.walker is not None else None
         damage = "" if seen is not None else damage_of(raw)
         if lazily and seen is None and not damage:
-            seen = self._glance(raw)
+            seen = self._glance_again(raw)
         if seen is not None:
             if seen[0] is None or seen[1] is None:
                 return damage, None, None

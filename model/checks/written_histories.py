@@ -40,12 +40,12 @@ class WrittenHistories(Struct):
         """V2 for a missing row, D1 for a patch that does not apply, A2 for a document unlike its newest row."""
         if ids is not None:
             for id, reader in self.together(ids):
-                yield from self._of(reader, id)
+                yield from self._of_document(reader, id)
             return
         read: deque[bytes] = deque()  # not checked yet
         ended: list[BrokenOff] = []
         for id, reader in self.together(self._each(reading, read, ended)):
-            yield from self._of(reader, id)
+            yield from self._of_document(reader, id)
             raw = read.popleft()
             reading.last = raw if reading.in_order else None
         for error in ended:
@@ -61,7 +61,7 @@ class WrittenHistories(Struct):
         except BrokenOff as error:
             ended.append(error)
 
-    def _of(self, reader: Histories, id: Value) -> Iterator[Finding | Unchecked]:
+    def _of_document(self, reader: Histories, id: Value) -> Iterator[Finding | Unchecked]:
         ns = self.profile.ns
         try:
             versions = list(reader.history(id, contents=True))

@@ -26,7 +26,7 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
         )
     for trouble in session.dump.troubles:
         say(f"palimpsest: {trouble}", file=sys.stderr)
-    if _insists(args):
+    if _overrides_doubt(args):
         session.catalogue.accept()
     session.authorship.author = getattr(args, "signed_as", None) or ""
     return session
@@ -52,7 +52,7 @@ def choose_layout(args: argparse.Namespace, session: Session) -> None:
     """Use ``--layout`` for NS; say once if the data contradict the profile's statement on it."""
     if args.layout:
         session.catalogue.set_layout(args.ns, args.layout)
-    if args.profile and (_insists(args) or not hasattr(args, "yes_layout")):  # others are refused
+    if args.profile and (_overrides_doubt(args) or not hasattr(args, "yes_layout")):  # others are refused
         with contextlib.suppress(NotFound):
             if doubt := session.catalogue.info(args.ns).doubt:
                 say(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
@@ -67,5 +67,5 @@ def tell_unseen(session: Session, documents: bool = True) -> None:
             say(f"{place} was left out: {sentence}", file=sys.stderr)
 
 
-def _insists(args: argparse.Namespace) -> bool:
+def _overrides_doubt(args: argparse.Namespace) -> bool:
     return getattr(args, "yes_layout", False)

@@ -148,7 +148,7 @@ def _merge(made: Parser) -> None:
     made.add_argument("-o", dest="out", metavar="OUT", help="write the document here, in MINE's format")
     made.add_argument("--json", action="store_true", help="conflicts as one JSON object a line")
     _keys(made)
-    _alone(made)
+    _options_without_source(made)
 
 
 @_command("blame", "trace:blame", "each field with the version that last set it")
@@ -223,7 +223,7 @@ def _import(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection that receives it; it need not exist")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _options(made, WRITABLE_LAYOUTS)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("edit", "write:edit", "change fields of a document in one guarded write")
@@ -235,7 +235,7 @@ def _edit(made: Parser) -> None:
     made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
     _reasoned(made)
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("restore", "write:restore", "an old state as a new guarded version")
@@ -245,7 +245,7 @@ def _restore(made: Parser) -> None:
     made.add_argument("--fields", metavar="PATH", nargs="+", action="extend", help="only these fields")
     _reasoned(made)
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("revert", "revert:revert", "take changes back, and keep what came later in other fields")
@@ -261,7 +261,7 @@ def _revert(made: Parser) -> None:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _reasoned(made)
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("scan", "scan:scan", "look for versions that block edits, are missing, doubled or unfinished")
@@ -281,7 +281,7 @@ def _scan(made: Parser) -> None:
 def _health(made: Parser) -> None:
     made.add_argument("place", metavar="NS", nargs="?", help="only scans of this collection or database")
     made.add_argument("--json", action="store_true", help="one JSON object a line")
-    _alone(made)
+    _options_without_source(made)
 
 
 @_command("repair", "repair:repair", "carry out a plan that a scan wrote, or say what that would do")
@@ -294,7 +294,7 @@ def _repair(made: Parser) -> None:
     made.add_argument("--report", metavar="FILE", action="append", default=[], help=report)
     _reasoned(made)
     _options(made, (*LAYOUT_NAMES, *PATTERN_NAMES))
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("cleanup", "cleanup:cleanup", "finish the pending tokens that their writers left behind")
@@ -304,7 +304,7 @@ def _cleanup(made: Parser) -> None:
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _reasoned(made)
     _options(made, ("pending",))
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old")
@@ -320,7 +320,7 @@ def _migrate(made: Parser) -> None:
     ends.add_argument("--take-back", action="store_true", help="remove what the migration wrote in the new place")
     ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("feed", "feed:feed", "keep the archives of stream collections up to date, from change streams or by polling")
@@ -331,7 +331,7 @@ def _feed(made: Parser) -> None:
         "--every", metavar="AGE", type=_age, default="10s", help="how often to look, by polling; else 10s"
     )
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("check", "check:check", "what the server really guarantees, measured in a scratch database")
@@ -350,7 +350,7 @@ def _next(made: Parser) -> None:
     made.add_argument("counter", metavar="COUNTER", help="the counter's name")
     made.add_argument("--create", action="store_true", help="create a missing counter; it begins with 1")
     _options(made, ("sequence",))
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("insert", "once:insert", "a new document, under an id or the next number; the same one again is skipped")
@@ -367,7 +367,7 @@ def _insert(made: Parser) -> None:
         "--counter", metavar="NS:NAME", help="the number comes from this counter, and is never used again"
     )
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("count", "once:count", "raise a two-step counter once for a token, however often this is repeated")
@@ -378,7 +378,7 @@ def _count(made: Parser) -> None:
     made.add_argument("--owner", metavar="NAME", help="who counts; stored in a new token")
     made.add_argument("--create", action="store_true", help="create a missing document")
     _options(made, ("pending",))
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("process", "once:process", "raise a total once for an entry of an apply-once list")
@@ -390,7 +390,7 @@ def _process(made: Parser) -> None:
     made.add_argument("--by", metavar="N", type=int, default=1, help="raise it by this much; 1 unless said otherwise")
     made.add_argument("--create", action="store_true", help="create a missing document")
     _options(made, ("processed",))
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("journal", "write:journal", "what was written on this computer", source=False)
@@ -398,7 +398,7 @@ def _journal(made: Parser) -> None:
     made.add_argument("--json", action="store_true", help="one JSON object a line")
     made.add_argument("--prune", metavar="AGE", type=_age, help="count older entries, with the documents they keep")
     made.add_argument("--apply", action="store_true", help="with --prune: forget them; then they cannot be undone")
-    _alone(made)
+    _options_without_source(made)
 
 
 @_command("undo", "write:undo", "the guarded inverse of an entry of the journal", source=False)
@@ -406,13 +406,13 @@ def _undo(made: Parser) -> None:
     made.add_argument("entry", metavar="ENTRY", help="its number, or the name of a run of repairs")
     made.add_argument("--source", metavar="SOURCE", help="the entry's source, if it needs a password")
     _options(made)
-    _insisting(made)
+    _writing_options(made)
 
 
 @_command("help", "help:help", "a page of the manual, or the list of its pages", source=False)
 def _help(made: Parser) -> None:
     made.add_argument("topic", metavar="TOPIC", nargs="?", help="the page; else the list of pages")
-    _alone(made)
+    _options_without_source(made)
 
 
 def names() -> tuple[str, ...]:
@@ -474,24 +474,24 @@ def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:
     _connecting(made)
 
 
-def _alone(made: Parser) -> None:
+def _options_without_source(made: Parser) -> None:
     """The options of every command, for one that opens no source."""
-    _everywhere(made, "accepted as with every command; nothing here asks for it")
+    _common_options(made, "accepted as with every command; nothing here asks for it")
 
 
 def _connecting(made: Parser) -> None:
     """The options of every command that connects."""
-    _everywhere(made, PROFILE)
+    _common_options(made, PROFILE)
     made.add_argument("--password-file", metavar="FILE", help="the password of SOURCE's user is the first line of FILE")
 
 
-def _everywhere(made: Parser, profile: str) -> None:
+def _common_options(made: Parser, profile: str) -> None:
     """The options of every command; ``profile`` is the help text on its profile."""
     made.add_argument("--profile", metavar="FILE", help=profile)
     made.add_argument("--read-only", action="store_true", help="write nothing, whatever the command is")
 
 
-def _insisting(made: Parser) -> None:
+def _writing_options(made: Parser) -> None:
     """The options of every command that writes."""
     said = "write by the profile although the collection's data contradict it"
     made.add_argument("--yes-layout", action="store_true", help=said)

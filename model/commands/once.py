@@ -27,7 +27,7 @@ def next_number(args: argparse.Namespace) -> int:
         counter = find_id(session, args.ns, args.counter, args.create)
         return session.once.next(args.ns, counter, args.create)
 
-    return _once(args, do)
+    return _one_write(args, do)
 
 
 def insert(args: argparse.Namespace) -> int:
@@ -47,7 +47,7 @@ def insert(args: argparse.Namespace) -> int:
             return session.once.insert(args.ns, content, None if args.id is None else meant(args.id))
         return session.once.insert_next(args.ns, content, args.field or "", _counter(session, args.counter))
 
-    return _once(args, do)
+    return _one_write(args, do)
 
 
 def _counter(session: Session, written: str | None) -> tuple[str, Value] | None:
@@ -67,7 +67,7 @@ def count(args: argparse.Namespace) -> int:
         id = find_id(session, args.ns, args.id, args.create)
         return session.once.count(args.ns, id, token, args.by, args.owner, args.create)
 
-    return _once(args, do)
+    return _one_write(args, do)
 
 
 def process(args: argparse.Namespace) -> int:
@@ -77,10 +77,10 @@ def process(args: argparse.Namespace) -> int:
         key = find_id(session, args.ns, args.key, args.create)
         return session.once.process(args.ns, key, meant(args.entry), args.by, args.field or "", args.create)
 
-    return _once(args, do)
+    return _one_write(args, do)
 
 
-def _once(args: argparse.Namespace, write: Callable[[Session], Outcome]) -> int:
+def _one_write(args: argparse.Namespace, write: Callable[[Session], Outcome]) -> int:
     with open_session(args) as session:
         try:
             choose_layout(args, session)

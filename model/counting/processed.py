@@ -163,14 +163,14 @@ def apply(server: Port, of: Tally, create: bool = False) -> Outcome:
             if why := hindrance(of, raw):
                 return Outcome("refused", of.ns, of.key, why)
             if raw is not None and has(raw, of):
-                return _done(server, of, "skipped")
+                return _success(server, of, "skipped")
             if raw is None and not create:
                 raise NotFound(f"There is no document {id_name(of.key)} in {of.ns}; create it, or check the key.")
             if raw is None and (why := needs_index(server, of)):
                 return Outcome("refused", of.ns, of.key, why)
             if raw is None:
                 refuse_twin(server, of.ns, of.key_field, of.key)
-            end = run(server, new_document(of) if raw is None else forth(of, raw), lambda: _there(server, of))
+            end = run(server, new_document(of) if raw is None else forth(of, raw), lambda: _is_listed(server, of))
             if end.kind != "conflict":
                 return _ended(server, of, end)
     except Refused as error:
@@ -178,7 +178,7 @@ def apply(server: Port, of: Tally, create: bool = False) -> Outcome:
     return Outcome("refused", of.ns, of.key, f"Others write {id_name(of.key)} all the time; try again.")
 
 
-def _there(server: Port, of: Tally) -> bool:
+def _is_listed(server: Port, of: Tally) -> bool:
     raw = read(server, of)
     return raw is not None and has(raw, of)
 
@@ -190,7 +190,7 @@ def take_back(server: Port, of: Tally) -> Outcome:
         if raw is None or not has(raw, of):
             said = f"{text.shown(of.entry)} is not in {of.listed} of {id_name(of.key)} any more; nothing was written."
             return Outcome("conflict", of.ns, of.key, said)
-        end = run(server, back(of, raw), lambda: not _there(server, of))
+        end = run(server, back(of, raw), lambda: not _is_listed(server, of))
     except Refused as error:
         return Outcome("refused", of.ns, of.key, str(error))
     if end.kind == "conflict":
@@ -200,12 +200,12 @@ def take_back(server: Port, of: Tally) -> Outcome:
 
 def _ended(server: Port, of: Tally, end: End, way: Way = "forth") -> Outcome:
     if end.kind == "applied":
-        return _done(server, of, "applied", way)
+        return _success(server, of, "applied", way)
     said = f"It is not known whether {text.shown(of.entry)} was applied. " if end.kind == "unknown" else ""
     return Outcome(end.kind, of.ns, of.key, said + end.sentence)
 
 
-def _done(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way = "forth") -> Outcome:
+def _success(server: Port, of: Tally, kind: Literal["applied", "skipped"], way: Way = "forth") -> Outcome:
     entry, owner, value = text.shown(of.entry), id_name(of.key), None
     try:
         raw = read(server, of)
@@ -241,4 +241,4 @@ def from_fields(ns: str, key: Value, kept: dict[str, str]) -> Tally:
 
 def found(server: Port, of: Tally) -> bool:
     """Whether the entry is in the list."""
-    return _there(server, of)
+    return _is_listed(server, of)

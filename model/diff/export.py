@@ -79,16 +79,16 @@ def _sentence(op: Operation, zone: str) -> str:
         return f"{start} was removed; it was {shown(op.old, zone)}." if op.old is not None else ""
     old, new = shown(op.old, zone), shown(op.new, zone)
     if isinstance(op, Retype):
-        return f"{start} is {_a(op.new.kind)} now instead of {_a(op.old.kind)}; its value, {new}, is the same."
+        return f"{start} is {_named(op.new.kind)} now instead of {_named(op.old.kind)}; its value, {new}, is the same."
     if op.old.type != op.new.type:
-        return f"{start} changed from {old}, {_a(op.old.kind)}, to {new}, {_a(op.new.kind)}."
+        return f"{start} changed from {old}, {_named(op.old.kind)}, to {new}, {_named(op.new.kind)}."
     alike = (
         f", from byte {Prefix.similarity(_content(op.old), _content(op.new))} on" if _alike(old) == _alike(new) else ""
     )
     return f"{start} changed from {old} to {new}{alike}."
 
 
-def _a(kind: str) -> str:
+def _named(kind: str) -> str:
     return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind}"
 
 

@@ -47,13 +47,13 @@ def differences(pair: Pair, at: int, to: int) -> list[Difference] | None:
     end, stop = document_end(a, at), document_end(b, to)
     if c.walker is not None and (changed := c.walker.changed(a, at, b, to)) is not None:
         pairs: list[Difference] = changed[0]
-        return pairs if changed[1] or _alone(a, at, end, [x for x, _ in changed[0]]) else None
+        return pairs if changed[1] or _occur_once(a, at, end, [x for x, _ in changed[0]]) else None
     if end - at < _SMALL and at + 4 < end and to + 4 < stop and a[at + 5] != b[to + 5]:
         return None  # the first names differ already
     if (walked := _walked(pair, at, to, end, stop)) is None:
         return None
     found, same_names = walked
-    return found if not found or _once(pair, found, same_names, (at, end), (to, stop)) else None
+    return found if not found or _have_unique_names(pair, found, same_names, (at, end), (to, stop)) else None
 
 
 def _walked(pair: Pair, at: int, to: int, end: int, stop: int) -> tuple[list[Difference], bool] | None:
@@ -101,14 +101,16 @@ def _are_apart(names: tuple[set[bytes], set[bytes]], gone: list[Span], come: lis
     return right.isdisjoint(old_names) and left.isdisjoint(new_names)
 
 
-def _once(pair: Pair, found: list[Difference], same_names: bool, old: tuple[int, int], new: tuple[int, int]) -> bool:
+def _have_unique_names(
+    pair: Pair, found: list[Difference], same_names: bool, old: tuple[int, int], new: tuple[int, int]
+) -> bool:
     """Whether differing fields' names occur once in their documents; ``old`` and ``new`` are their start and end."""
     if same_names:
-        return _alone(pair.a, *old, [x for x, _ in found if x is not None])
+        return _occur_once(pair.a, *old, [x for x, _ in found if x is not None])
     # A common field is equal or among these, so checking it in the new document is enough; removed fields are in the
     # old one.
     news, gone = [y for _, y in found if y is not None], [x for x, y in found if x is not None and y is None]
-    return _alone(pair.b, *new, news) and _alone(pair.a, *old, gone)
+    return _occur_once(pair.b, *new, news) and _occur_once(pair.a, *old, gone)
 
 
 def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[Span], list[Span]]:
@@ -136,7 +138,7 @@ def _gap(a: bytes, i: int, end: int, b: bytes, j: int, stop: int) -> tuple[list[
     return left, right
 
 
-def _alone(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
+def _occur_once(raw: bytes, at: int, end: int, some: list[Span]) -> bool:
     """Whether the names of these fields occur once in the document that ends at ``end``."""
     if len(some) > _MANY or (end - at) * len(some) > _SEARCHED:
         wanted = {x[0] for x in some}

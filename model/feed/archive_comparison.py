@@ -39,7 +39,7 @@ def compared(
             row = there.get((id, place_of(v)))
             if row is not None:
                 if not rows.same(row, raw):
-                    yield _other(layout, rows, id, v, lag)
+                    yield _differs(layout, rows, id, v, lag)
                 continue
             gap = gap_below(layout, rows, id, v)
             # Tell, and thereby note, a gap first: once the current version is archived, the gap is invisible.
@@ -71,10 +71,10 @@ def _brought(layout: Layout, rows: ArchiveRows, id: Value, v: Value, raw: bytes,
     if end == "new":
         yield Fed("applied", layout.ns, f"{version_name(v)} of {id_name(id)} is archived.", id, v, lag)
     elif end == "other":
-        yield _other(layout, rows, id, v, lag)
+        yield _differs(layout, rows, id, v, lag)
 
 
-def _other(layout: Layout, rows: ArchiveRows, id: Value, v: Value, lag: float | None) -> Fed:
+def _differs(layout: Layout, rows: ArchiveRows, id: Value, v: Value, lag: float | None) -> Fed:
     detail = (
         f"{rows.ns} holds another {version_name(v)} of {id_name(id)} than is current: it was changed "
         "without a new version. Nothing was overwritten."

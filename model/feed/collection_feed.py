@@ -129,7 +129,7 @@ class CollectionFeed:
         try:
             stream = self._changes(token)
         except HistoryLost as error:
-            yield self._word(f"{error} {self._since(kept)} Comparing instead.")
+            yield self._word(f"{error} {self._unknown_since(kept)} Comparing instead.")
             stream, token = self._changes(None), None
         except NoChanges as error:
             self.polling, self._place = True, kept or Place()
@@ -166,7 +166,7 @@ class CollectionFeed:
                 if not self._taking.narrower():
                     raise
 
-    def _again(self) -> None:
+    def _reopen(self) -> None:
         """Open the stream again after the last event handled; remembered documents stay valid."""
         assert self._stream is not None
         self._stream.close()
@@ -183,7 +183,7 @@ class CollectionFeed:
         finally:
             probe.close()
 
-    def _since(self, kept: Place | None) -> str:
+    def _unknown_since(self, kept: Place | None) -> str:
         if kept is None or kept.at is None:
             return "What happened since is not known."
         return f"What happened since {kept.at:%Y-%m-%d %H:%M:%S} UTC is not known."
@@ -242,13 +242,13 @@ class CollectionFeed:
                 if self._place.token is None or not self._taking.narrower():
                     self._drop_stream()
                     raise
-                self._again()
+                self._reopen()
                 return
             except Refused:
                 self._drop_stream()
                 raise
             if raw is None:
-                self._nothing()
+                self._handle_empty()
                 break
             self.idle, self._quiet = False, 0
             event = change_event.read(raw)
@@ -264,13 +264,13 @@ class CollectionFeed:
                 self.idle = True
                 return
             if self._taking.taken():
-                self._again()
+                self._reopen()
                 if self._stream is None:
                     return
         if self._unkept >= KEPT_EVERY or (self._unkept and self.idle):
             self._keep()
 
-    def _nothing(self) -> None:
+    def _handle_empty(self) -> None:
         """Handle an empty answer. An event may still be on its way; after two empty answers in a row, none is."""
         assert self._stream is not None
         self._quiet += 1

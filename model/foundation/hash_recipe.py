@@ -152,7 +152,7 @@ class HashRecipe(Struct, frozen=True):
                 raise ValueError(f"has no key {key!r}; its keys are {', '.join(_CHOICES)}")
             allowed = _CHOICES[key]
             if type(value) is not type(allowed[0]) or value not in allowed:
-                raise ValueError(f"{key} must be {_either(allowed)}, not {_shown(value)}")
+                raise ValueError(f"{key} must be {_alternatives(allowed)}, not {_shown(value)}")
         made: dict[str, Any] = dict(table)
         if made.get("over") != "json" and (odd := [key for key in _JSON_ONLY if key in made]):
             raise ValueError(f'{odd[0]} is about JSON; say over = "json" with it, or leave it out')
@@ -181,7 +181,7 @@ def _text(ascii: bytes) -> Value:
     return Value(c.STRING, (len(ascii) + 1).to_bytes(4, "little") + ascii + b"\0")
 
 
-def _either(allowed: tuple[Any, ...]) -> str:
+def _alternatives(allowed: tuple[Any, ...]) -> str:
     said = [_shown(value) for value in allowed]
     return " or ".join(filter(None, (", ".join(said[:-1]), said[-1])))
 

@@ -143,7 +143,7 @@ class ArchiveReader:
         """The current version merged into the archive's rows, which may include it, or versions above it."""
         first = next(rows, None)
         rows = rows if first is None else chain([first], rows)
-        if current is not None and current.state == "present" and (behind := self._behind(current, first)):
+        if current is not None and current.state == "present" and (behind := self._lag_of(current, first)):
             current = current.but(detail=behind)
         top = place_of(current.v) if current is not None else None
         before: int | None = None
@@ -267,15 +267,15 @@ class ArchiveReader:
     def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
         rows.sort(key=lambda row: -(place_of(row.v) or 0))
         current = currents[0] if currents else None
-        versions = self._told(id, current, rows)
+        versions = self._with_gaps(id, current, rows)
         phantoms = [number_of(each.v) or 0 for each in versions if each.detail in (PHANTOM, NEVER_LANDED)]
         made = outlined(id, versions, phantoms)
         newest = next(iter(rows), None)
-        if current is None or current.state != "present" or not self._behind(current, newest):
+        if current is None or current.state != "present" or not self._lag_of(current, newest):
             return made
         return replace(outlined(id, self._arrived(current, rows, newest)), marks=made.marks)
 
-    def _told(self, id: Value, current: Version | None, rows: list[Version]) -> list[Version]:
+    def _with_gaps(self, id: Value, current: Version | None, rows: list[Version]) -> list[Version]:
         """The versions of a document with its gaps; a current one that the archive holds too is compared with that."""
         versions = list(with_gaps(self._joined(current, iter(rows)), loss(self.profile)))
         versions = [each.but(detail="") if each.current and each.state == "present" else each for each in versions]
@@ -289,7 +289,7 @@ class ArchiveReader:
         joined = with_gaps(self._joined(current, iter(rows)))
         return [one for one in joined if one.state != "missing" or (number_of(one.v) or 0) < top]
 
-    def _behind(self, current: Version, newest: Version | None) -> str:
+    def _lag_of(self, current: Version, newest: Version | None) -> str:
         """How far a fed archive is behind, in a few words; "" if it holds the current version, or more."""
         here, there = place_of(current.v), place_of(newest.v) if newest is not None else None
         if not self.holds_current or here is None or (there is not None and there >= here):
@@ -355,7 +355,7 @@ class ArchiveReader:
             return
         skip = max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0)) if not listed else 0
         fields = with_own(query.projection, self.current.own)
-        for id in self._once(query.filter):
+        for id in self._matched_earlier(query.filter):
             if skip:
                 skip -= 1
                 continue
@@ -365,7 +365,7 @@ class ArchiveReader:
                 listed += 1
                 yield row
 
-    def _once(self, filter: Terms) -> Iterator[Value]:
+    def _matched_earlier(self, filter: Terms) -> Iterator[Value]:
         """The ids of current documents that do not match, but have an earlier version that does."""
         p = self.profile
         last: Value | None = None
@@ -386,7 +386,7 @@ class ArchiveReader:
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """The number of matching documents; with ``any_version`` it reads the archive. None if that takes too long."""
-        return self.current.counted(filter, self._once if any_version else None, max_ms)
+        return self.current.counted(filter, self._matched_earlier if any_version else None, max_ms)
 
     # --- writing
 

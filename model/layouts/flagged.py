@@ -105,7 +105,9 @@ class Flagged(Layout):
         """Remove the flag from all versions below the inserted one."""
         if outcome.kind != "applied" or outcome.version is None or outcome.id is None:
             return outcome
-        return replace(outcome, detail=f"{outcome.detail} {self._lower(outcome.id, outcome.version)}".strip())
+        return replace(
+            outcome, detail=f"{outcome.detail} {self._remove_lower_flags(outcome.id, outcome.version)}".strip()
+        )
 
     def _delete(self, id: Value, base: Version, stamp: Stamp) -> Outcome:
         """Insert the tombstone with the flag, then remove the flag from all lower versions."""
@@ -136,7 +138,7 @@ class Flagged(Layout):
                     end = run(self.server, self._flag(newest), partial(self._with_flag, newest))
                     if end.kind in ("refused", "unknown"):
                         return Outcome(end.kind, self.ns, id, end.sentence)
-                self._lower(id, top)
+                self._remove_lower_flags(id, top)
         except Refused as error:
             return Outcome("refused", self.ns, id, str(error))
         return Outcome("unknown", self.ns, id, f"{id_name(id)} is written all the time; repair it again later.")
@@ -151,14 +153,14 @@ class Flagged(Layout):
         p = self.profile
         note = f"{version_name(c.get(raw, (p.version,)))} gets {p.current}"
         body = {"$set": {p.current: Value.of(True), **self.foreign.moved(raw)}}
-        return Write(self.ns, "update", self._still(raw), body, note)
+        return Write(self.ns, "update", self._as_read(raw), body, note)
 
     def _with_flag(self, raw: bytes) -> bool:
         physical = guards.physical_id(raw)
         found = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)
         return found is not None and is_flagged(c.get(found, (self.profile.current,)))
 
-    def _lower(self, id: Value, top: Value) -> str:
+    def _remove_lower_flags(self, id: Value, top: Value) -> str:
         """Remove the flag from every version below ``top``; returns a sentence if some still have it, else ""."""
         p = self.profile
         left: list[str] = []
@@ -186,7 +188,7 @@ class Flagged(Layout):
 
     def _unflag(self, raw: bytes) -> Write:
         """The guarded write that removes the flag from one version, in the way this collection does it."""
-        p, where = self.profile, self._still(raw)
+        p, where = self.profile, self._as_read(raw)
         flag = c.get(raw, (p.current,))
         note = f"{version_name(c.get(raw, (p.version,)))} loses {p.current}"
         moved = self.foreign.moved(raw)
@@ -195,7 +197,7 @@ class Flagged(Layout):
         sets = {"$set": moved} if moved else {}
         return Write(self.ns, "update", where, {"$unset": {p.current: Value.of("")}, **sets}, note)
 
-    def _still(self, raw: bytes) -> dict[str, Any]:
+    def _as_read(self, raw: bytes) -> dict[str, Any]:
         """The clauses that a version's document, number and flag are as they were read."""
         p, physical = self.profile, guards.physical_id(raw)
         where = guards.by_id(physical) | self.foreign.clauses(raw)

@@ -72,11 +72,11 @@ class CommandTable:
             "hello": self._hello,
             "isMaster": self._hello,
             "ismaster": self._hello,
-            "ping": _fine,
+            "ping": _do_nothing,
             "endSessions": self._end_sessions,
             "startSession": self._start_session,
             "replSetGetStatus": self._set_status,
-            "logout": _fine,
+            "logout": _do_nothing,
             "buildInfo": self._build_info,
             "buildinfo": self._build_info,
             "hostInfo": _host_info,
@@ -207,7 +207,7 @@ class CommandTable:
 
     def _end_sessions(self, command: Command) -> bytes:
         self._retries.end(command)
-        return _fine(command)
+        return _do_nothing(command)
 
     def _start_session(self, command: Command) -> bytes:
         self._of_a_set(command)
@@ -296,7 +296,7 @@ class CommandTable:
         if self.store.get(command.database, name) is not None:
             raise CommandError(48, f"Collection {command.database}.{name} already exists.")
         self.store.make(command.database, name).options = c.only(c.document(command.fields.items()), [_IMAGES])
-        return _fine(command)
+        return _do_nothing(command)
 
     def _change_collection(self, command: Command) -> bytes:
         coll = self._needed(command)
@@ -304,7 +304,7 @@ class CommandTable:
             raise CommandError(72, f"collMod changes nothing here but {_IMAGES}")
         with coll.lock:
             coll.options = c.put(coll.options, (_IMAGES,), images)
-        return _fine(command)
+        return _do_nothing(command)
 
     def _drop(self, command: Command) -> bytes:
         coll = self._needed(command)
@@ -386,7 +386,7 @@ class CommandTable:
         )
 
 
-def _fine(_: Command) -> bytes:
+def _do_nothing(_: Command) -> bytes:
     return wire.pack(ok=1.0)
 
 

@@ -182,7 +182,7 @@ class LargeFile:
                     self._spool(spool, data, noted.end + len(rest))
                 buffer = rest + data
                 found, done, last = self._documents_in(buffer, noted.end, last)
-                places.write(_little(found))
+                places.write(_little_endian(found))
                 noted.end += done
                 noted.documents += len(found)
                 rest = buffer[done:]
@@ -404,7 +404,7 @@ def _files(folder: Path, digest: str) -> tuple[Path, Path]:
     return folder / f"{digest}.entries", folder / f"{digest}.places"
 
 
-def _little(numbers: array[int]) -> bytes:
+def _little_endian(numbers: array[int]) -> bytes:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers.tobytes()

@@ -142,7 +142,7 @@ class Batches(Struct, frozen=True):
         first: list[Row] = []
         seen: set[Value] = set()
         for batch in _batched(documents()):
-            there = self._there(layout, [id for raw in batch if (id := _id(layout, raw)) is not None])
+            there = self._existing(layout, [id for raw in batch if (id := _id(layout, raw)) is not None])
             for raw in batch:
                 checkpoint(count, None)
                 count += 1
@@ -191,7 +191,7 @@ class Batches(Struct, frozen=True):
             raise Refused(f"{ns} holds the earlier versions of {of} and is written by saving documents there.")
         return self.writer.catalogue.layout(ns)
 
-    def _there(self, layout: Layout, ids: Sequence[Value]) -> set[Value]:
+    def _existing(self, layout: Layout, ids: Sequence[Value]) -> set[Value]:
         """The ids among these that exist in a collection."""
         name, found = layout.profile.id, set()
         wanted = {name: {"$in": list(ids)}}

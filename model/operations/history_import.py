@@ -201,7 +201,7 @@ class HistoryImport(Struct, dict=True):
             if versions:
                 versions[-1] = versions[-1].but(current=True)
             wanted, ended = self._wanted(id, versions)
-            there = self._there(id)
+            there = self._stored_versions(id)
             if (found := self._found(id, versions, there)) is not None:
                 return found
             ours = LeftRows(self._rows.left(id, [wanted] if ended else []), self._rows.shorter(id, wanted))
@@ -263,7 +263,7 @@ class HistoryImport(Struct, dict=True):
 
     # --- what is there
 
-    def _there(self, id: Value) -> list[Version]:
+    def _stored_versions(self, id: Value) -> list[Version]:
         try:
             found = [each for each in self.target.history(id, contents="all") if each.state != "missing"]
         except NotFound:

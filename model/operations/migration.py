@@ -118,7 +118,7 @@ class Migration:
         for each in versions:
             if each.state == "damaged":
                 raise Refused(f"{version_name(each.v)} of {id_name(id)} is damaged ({each.detail}); repair it first.")
-        if left := self._beside(id, versions):
+        if left := self._unversioned_parts(id, versions):
             raise Refused(left)
         if not self.target.numbered and len(versions) > 1 and not self.newest_only:
             raise Refused(
@@ -127,7 +127,7 @@ class Migration:
             )
         return versions, self._rows.of(id, versions)
 
-    def _beside(self, id: Value, versions: Sequence[Version]) -> str:
+    def _unversioned_parts(self, id: Value, versions: Sequence[Version]) -> str:
         """The parts of a document that belong to no version and would be lost, one sentence; "" if there are none."""
         left = [name for each in versions if each.current and each.raw for name in self.source.beside(each.raw)]
         if not left:
@@ -314,7 +314,7 @@ class Migration:
             new = self._versions(self.target, id)
         except Refused as error:
             return Checked(id, 0, f"{id_name(id)} is not in {self.target.ns}: {error}")
-        if left := self._beside(id, old):
+        if left := self._unversioned_parts(id, old):
             return Checked(id, 0, left)
         if old[-1].deleted and not new[-1].deleted:
             return Checked(id, 0, f"{id_name(id)} is deleted in {self.source.ns}, and not in {self.target.ns}.")

@@ -153,7 +153,7 @@ def changes(layout: Layout, id: Value) -> Iterator[Activity]:
     made = [_Made(version, paths) for version, paths in _steps(versions)]
     if made and not (made[0].version.deleted or any(each.version.current for each in made)):
         yield Activity(layout.ns, id, None, None, None, None, "deleted")
-    yield from _told(layout.ns, id, made)
+    yield from _activities(layout.ns, id, made)
 
 
 def unsigned(layout: Layout, version: Version) -> Version:
@@ -182,10 +182,10 @@ def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, .
     for version in versions:
         before = _fields(version)  # taken apart once, and compared with both neighbours
         if newer is not None:
-            yield _slim(newer), _between(version, newer, before, after)
+            yield _without_content(newer), _between(version, newer, before, after)
         newer, after = version, before
     if newer is not None:
-        yield _slim(newer), _between(None, newer, {}, after)
+        yield _without_content(newer), _between(None, newer, {}, after)
 
 
 def _fields(version: Version) -> Fields | None:
@@ -196,7 +196,7 @@ def _fields(version: Version) -> Fields | None:
         return None
 
 
-def _slim(version: Version) -> Version:
+def _without_content(version: Version) -> Version:
     known = version.content is not None and version.state != "unproven"
     digest = hashlib.sha1(version.content or b"", usedforsecurity=False).hexdigest() if known else None
     return Version(
@@ -231,14 +231,14 @@ def _between(
         return None
 
 
-def _told(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
+def _activities(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]:
     """Each version with its kind, newest first."""
     seen: dict[str, int] = {}  # content -> how many earlier versions have it
     for each in made:
         if each.version.hash is not None:
             seen[each.version.hash] = seen.get(each.version.hash, 0) + 1
     older_ones = _older_there(made)
-    astray = _astray(made)
+    astray = _out_of_order(made)
     for at, (each, older) in enumerate(zip(made, [*made[1:], None], strict=True)):
         digest = each.version.hash
         if digest is not None:
@@ -270,7 +270,7 @@ def _older_there(made: Sequence[_Made]) -> list[Value | None]:
     return found[::-1]
 
 
-def _astray(made: Sequence[_Made]) -> set[int]:
+def _out_of_order(made: Sequence[_Made]) -> set[int]:
     """The versions whose time is before that of an earlier version."""
     found: set[int] = set()
     latest: dt.datetime | None = None

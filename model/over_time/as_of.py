@@ -132,7 +132,7 @@ class AsOf(Struct):
 
     def _one(self, layout: Layout, id: Value) -> StateAt | None:
         try:
-            found = self._of(layout, id)
+            found = self._state_of(layout, id)
         except NotFound:
             return None
         except Unreachable:
@@ -144,7 +144,7 @@ class AsOf(Struct):
             self.unproven += not found.proven
         return found
 
-    def _of(self, layout: Layout, id: Value) -> StateAt | None:
+    def _state_of(self, layout: Layout, id: Value) -> StateAt | None:
         """One document; None if it did not exist, or does not match. Raises ``NotFound`` and ``Refused``."""
         found = state_at(layout, id, self.moment)
         if found is None or not found.is_stored or not (self.contents or self.condition):
@@ -192,14 +192,14 @@ def named_fields(filter: bytes) -> list[str]:
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:
     """The version of a document at a moment, without its content; None if it did not exist."""
-    return _standing(layout.ns, id, _oldest_first(layout, id), moment)
+    return _state_at(layout.ns, id, _oldest_first(layout, id), moment)
 
 
 def _oldest_first(layout: Layout, id: Value) -> list[Version]:
     return [each for each in layout.history(id) if each.landed and not each.aside][::-1]
 
 
-def _standing(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
+def _state_at(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
     """The version of a document that was current at a moment; None if there was none. ``versions`` are oldest first."""
     past = [n for n, each in enumerate(versions) if each.at is not None and each.at <= moment]
     if not versions:  # nothing but drafts
@@ -237,7 +237,7 @@ def compared(
         checkpoint(done, None)
         try:
             versions = _oldest_first(read, id)
-            before, after = (_standing(layout.ns, id, versions, moment) for moment in (first, then))
+            before, after = (_state_at(layout.ns, id, versions, moment) for moment in (first, then))
         except NotFound:
             continue
         if change := _change(read, id, before, after):

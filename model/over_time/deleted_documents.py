@@ -38,12 +38,12 @@ class DeletedDocuments(Struct):
         """Each as a row of a list, with its last version that has a content; None for every other document."""
         ids = everyone(self.layout)
         while some := list(islice(ids, AT_ONCE)):
-            there = self._there(some)
+            there = self._existing(some)
             yield from (None for _ in there)
             for id, layout in together(self.layout, (id for id in some if id not in there)):
                 yield self._row(layout, id)
 
-    def _there(self, ids: Sequence[Value]) -> set[Value]:
+    def _existing(self, ids: Sequence[Value]) -> set[Value]:
         key = self.layout.profile.id
         query = PageQuery({key: {"$in": list(ids)}}, projection={key: 1}, limit=len(ids))
         return {row.id for row in self.layout.page(query)}

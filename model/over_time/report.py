@@ -141,11 +141,11 @@ def _section(layout: Layout, version: Version, older: Version | None, level: int
     return (
         f"<section><h{level}>{escaped(name)}</h{level}><p>{when}{by}</p>{why}"
         f'<p class="soft">{" · ".join(facts)}</p><p class="{kind}">{escaped(said)}</p>'
-        f"{_what(layout, version, older)}</section>"
+        f"{_shown_changes(layout, version, older)}</section>"
     )
 
 
-def _what(layout: Layout, version: Version, older: Version | None) -> str:
+def _shown_changes(layout: Layout, version: Version, older: Version | None) -> str:
     """What a version changed, or the whole content of the first one."""
     if version.deleted:
         return "<p>It says that the document was deleted.</p>"

@@ -144,7 +144,7 @@ class Tail:
     # --- beginning, and going on
 
     def _open(self, found: _Gathered) -> None:
-        self._awake(found)
+        self._wake(found)
         if not self._began:
             self._streams = [_Stream(place) for place in self._together(list(self._events))]
             self._polls = []
@@ -156,7 +156,7 @@ class Tail:
                 self._go_without(closed.place, error, found)
         self._began = True
 
-    def _awake(self, found: _Gathered) -> None:
+    def _wake(self, found: _Gathered) -> None:
         """After a long rest start anew, and note that."""
         rested, self._rested = self._rested, None
         now = dt.datetime.now(dt.UTC)

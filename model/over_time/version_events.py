@@ -73,7 +73,7 @@ class VersionEvents:
             kind = "deleted" if self._ends(raw) else kind
         times = (self._value(part, self._at), self._value(part, self._token), self._physical(raw))
         at = next((at for each in times if (at := time_of(each)) is not None), None)
-        author, reason = (_short(words(self._value(part, name))) for name in (self._author, self._reason))
+        author, reason = (_shortened(words(self._value(part, name))) for name in (self._author, self._reason))
         paths = self._paths((name,) for name, _ in c.fields(raw)) if self.layout.holds_changes else ()
         return Activity(self.ns, self.id_of(raw), v, at, author, reason, kind, paths)
 
@@ -136,7 +136,7 @@ class VersionEvents:
         if not self.version and not paths:
             return None
         when = time_of(at) or time_of(token) or event.at
-        said = _short(words(author)), _short(words(reason))
+        said = _shortened(words(author)), _shortened(words(reason))
         assert event.key is not None
         return Activity(self.ns, event.key, v, when, *said, "edited", paths)
 
@@ -146,7 +146,7 @@ class VersionEvents:
         for each in touched:
             steps = tuple(_to_array(each))
             if steps and steps[0] not in self._skipped and len(found) < FIELDS:
-                found.setdefault(tuple(_short(step) or "" for step in steps))
+                found.setdefault(tuple(_shortened(step) or "" for step in steps))
         return tuple(found)
 
 
@@ -157,5 +157,5 @@ def _to_array(steps: Iterable[str]) -> Iterator[str]:
         yield step
 
 
-def _short(said: str | None) -> str | None:
+def _shortened(said: str | None) -> str | None:
     return said if said is None or len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"

@@ -92,7 +92,7 @@ def names(patch: Node) -> list[str]:
 
 def about(patch: Node, name: str) -> tuple[bool, Node]:
     """The part of a patch that is about one top-level field, and whether it fits any value there before."""
-    mine = [each for each in _operations(patch) if name in (firsts := _firsts(each)) and _alone(firsts)]
+    mine = [each for each in _operations(patch) if name in (firsts := _firsts(each)) and _is_one_field(firsts)]
     pointer = "/" + name.replace("~", "~0").replace("/", "~1")
     for at in range(len(mine) - 1, -1, -1):
         # From the last time that the whole field is set or removed, nothing before matters.
@@ -130,7 +130,7 @@ def _firsts(operation: dict[str, Node]) -> set[str]:
     return {each[0] for each in pointers}
 
 
-def _alone(names: set[str]) -> bool:
+def _is_one_field(names: set[str]) -> bool:
     if len(names) > 1:
         raise DoesNotApply("the patch moves a value from one field to another")
     return True

@@ -65,7 +65,7 @@ def stated_in(path: FilePath, profile: CollectionProfile, told: Iterable[str] = 
     changed: tuple[tuple[str, str, str], ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
     if there.get(profile.ns) is None:
-        after = _added(text, wanted)
+        after = _with_entry(text, wanted)
     else:
         after, changed, kept = _merged(text, wanted, whole(profile))
     if text.count("\r\n") == text.count("\n") > 0:
@@ -88,7 +88,7 @@ def _block(wanted: Mapping[str, Any]) -> str:
     return "[[collection]]\n" + "".join(f"{key} = {to_line(value)}\n" for key, value in wanted.items())
 
 
-def _added(text: str, wanted: Mapping[str, Any]) -> str:
+def _with_entry(text: str, wanted: Mapping[str, Any]) -> str:
     """The text with a further entry at its end, or at the end of an array of inline tables."""
     import tomlkit
     from tomlkit.items import AoT

@@ -294,7 +294,7 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
             break
     if found:
         pairing, against = max(found, key=lambda each: each[0].rank)
-        made = _told(replace(pairing, server=server), against)
+        made = _proposed(replace(pairing, server=server), against)
         return made if made.profile.layout or wanted else None
     return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
 
@@ -345,7 +345,7 @@ def _at_hand(server: Port, sample: Sample, id: str, other: Sample, archive_id: s
             parts.append((other.ns, [{"$match": ids}, {"$limit": TOGETHER + 1}]))
             holders.append(([near, histories], other, TOGETHER))
         else:
-            parts.append((other.ns, [{"$match": {**ids, version: _near(asked)}}, {"$limit": ROWS + 1}]))
+            parts.append((other.ns, [{"$match": {**ids, version: _versions_wanted(asked)}}, {"$limit": ROWS + 1}]))
             holders.append(([near], other, ROWS))
     if sample.whole is None and (named := other.once(_named, archive_id)):
         parts.append((sample.ns, [{"$match": {id: {"$in": named}}}, {"$limit": ROWS + 1}, {"$project": {id: 1}}]))
@@ -412,7 +412,7 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
         if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
             continue
         if not (
-            named or is_version_name(version) or other.unique_with(version) or _kin(sample, other, {"_id"}) >= ALIKE
+            named or is_version_name(version) or other.unique_with(version) or _kinship(sample, other, {"_id"}) >= ALIKE
         ):
             continue
         for id in _ids_in_turn(sample, version) if named else sample.once(_ids, version):
@@ -429,7 +429,7 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
         (other, key)
         for other in others
         for key in _keys(sample, other, named=False)
-        if _kin(sample, other, {*key, "_id"}) >= KIN
+        if _kinship(sample, other, {*key, "_id"}) >= KIN
     ]
     there = {id: _those_named(server, sample, id, links) for id in dict.fromkeys(key[0] for _, key in links)}
     suiting: dict[str, tuple[float, float]] = {}
@@ -439,7 +439,7 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
         asked = other.once(_named, archive_id)
         if asked and sum(v in there[id] for v in asked) >= NAMED * len(asked):
             kept.setdefault(other.ns, []).append(key)
-            suits = _suiting(other, there[id], archive_id, version), _kin(sample, other, {*key, "_id"})
+            suits = _suiting(other, there[id], archive_id, version), _kinship(sample, other, {*key, "_id"})
             suiting[other.ns] = max(suiting.get(other.ns, (0, 0)), suits)
     large = {other.ns for other in others if other.whole is None}
     likeliest = sorted(kept, key=suiting.__getitem__, reverse=True)
@@ -533,7 +533,7 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
     dated = _is_dated(asked)
     filter: dict[str, Any] = {archive_id: {"$in": list({each.id for each in asked})}}
     if not dated:
-        filter[version] = _near(asked)
+        filter[version] = _versions_wanted(asked)
     rows: list[Document] = []
     known = True
     if asked:
@@ -557,7 +557,7 @@ def _link(server: Port, sample: Sample, id: str, other: Sample, archive_id: str,
         len(asked),
         tuple(chains),
         tuple(twins),
-        _kin(sample, other, own),
+        _kinship(sample, other, own),
         known,
         alike,
         strange,
@@ -596,7 +596,7 @@ def _alike(
     return shared / fields if fields else 1.0, not shared and (fields >= 3 * len(likeness) > 0 or now)
 
 
-def _near(asked: Sequence[_Asked]) -> Terms:
+def _versions_wanted(asked: Sequence[_Asked]) -> Terms:
     """The condition on versions to be those of the documents, or the previous ones."""
     places = {n for each in asked for n in (each.place - 1, each.place) if n >= 0}
     return {"$in": [whole_number(n) for n in sorted(places)]}
@@ -639,7 +639,7 @@ def _asked(sample: Sample, id: str, version: str) -> tuple[list[_Asked], int]:
     return chosen + [each for each in placed if each.place == first][: ASKED // 2], first
 
 
-def _kin(sample: Sample, other: Sample, own: set[str]) -> float:
+def _kinship(sample: Sample, other: Sample, own: set[str]) -> float:
     theirs = [(len(s.values), s.name) for s in other.shapes.values() if s.name not in own]
     return sum(n for n, name in theirs if name in sample.shapes) / sum(n for n, _ in theirs) if theirs else 1.0
 
@@ -665,7 +665,7 @@ def to_be_made(sample: Sample, layout: str, defaults: Mapping[str, str]) -> Prop
     return Proposal(CollectionProfile(sample.ns, layout, archive, version=version, token=token), 0.3, "")
 
 
-def _told(pairing: Pairing, against: Grounds) -> Proposal:
+def _proposed(pairing: Pairing, against: Grounds) -> Proposal:
     """The proposal with the grounds for and against it; without a layout if these do not decide between two."""
     link, found, sample = pairing.link, pairing.stamps, pairing.sample
     kind, _ = pairing.kind

@@ -287,7 +287,7 @@ def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal
             why = (
                 f"Its rows record changes in {listed(kinds[:3])}, of fields that the documents of {target.called} have"
             )
-            return _told(sample, target, why)
+            return _proposed(sample, target, why)
     return None
 
 
@@ -303,7 +303,7 @@ def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequ
         for other, target in islice(little, FOLLOWED):
             if _are_states(server, sample, target, kept_in, other.usual):
                 place = f"in {kept_in}" if kept_in else "at the top"
-                return _told(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
+                return _proposed(sample, target, f"Its rows hold states of the documents of {other.name} {place}")
     return None
 
 
@@ -439,7 +439,7 @@ def _at(document: Document, path: str) -> Value | None:
         return None
 
 
-def _told(sample: Sample, target: _Target, why: str) -> Proposal:
+def _proposed(sample: Sample, target: _Target, why: str) -> Proposal:
     at = _time(sample)
     author = author_field(None, sample.documents, {"_id", target.path}, at)
     profile = CollectionProfile(sample.ns, "log", id=target.path, version="", token="", hash="", at=at, author=author)
@@ -479,7 +479,7 @@ def _stream_log(sample: Sample, id: str, number: str, said: str) -> Proposal:
 
 def _streams(sample: Sample) -> tuple[str, str] | None:
     """The fields that identify streams and number their events; None if rows are not events."""
-    happened = [_happened(d) for d in sample.documents]
+    happened = [_operation_word(d) for d in sample.documents]
     if sum(each is not None for each in happened) < MOST * len(happened) or not happened:
         return None
     for id, ids in sample.shapes.items():
@@ -493,7 +493,7 @@ def _streams(sample: Sample) -> tuple[str, str] | None:
     return None
 
 
-def _happened(document: Document) -> Value | None:
+def _operation_word(document: Document) -> Value | None:
     """The word for what happened, if the row has it next to a payload or in one field with it; else None."""
     kinds = [
         value
@@ -536,4 +536,4 @@ def picked(server: Port, sample: Sample, others: Sequence[str]) -> Proposal | No
     db = sample.ns.partition(".")[0]
     samples = [take(server, f"{db}.{name}", share(len(others))) for name in others[:20]]
     target = next(iter(_targets(server, sample, samples)), None)
-    return None if target is None else _told(sample, target, "")
+    return None if target is None else _proposed(sample, target, "")

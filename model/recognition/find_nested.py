@@ -23,7 +23,9 @@ NAME = "nested"
 
 def nested(sample: Sample) -> Proposal | None:
     """The likeliest array whose elements are earlier states of the document, with lower versions."""
-    found = [made for prev in _arrays(sample) for name in version_fields(sample) if (made := _told(sample, name, prev))]
+    found = [
+        made for prev in _arrays(sample) for name in version_fields(sample) if (made := _proposed(sample, name, prev))
+    ]
     return max(found, key=lambda each: (each.profile.layout == NAME, each.confidence), default=None)
 
 
@@ -162,7 +164,7 @@ def _arrays(sample: Sample) -> list[str]:
     return [name for name, shape in sample.shapes.items() if shape.share(c.ARRAY) >= 0.3]
 
 
-def _told(sample: Sample, version: str, prev: str) -> Proposal | None:
+def _proposed(sample: Sample, version: str, prev: str) -> Proposal | None:
     """The proposal with these two fields; None if the elements are not earlier states of their document.
 
     If a document contradicts a likeness, ``plain`` with the contradiction.

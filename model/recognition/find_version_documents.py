@@ -40,13 +40,13 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
     if records(sample, frozenset({fit.id, fit.version})):
         but = f"The field {fit.version} numbers rows by {fit.id}, but these record changes or events, not states."
         return Proposal(CollectionProfile(sample.ns), 0.7, but, ("log",))
-    return _told(sample, fit)
+    return _proposed(sample, fit)
 
 
 def wanted(server: Port, sample: Sample, kind: VersionKind) -> Proposal | None:
     """The best guess at the fields for one of these layouts; None if there is no version or no id."""
     fit = best(server, sample)
-    return None if fit is None else _told(sample, fit, kind)
+    return None if fit is None else _proposed(sample, fit, kind)
 
 
 def near_miss(sample: Sample) -> str:
@@ -179,7 +179,7 @@ STAMPED: tuple[Sign[LikelyVersions], ...] = (
 )
 
 
-def _told(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Proposal:
+def _proposed(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Proposal:
     """The proposal for two fields; ``wanted`` is a person's choice among the three layouts."""
     it = LikelyVersions(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
     found, kind = it.stamps, wanted or it.kind

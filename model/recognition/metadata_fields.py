@@ -74,7 +74,7 @@ class Stamps(Struct, frozen=True):
 
 def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str]) -> Stamps:
     """The stamps of versions; ``own`` names the layout's other fields, ``chains`` gives the versions' order."""
-    everything = _once(chain(documents, *(each.documents for each in chains)))
+    everything = _without_repeats(chain(documents, *(each.documents for each in chains)))
     token = token_of(chains, everything, own)
     at = time_field(chains, everything, own, token)
     author = author_field(chains, everything, own, at)
@@ -93,7 +93,7 @@ def roles_of(name: str, proof: Proof) -> dict[str, Any]:
     return {"hash_doubt": doubt_of(name, proof)} if proof.of else {}
 
 
-def _once(documents: Iterable[Document]) -> list[Document]:
+def _without_repeats(documents: Iterable[Document]) -> list[Document]:
     return list({document.raw: document for document in documents}.values())
 
 

@@ -260,7 +260,7 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
     shapes = _with_inner(sample)
     waiting, applied = _waiting_lists(shapes, wanted)
     if not waiting:
-        return _calm(sample, _counters(shapes, "")) if wanted else None
+        return _idle_counters(sample, _counters(shapes, "")) if wanted else None
     first = max(waiting, key=lambda s: len(s.values))
     done = next((s for s in applied if s is not first), None)
     it = TwoStep(sample, wanted, first, done, _counters(shapes, _parent(first.name)))
@@ -279,13 +279,13 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 def _waiting_lists(shapes: Sequence[Shape], wanted: bool) -> tuple[list[Shape], list[Shape]]:
     """The lists in which tokens may wait, and those in which counted ones may stay."""
-    lists = [s for s in shapes if s.types[c.ARRAY] and _holds(s, _is_token_or_key)]
-    arrays = [s for s in lists if _holds(s, _is_token)]
+    lists = [s for s in shapes if s.types[c.ARRAY] and _elements_fit(s, _is_token_or_key)]
+    arrays = [s for s in lists if _elements_fit(s, _is_token)]
     # A nightly cleanup may remove the list from every day but the last, so a list with a telling name may be rare.
-    waiting = [s for s in arrays if _waits(s.name)]
+    waiting = [s for s in arrays if _names_waiting(s.name)]
     if waiting:  # an event may be counted by its own key, such as an order number
-        return waiting, [s for s in lists if _stays(s.name)]
-    applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and _stays(s.name)]
+        return waiting, [s for s in lists if _names_applied(s.name)]
+    applied = [s for s in arrays if s.share(c.ARRAY) >= 0.3 and _names_applied(s.name)]
     others = [s for s in arrays if s not in applied]
     if applied:  # tokens wait only briefly, but counted ones stay
         waiting = list(filter(_is_mostly_empty, others))
@@ -296,7 +296,7 @@ def _is_mostly_empty(shape: Shape) -> bool:
     return shape.share(c.ARRAY) >= 0.8 and _empty(shape) >= 0.5
 
 
-def _calm(sample: Sample, counters: Sequence[str]) -> Proposal | None:
+def _idle_counters(sample: Sample, counters: Sequence[str]) -> Proposal | None:
     """Counters that a person has picked, while no token is waiting."""
     if not counters:
         return None
@@ -317,16 +317,16 @@ def waiting_list(raw: bytes) -> str:
     for name, value in Document(raw).fields.items():
         inner = [(f"{name}.{each}", v) for each, v in _fields(value)] if value.type == c.OBJECT else []
         for path, each in ((name, value), *inner):
-            if each.type == c.ARRAY and _waits(path) and all(map(_is_token, _items(each))):
+            if each.type == c.ARRAY and _names_waiting(path) and all(map(_is_token, _items(each))):
                 return path
     return ""
 
 
-def _waits(path: str) -> bool:
+def _names_waiting(path: str) -> bool:
     return bare(_last(path)) in PENDING
 
 
-def _stays(path: str) -> bool:
+def _names_applied(path: str) -> bool:
     return bare(_last(path)) in APPLIED
 
 
@@ -394,7 +394,7 @@ def _items(value: Value) -> list[Value]:
         return []
 
 
-def _holds(shape: Shape, fits: Callable[[Value], bool]) -> bool:
+def _elements_fit(shape: Shape, fits: Callable[[Value], bool]) -> bool:
     """Whether the arrays' elements are of one sort; empty arrays match any."""
     items = [item for value in shape.values for item in _items(value)]
     return sum(map(fits, items)) >= 0.9 * len(items)
@@ -481,7 +481,7 @@ PROCESSED_ENTRIES: tuple[Sign[DealtWith], ...] = (
 
 def processed(sample: Sample, wanted: bool = False) -> Proposal | None:
     """``processed``: a list of processed entries, beside totals."""
-    lists = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.5 and _holds(s, _is_key)]
+    lists = [s for s in sample.shapes.values() if s.share(c.ARRAY) >= 0.5 and _elements_fit(s, _is_key)]
     named = [s for s in lists if bare(s.name) in PROCESSED] or (lists if wanted else [])
     if not named:
         return None

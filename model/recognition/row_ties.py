@@ -43,18 +43,18 @@ def _tied(path: Sequence[str], several: Sequence[Rows], values: Sequence[Sequenc
     named = bare(path[-1]) in FLAGS
     if (len(values) >= FEWEST or named) and all(map(_flags_newest, values)):
         return f"{name} marks the newest row alone, and has to be taken from the row before"
-    if named and not partial and _apart([each[::-1] for each in values]):
+    if named and not partial and _firsts_differ([each[::-1] for each in values]):
         return f"{name} marks the newest row alone, and has to be taken from the row before"
     if enough and not (partial and any(each[-1] is None for each in values)) and all(map(_ends_others, values)):
         return f"{name} is set in every row but the newest, and has to be set in the row before"
     if all(map(_links, several, values)) and sum(map(len, values)) - len(values) >= FEWEST:
         return f"{name} is the _id of the row before"
-    if enough and bare(path[-1]) in EVENTS and _apart(values):
+    if enough and bare(path[-1]) in EVENTS and _firsts_differ(values):
         return f"{name} says what each row did, and does so otherwise in the first"
     return ""
 
 
-def _apart(values: Sequence[Sequence[Value | None]]) -> bool:
+def _firsts_differ(values: Sequence[Sequence[Value | None]]) -> bool:
     """Whether the first rows of all documents have one value that no other row has."""
     firsts = {each[0] for each in values}
     return len(firsts) == 1 and None not in firsts and not any(firsts & {*each[1:]} for each in values)

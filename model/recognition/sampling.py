@@ -289,7 +289,7 @@ def take(
     # Each part has its own bytes, so that a large document at the start leaves room for the last ones.
     third = SAMPLED // 3
     if whole:
-        kept.add(_across(first, third), most)
+        kept.add(_spread_evenly(first, third), most)
         return kept.sample(lambda: len(first), first)
     small = not first or len(first[0]) <= most // 3
     if len(first) <= SAMPLED and (count := kept.count()) is not None and count <= SAMPLED:
@@ -352,7 +352,7 @@ def _first(server: Port, ns: str, most: int) -> tuple[list[bytes], bool]:
     return _read(_by_id(server, ns, 1, limit), limit, most // 2)
 
 
-def _across(rows: Sequence[bytes], third: int) -> Sequence[bytes]:
+def _spread_evenly(rows: Sequence[bytes], third: int) -> Sequence[bytes]:
     """The first and last rows, and as many evenly from between; all rows if there are few."""
     between = range(third, len(rows) - third)
     if len(between) <= third:

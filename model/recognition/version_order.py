@@ -251,13 +251,13 @@ def _later(a: Value | None, b: Value | None) -> int:
         apart = (late - early).total_seconds() if early is not None and late is not None else 0
         return 0 if abs(apart) <= SKEW else 1 if apart > 0 else -1
     if a.type in WHOLE_NUMBERS and b.type in WHOLE_NUMBERS:
-        return _way(number_of(a), number_of(b))
+        return _direction(number_of(a), number_of(b))
     return 0
 
 
 def _way_of(name: str, a: Document, b: Document) -> int:
-    return _way(a.place(name), b.place(name))
+    return _direction(a.place(name), b.place(name))
 
 
-def _way(a: int | None, b: int | None) -> int:
+def _direction(a: int | None, b: int | None) -> int:
     return 0 if a is None or b is None else (b > a) - (b < a)

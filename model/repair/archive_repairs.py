@@ -36,7 +36,7 @@ def _rows(ground: RepairContext, archive: ArchiveReader, id: Value) -> list[byte
     return list(ground.having(archive.ns, archive.profile.archive_id, id))
 
 
-def _v(layout: Layout, raw: bytes) -> Value | None:
+def _version_in(layout: Layout, raw: bytes) -> Value | None:
     return c.get(raw, (layout.profile.version,))
 
 
@@ -47,24 +47,24 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone, so nothing stands above it.")
-    top = place_of(_v(layout, current))
+    top = place_of(_version_in(layout, current))
     if top is None:
         return refused(f"The version of {id_name(id)} is not a number; settle that first.")
-    above = [row for row in rows if (place := place_of(_v(layout, row))) is not None and place > top]
+    above = [row for row in rows if (place := place_of(_version_in(layout, row))) is not None and place > top]
     if not above:
-        return nothing(f"Nothing in {archive.ns} is above {version_name(_v(layout, current))} any more.")
+        return nothing(f"Nothing in {archive.ns} is above {version_name(_version_in(layout, current))} any more.")
 
     def step(row: bytes) -> Step:
-        v = version_name(_v(layout, row))
+        v = version_name(_version_in(layout, row))
         found = ground.removed(archive.ns, f"{v} in the archive", row, f"{v} is taken out of the archive")
         return replace(found, last=lambda: _overtaken(ground, layout, id, row), beside=(seen(layout.ns, current),))
 
     # The highest goes first: if the run stops, the rows that stay have no gap.
-    above.sort(key=lambda row: -(place_of(_v(layout, row)) or 0))
-    said = ", ".join(version_name(_v(layout, row)) for row in above)
+    above.sort(key=lambda row: -(place_of(_version_in(layout, row)) or 0))
+    said = ", ".join(version_name(_version_in(layout, row)) for row in above)
     return Prepared(
         "would",
-        f"{said} in {archive.ns}, above the current {version_name(_v(layout, current))}",
+        f"{said} in {archive.ns}, above the current {version_name(_version_in(layout, current))}",
         f"{said} was taken out of {archive.ns}; {kept_in(archive.ns)}.",
         tuple(map(step, above)),
         f"First a copy goes to the quarantine, then {said} is deleted if every byte of it is as it was seen. The "
@@ -75,8 +75,8 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
 def _overtaken(ground: RepairContext, layout: Layout, id: Value, row: bytes) -> str:
     """Whether the document has reached the removed row's version, so that the row belongs to its history."""
     current = ground.current(layout, id)
-    place, gone = place_of(_v(layout, row)), current is None
-    now = place_of(_v(layout, current)) if current is not None else None
+    place, gone = place_of(_version_in(layout, row)), current is None
+    now = place_of(_version_in(layout, current)) if current is not None else None
     if gone or now is None or place is None or now >= place:
         return f"{id_name(id)} {'was deleted' if gone else 'moved on'} meanwhile"
     return ""
@@ -98,14 +98,14 @@ def bring_back(ground: RepairContext, item: Item) -> Prepared | None:
         if kept is None:
             continue
         _, doc = kept
-        place, current = place_of(_v(layout, doc)), ground.current(layout, id)
-        now = place_of(_v(layout, current)) if current is not None else None
+        place, current = place_of(_version_in(layout, doc)), ground.current(layout, id)
+        now = place_of(_version_in(layout, current)) if current is not None else None
         own = current is not None and layout.content(current) == archive.own.content(doc)
         if place is None or not _wanted(item, own, place, now):
             continue
-        if any(place_of(_v(layout, other)) == place for other in _rows(ground, archive, id)):
+        if any(place_of(_version_in(layout, other)) == place for other in _rows(ground, archive, id)):
             continue
-        v = version_name(_v(layout, doc))
+        v = version_name(_version_in(layout, doc))
         step = ground.inserted(archive.ns, f"{v} in the archive", doc, f"{v} is put back into the archive")
         steps.append(replace(step, extra={"second": "yes"}))  # the copy stays: a delete in doubt may land later
     if not steps:
@@ -139,19 +139,19 @@ def remove_residue(ground: RepairContext, item: Item) -> Prepared:
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone, so its archive is all there is of it.")
-    top = place_of(_v(layout, current))
-    same = [row for row in rows if top is not None and place_of(_v(layout, row)) == top]
+    top = place_of(_version_in(layout, current))
+    same = [row for row in rows if top is not None and place_of(_version_in(layout, row)) == top]
     if not same:
         return nothing(f"{archive.ns} does not hold the current version any more.")
     if any(archive.own.content(row) != layout.content(current) for row in same):
         return Prepared("changed", f"The copy of {id_name(id)} in {archive.ns} differs from it now")
 
     def step(row: bytes) -> Step:
-        v = version_name(_v(layout, row))
+        v = version_name(_version_in(layout, row))
         found = ground.removed(archive.ns, f"{v} in the archive", row, f"the copy of {v} is taken out")
         return replace(found, last=lambda: _moved(ground, layout, id, current), beside=(seen(layout.ns, current),))
 
-    v = version_name(_v(layout, current))
+    v = version_name(_version_in(layout, current))
     return Prepared(
         "would",
         f"{v} in {archive.ns}, the same as the current one",
@@ -173,11 +173,11 @@ def save_as_version(ground: RepairContext, item: Item) -> Prepared:
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone.")
-    v = _v(layout, current)
-    same = [row for row in rows if place_of(_v(layout, row)) == place_of(v)]
+    v = _version_in(layout, current)
+    same = [row for row in rows if place_of(_version_in(layout, row)) == place_of(v)]
     if all(archive.own.content(row) == layout.content(current) for row in same):
         return nothing(f"{archive.ns} holds no other {version_name(v)} of it any more.")
-    above = [row for row in rows if (place_of(_v(layout, row)) or 0) > (place_of(v) or 0)]
+    above = [row for row in rows if (place_of(_version_in(layout, row)) or 0) > (place_of(v) or 0)]
     if above:
         return refused(f"{archive.ns} holds a version above {version_name(v)}; settle that first.")
     stamp = ground.stamp()
@@ -219,15 +219,15 @@ def _counter(ground: RepairContext, layout: Layout, id: Value, v: Value) -> list
 def restore_document(ground: RepairContext, item: Item) -> Prepared:
     """Make the highest version in the archive a document again, with the next number."""
     layout, archive, id = _subject(ground, item)
-    rows = [row for row in _rows(ground, archive, id) if place_of(_v(layout, row)) is not None]
+    rows = [row for row in _rows(ground, archive, id) if place_of(_version_in(layout, row)) is not None]
     if ground.current(layout, id) is not None:
         return nothing(f"There is a document {id_name(id)} again.")
     if not rows:
         return nothing(f"{archive.ns} holds nothing of {id_name(id)} any more.")
-    highest = max(rows, key=lambda row: place_of(_v(layout, row)) or 0)
+    highest = max(rows, key=lambda row: place_of(_version_in(layout, row)) or 0)
     if not named(item, archive.ns, [highest]):
-        return Prepared("changed", f"{archive.ns} got {version_name(_v(layout, highest))} since the scan")
-    p, stamp, v = layout.profile, ground.stamp(), _v(layout, highest)
+        return Prepared("changed", f"{archive.ns} got {version_name(_version_in(layout, highest))} since the scan")
+    p, stamp, v = layout.profile, ground.stamp(), _version_in(layout, highest)
     following = numbering.following(v, p, stamp.at)
     own = [("_id", id)] if p.id == "_id" else [("_id", Value.of(stamp.row)), (p.id, id)]
     rest = [(name, value) for name, value in c.fields(highest) if name not in ("_id", p.archive_id, p.id)]
@@ -261,7 +261,7 @@ def archive_current(ground: RepairContext, item: Item) -> Prepared:
     current = ground.current(layout, id)
     if current is None:
         return nothing(f"{id_name(id)} is gone.")
-    v, p = _v(layout, current), layout.profile
+    v, p = _version_in(layout, current), layout.profile
     if v is None or place_of(v) is None:
         return refused(f"The version of {id_name(id)} is not a number; settle that first.")
     if _copies(ground, archive, id, v):

@@ -50,7 +50,7 @@ def html(
     """The page. ``lacking`` says which writes cannot be undone, ``way`` whether any can."""
     said = {no: (how, detail) for no, how, detail in results}
     title = "Repairs done" if applied else "Repair plan"
-    counts = Counter(_how(item, said)[0] for item in plan.items)
+    counts = Counter(_ending(item, said)[0] for item in plan.items)
     there = [how for how in _WORDS if counts[how]]
     sums = "".join(f'<li><b class="{how}">{counts[how]:,}</b>{_WORDS[how]}</li>' for how in there)
     parts = [_section(code, plan, said) for code in plan.counts]
@@ -75,7 +75,7 @@ def _section(code: str, plan: Plan, said: dict[int, tuple[str, str]]) -> str:
     rows = []
     for item in plan.items:
         if item.finding.code == code:
-            how, detail = _how(item, said)
+            how, detail = _ending(item, said)
             who = _e(id_name(item.finding.id)) if item.finding.id is not None else ""
             what = _e(item.finding.detail)
             rows.append(
@@ -88,7 +88,7 @@ def _section(code: str, plan: Plan, said: dict[int, tuple[str, str]]) -> str:
     )
 
 
-def _how(item: Item, said: dict[int, tuple[str, str]]) -> tuple[str, str]:
+def _ending(item: Item, said: dict[int, tuple[str, str]]) -> tuple[str, str]:
     return said.get(item.no) or (("advice", item.advice) if item.repair is None else ("skipped", "It was not reached."))
 
 
@@ -97,7 +97,7 @@ def json_text(plan: Plan, results: Sequence[Result], applied: bool, run: str, no
     said = {no: (how, detail) for no, how, detail in results}
     items = []
     for item in plan.items:
-        how, detail = _how(item, said)
+        how, detail = _ending(item, said)
         finding = item.finding
         items.append(
             {

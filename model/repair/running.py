@@ -69,7 +69,7 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
     """
     if item.repair is None:
         return _without_repair(item)
-    if (unread := _unread(ground, item)) is not None:
+    if (unread := _never_done(ground, item)) is not None:
         return unread
     try:
         repair = REPAIRS[item.repair]
@@ -93,7 +93,7 @@ def _without_repair(item: Item) -> Prepared:
     return Prepared("refused", item.advice or "There is no repair for it.")
 
 
-def _unread(ground: RepairContext, item: Item) -> Prepared | None:
+def _never_done(ground: RepairContext, item: Item) -> Prepared | None:
     """Why an item must not be done, whatever state its documents are in; None if that depends on the documents."""
     today = ground.today
     if today is not None and (why := today.doubts.get(item.finding.ns)):

@@ -46,7 +46,7 @@ def back(ground: RepairContext, record: Record) -> Prepared:
             return nothing(f"{who} is as it was before the {what}.")
         if not ground.alike(ns, now, record.after):
             return _tokens_back(ground, record, now) or Prepared("changed", f"{who} changed since the {what}")
-        for seen in _beside(record):
+        for seen in _seen_beside(record):
             if not ground.known(seen, ground.at(seen.ns, seen.id)):
                 return Prepared("changed", f"{who} changed since the {what}, which rested on it")
         if UPTO in record.extra and _has_grown(ground, record):
@@ -112,7 +112,7 @@ def reason(refusal: str) -> str:
     return f"{refusal.partition(';')[0].rstrip('.')}."
 
 
-def _beside(record: Record) -> list[Seen]:
+def _seen_beside(record: Record) -> list[Seen]:
     kept = json.loads(record.extra.get("beside") or "[]")
     return [Seen(ns, text.value_from_text(id), sha) for ns, id, sha in kept]
 

@@ -46,7 +46,7 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
 
     def step(raw: bytes) -> Step:
         found = ground.removed(ns, f"{v}, stored twice", raw, f"the second {v} is deleted")
-        last = lambda: _left(ground, layout, ns, keeper, place)  # noqa: E731 - one line reads best here
+        last = lambda: _trouble_with_keeper(ground, layout, ns, keeper, place)  # noqa: E731 - one line reads best here
         return replace(found, last=last, beside=(seen(ns, keeper),))
 
     return Prepared(
@@ -89,7 +89,7 @@ def _order(id: Value) -> tuple[int, bytes]:
     return id.type, id.data
 
 
-def _left(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: int | None) -> str:
+def _trouble_with_keeper(ground: RepairContext, layout: Layout, ns: str, keeper: bytes, place: int | None) -> str:
     """What is wrong if the version to keep is gone or changed; "" if it is there."""
     now = ground.at(ns, physical(keeper))
     if now is not None and place_of(c.get(now, (layout.profile.version,))) == place:

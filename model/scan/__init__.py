@@ -175,7 +175,7 @@ class Scan:
 
     def estimate(self) -> ScanEstimate:
         """How much there is to read; reads only a few documents of the largest collection."""
-        infos = [info for info in self._listed() if not _cannot(info)]
+        infos = [info for info in self._listed() if not _why_not(info)]
         counted = [info for info in infos if info.documents is not None]
         documents = _total(counted, self._catalogue) or 0
         largest = max(counted, key=lambda info: info.documents or 0, default=None)
@@ -206,7 +206,7 @@ class Scan:
         every part's summary says so, though only one part reports it.
         """
         infos, left = self._listed(), [*self._left_out()]
-        barred = all(map(_cannot, infos))
+        barred = all(map(_why_not, infos))
         if number == 1:
             yield from map(self._noted, left)
         elif barred:
@@ -228,7 +228,7 @@ class Scan:
                 yield from map(self._noted, said)
             else:
                 self._unchecked += said
-            if not _cannot(info):
+            if not _why_not(info):
                 yield from map(self._noted, self._judged(info, bool(said), self._looked_through(info)))
             read, in_vain = self._reading.documents - before, self._read_in_vain - in_vain
             yield CollectionDone(self._reading.histories, read, in_vain)
@@ -236,7 +236,7 @@ class Scan:
 
     def _bounds(self, info: CollectionInfo, of: int) -> list[Value | None]:
         """The ids that divide a collection into parts, with None at both ends; [] if it cannot be divided."""
-        check = None if _cannot(info) else self._check(info.ns)
+        check = None if _why_not(info) else self._check(info.ns)
         name = check.ordered_by if isinstance(check, Chains | SingleDocuments) else ""
         if not name or (info.documents or 0) < DIVIDED:
             return []
@@ -245,14 +245,14 @@ class Scan:
 
     def _said_before(self, info: CollectionInfo) -> list[Unchecked]:
         """Reports about a collection before it is read."""
-        if why := _cannot(info):
+        if why := _why_not(info):
             return [Unchecked(info.ns, why)]
         return [Unchecked(info.ns, info.doubt)] if info.doubt and info.unversioned else []
 
     def _one(self, info: CollectionInfo) -> Iterator[Finding | Unchecked]:
         said = self._said_before(info)
         yield from said
-        if _cannot(info):
+        if _why_not(info):
             return
         found = self._looked_through(info) if self._catalogue.is_stated(info.ns) else self._weighed(info)
         yield from self._judged(info, bool(said), found)
@@ -338,14 +338,14 @@ class Scan:
         profile, server = self._catalogue.known(ns)[1], port or self._server
         match counts_of(profile.layout):
             case "numbers":
-                return Sequences(self._primary or server, profile, self._beside(profile))
+                return Sequences(self._primary or server, profile, self._countable(profile))
             case "tokens":
                 return Tokens(server, profile)
             case "entries":
                 return Entries(server, profile)
         return self._catalogue.layout(ns).check
 
-    def _beside(self, profile: CollectionProfile) -> Mapping[str, CollectionProfile]:
+    def _countable(self, profile: CollectionProfile) -> Mapping[str, CollectionProfile]:
         """The collections that counters may count: those of their database, or those in the profile."""
         names = [ns for ns, _ in profile.targets.values()]
         if not names:
@@ -385,7 +385,7 @@ class Scan:
 
     def _keeps_copies(self, info: CollectionInfo) -> bool:
         """Whether a collection is the quarantine of repairs rather than another collection of that name."""
-        if info.ns.partition(".")[2] != QUARANTINE or _cannot(info):
+        if info.ns.partition(".")[2] != QUARANTINE or _why_not(info):
             return False
         try:
             first = next(iter(self._server.find(info.ns, limit=1)), None)
@@ -394,7 +394,7 @@ class Scan:
             return False  # then the scan reports why it cannot be read
 
 
-def _cannot(info: CollectionInfo) -> str:
+def _why_not(info: CollectionInfo) -> str:
     """Why a collection is not scanned, one sentence; "" if it is."""
     no_collection = info.why in recognise.WHY_NOT.values() or info.why.startswith("Of the kind")
     unread = info.documents is None and info.unversioned
@@ -406,7 +406,7 @@ def _total(infos: Sequence[CollectionInfo], catalogue: Catalogue) -> int | None:
     total = 0
     for info in infos:
         if info.documents is None:
-            if _cannot(info):
+            if _why_not(info):
                 continue
             return None
         total += info.documents

@@ -84,7 +84,7 @@ def _waiting(id: Value, waiting: Sequence[PendingToken], old: Sequence[PendingTo
     if not old:
         age = "younger than the grace period" if any(token.at for token in waiting) else "of unknown age"
         return DamageDraft("T1", id, (), f"{_some(waiting)} pending, {age}", None, (), _first(waiting), True)
-    said = f"{_some(old)} pending since {_when(_first(old))}"
+    said = f"{_some(old)} pending since {_time_shown(_first(old))}"
     if young:
         said += f", and {young:,} younger"
     problem = next((token.problem for token in old if token.problem), "")
@@ -102,5 +102,5 @@ def _first(tokens: Sequence[PendingToken]) -> dt.datetime | None:
     return min((token.at for token in tokens if token.at is not None), default=None)
 
 
-def _when(at: dt.datetime | None) -> str:
+def _time_shown(at: dt.datetime | None) -> str:
     return "an unknown time" if at is None else f"{at:%Y-%m-%d %H:%M}"

@@ -320,8 +320,8 @@ class _Whole:
             if group not in said and group not in few and len(types) == 1 and nameable(group):
                 self.never.append(of_another_type(group, types))
                 said.add(group)
-        hard = _hard(found, said)
-        if hard and self.able().forms and (self.able().fields or all(map(_speakable, hard))):
+        hard = _uncovered(found, said)
+        if hard and self.able().forms and (self.able().fields or all(map(_is_nameable, hard))):
             self.expressions.append(alike(_expression((name,)), value, [group[1:] for group in hard]))
             found = [leaf for leaf in found if leaf.group not in hard]
         for leaf in found:
@@ -356,7 +356,7 @@ def _few(found: Sequence[Leaf]) -> set[Group]:
     return {group for group, count in counts.items() if count <= FEW and group not in far}
 
 
-def _hard(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
+def _uncovered(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
     """The groups in arrays that no clause covers and that are too many or too odd to name one by one."""
     few = _few(found)
     singly = [
@@ -369,7 +369,7 @@ def _hard(found: Sequence[Leaf], said: set[Group]) -> list[Group]:
     return list(groups if named else groups | dict.fromkeys(leaf.group for leaf in singly))
 
 
-def _speakable(group: Group) -> bool:
+def _is_nameable(group: Group) -> bool:
     return all(step is None or addressable(step) for step in group)
 
 

@@ -82,7 +82,7 @@ class Tunnel:
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise Unreachable(f"The program ssh cannot be started ({error.strerror}).") from None
-        made = cls(process, _nearby(address, hosts), folder, through)
+        made = cls(process, _through_tunnel(address, hosts), folder, through)
         try:
             made._wait(near)
         except BaseException:
@@ -92,7 +92,7 @@ class Tunnel:
 
     def _wait(self, near: str) -> None:
         until = time.monotonic() + PATIENCE
-        while not _takes(near):
+        while not _is_listening(near):
             if self._process.poll() is not None:
                 raise Unreachable(self.trouble())
             if time.monotonic() > until:
@@ -150,7 +150,7 @@ def _near_end(folder: str) -> tuple[str, str]:
     return f"127.0.0.1:{port}", f"127.0.0.1:{port}"
 
 
-def _takes(near: str) -> bool:
+def _is_listening(near: str) -> bool:
     """Whether ssh is listening; sends nothing through it."""
     if near.endswith(".sock"):
         return Path(near).is_socket()
@@ -161,7 +161,7 @@ def _takes(near: str) -> bool:
     return False
 
 
-def _nearby(address: Address, hosts: str) -> Address:
+def _through_tunnel(address: Address, hosts: str) -> Address:
     local = replace(address.without_ssh(), hosts=hosts)
     if local.option("loadBalanced") == "true":
         return local

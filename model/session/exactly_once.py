@@ -117,7 +117,7 @@ class Once(Struct, frozen=True):
         try:
             if reason := self._catalogue.objection(ns) or layout.missing_index():
                 raise Refused(reason)
-            if reason := self._hindered(layout, field, raw) or layout.unfit(raw):
+            if reason := self._hindrance(layout, field, raw) or layout.unfit(raw):
                 raise Refused(reason)
             of = self._counter(*counter) if counter is not None else None
             first = self._number(ns, field or key, of)
@@ -146,7 +146,7 @@ class Once(Struct, frozen=True):
 
         return self.writer.send(intent, insert, stored)
 
-    def _hindered(self, layout: Layout, field: str, raw: bytes) -> str:
+    def _hindrance(self, layout: Layout, field: str, raw: bytes) -> str:
         if not field or field == layout.profile.id:
             return ""
         if field in layout.locked or "." in field or field.startswith("$"):
@@ -312,19 +312,19 @@ class Once(Struct, frozen=True):
             of = processed.Tally(ns, profile.id, key, profile.processed, total, entry, by, profile.counted_lock)
             raw = processed.read(self._port, of)
             locked = self._catalogue.layout(ns).foreign.uncounted()
-            if why := locked or self._untotalled(of, raw, bool(field)) or processed.hindrance(of, raw):
+            if why := locked or self._missing_total(of, raw, bool(field)) or processed.hindrance(of, raw):
                 raise Refused(why)
             if raw is not None and processed.has(raw, of):
                 return processed.apply(self._port, of)  # nothing is written, so nothing is journalled
         except Refused as error:
             return Outcome("refused", ns, key, str(error))
-        before, after = _tallied(of, raw, False), _tallied(of, raw, True)
+        before, after = _entry_shown(of, raw, False), _entry_shown(of, raw, True)
         intent = Intent(
             self.writer.source, ns, key, "apply once", "processed", before, after, extra=processed.to_fields(of)
         )
         return self.writer.send(intent, lambda _: processed.apply(self._port, of, create))
 
-    def _untotalled(self, of: processed.Tally, raw: bytes | None, named: bool) -> str:
+    def _missing_total(self, of: processed.Tally, raw: bytes | None, named: bool) -> str:
         """The refusal to raise a total that does not exist and was not named: it would be a new field."""
         if raw is None or named or c.get(raw, (of.total,)) is not None:
             return ""
@@ -350,18 +350,18 @@ class Once(Struct, frozen=True):
                 place = content_hash(self.writer.signed(layout, raw), layout.sealing)
             if place is None:
                 return self.writer.create(ns, raw, None)
-            if (there := self._there(layout, place, raw, by_hash)) is not None:
+            if (there := self._already_there(layout, place, raw, by_hash)) is not None:
                 return there
         except Refused as error:
             return Outcome("refused", ns, place, str(error))
         outcome = self.writer.create(ns, raw, place)
         if outcome.kind == "refused":  # perhaps somebody else has just inserted this content
             with suppress(Refused):
-                met = self._there(layout, place, raw, by_hash)
+                met = self._already_there(layout, place, raw, by_hash)
                 return outcome if met is None or met.kind == "refused" else replace(met, entry=outcome.entry)
         return outcome
 
-    def _there(self, layout: Layout, id: Value, content: bytes, by_hash: bool) -> Outcome | None:
+    def _already_there(self, layout: Layout, id: Value, content: bytes, by_hash: bool) -> Outcome | None:
         """The outcome of an insert if its id is taken by this content; None if it is free or holds another document."""
         try:
             current = layout.version(id)
@@ -393,7 +393,7 @@ class Once(Struct, frozen=True):
                 return there
             if isinstance(base, Version):
                 return self.writer.save(ns, place, base, raw)
-            meant = self._meant(ns, place, base)
+            meant = self._named_version(ns, place, base)
         except Refused as error:
             return Outcome("refused", ns, place, str(error))
         if meant is None or meant != current.v:
@@ -401,7 +401,7 @@ class Once(Struct, frozen=True):
             return Outcome("conflict", ns, place, said)
         return self.writer.save(ns, place, current, raw)
 
-    def _meant(self, ns: str, id: Value, base: Value | object) -> Value | None:
+    def _named_version(self, ns: str, id: Value, base: Value | object) -> Value | None:
         try:
             return self._catalogue.find_version(ns, id, base)
         except NotFound:
@@ -432,7 +432,7 @@ def _counter_at(of: counters.Counter, number: Value) -> bytes:
     return c.put(c.document([("_id", of.name)]), tuple(of.field.split(".")), number)
 
 
-def _tallied(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:
+def _entry_shown(of: processed.Tally, raw: bytes | None, after: bool) -> bytes:
     """An apply-once document as the journal shows it: its key, and the entry if it is in the list."""
     return c.document([(of.key_field, of.key), (of.listed, c.array([of.entry] if after else []))])
 

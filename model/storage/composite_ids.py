@@ -139,7 +139,7 @@ class CompositeId(Struct, frozen=True, eq=False):
                 case "$not":
                     pass  # "is not an array", which always holds
                 case "$gt" | "$lt":
-                    clauses.append(self._behind(value, operator == "$lt"))
+                    clauses.append(self._beyond(value, operator == "$lt"))
                 case _:
                     raise Refused(f"{operator} cannot be asked of {self.name}; ask it of {' or '.join(self.parts)}.")
         return _together(clauses)
@@ -179,7 +179,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         kinds = [each.python() if isinstance(each, Value) else each for each in _elements(value)]
         return {part: {"$exists": True} for part in self.parts} if c.OBJECT in kinds or "object" in kinds else NOTHING
 
-    def _behind(self, value: Any, down: bool) -> Terms:
+    def _beyond(self, value: Any, down: bool) -> Terms:
         """A filter for the ids beyond one: by the first part, then by the next."""
         before: dict[str, Any] = {}
         found: list[Terms] = []

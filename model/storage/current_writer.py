@@ -475,11 +475,11 @@ class CurrentWriter:
         if v is not None and (there := next((each for each in versions if _is_same_number(each.v, v)), None)):
             return _is_sent(there, base, content)
         if base is None:
-            return self._began(versions, content)
-        follower = self._follower(versions, base)
+            return self._began_with(versions, content)
+        follower = self._next_version(versions, base)
         return _is_sent(follower, base, content) if follower is not None else None
 
-    def _began(self, versions: Sequence[Version], content: bytes) -> bool | None:
+    def _began_with(self, versions: Sequence[Version], content: bytes) -> bool | None:
         """Whether a document began with a content, according to its first version; None if versions are missing."""
         numbers = sorted(number for each in versions if (number := number_of(each.v)) is not None)
         if not numbers or self._profile.numbering != "next" or numbers != list(range(1, len(versions) + 1)):
@@ -493,7 +493,7 @@ class CurrentWriter:
         except NotFound:
             return
 
-    def _follower(self, versions: Sequence[Version], base: Version | None) -> Version | None:
+    def _next_version(self, versions: Sequence[Version], base: Version | None) -> Version | None:
         """The version that followed the base; None if it is missing, or may be."""
         at = place_of(base.v) if base is not None else None
         if base is None or at is None:

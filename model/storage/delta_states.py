@@ -216,13 +216,13 @@ class DeltaStates:
         return self._rebuilt(stored, None) or next(self._folded(self._states(stored)))
 
     def _rebuilt(self, stored: Sequence[bytes], v: Value | None) -> Version | None:
-        """The state of version ``v``, or of the newest if ``v`` is None, by way of :meth:`_told`."""
-        if (told := self._told(stored, v)) is None:
+        """The state of version ``v``, or of the newest if ``v`` is None, by way of :meth:`_single_state`."""
+        if (told := self._single_state(stored, v)) is None:
             return None
         raw, content = told
         return self._with_state(self.documents.made(raw), content, raw is stored[0])
 
-    def _told(self, stored: Sequence[bytes], v: Value | None) -> tuple[bytes, bytes] | None:
+    def _single_state(self, stored: Sequence[bytes], v: Value | None) -> tuple[bytes, bytes] | None:
         """A stored version and its state, computed without looking at other states.
 
         None if anything in the history is doubtful (a tombstone or hash, for example), so that all of it must be
@@ -318,7 +318,7 @@ class DeltaStates:
         """The newest state of every document; None if it (with ``any_version``: every state) does not match."""
         matches = folded_page.matcher(filter)
         for stored in self._stored(together):
-            if not any_version and (told := self._told(stored, None)) is not None:
+            if not any_version and (told := self._single_state(stored, None)) is not None:
                 newest = compose(told[0], self.own.names, told[1], {})
                 yield newest if matches(newest) else None
                 continue

@@ -158,7 +158,7 @@ def _damage(versions: Sequence[Version], gone: int, phantoms: Sequence[int]) -> 
     details = [v.detail for v in versions if v.state == "damaged" and number_of(v.v) not in phantoms]
     unproven = sum(version.state == "unproven" for version in versions)
     words = [f"{gone:,} missing"] if gone else []
-    words += _ailing(details)
+    words += _damage_counts(details)
     words += [f"{unproven} unproven"] if unproven else []
     severity: Severity = "warn" if words or any(map(_is_noted, versions)) else "sound"
     if unreadable := sum(map(_is_unreadable, details)):
@@ -177,7 +177,7 @@ def _is_unreadable(detail: str) -> bool:
     return not any(detail.startswith(each.begins) for each in _AILMENTS)
 
 
-def _ailing(details: Sequence[str]) -> list[str]:
+def _damage_counts(details: Sequence[str]) -> list[str]:
     """The damage that leaves versions readable, counted by kind."""
     counts = [(each, sum(detail.startswith(each.begins) for detail in details)) for each in _AILMENTS]
     return [each.says(count) for each, count in counts if count]

@@ -136,7 +136,7 @@ class NewestQuery:
         """The keys of the newest versions to list, in order."""
         p = self.profile
         if (not filter or any_version) and (not sort or list(sort) == [p.id]):
-            down = sort is not None and _down(sort)
+            down = sort is not None and _is_descending(sort)
             for raw in self.heads(filter, down, wanted):
                 if not filter:
                     yield raw
@@ -199,15 +199,15 @@ class NewestQuery:
                 last = id
                 if run.heads and not _are_equal(id, before_it):
                     pace.ended(run.passed)
-                    yield from self._untold(run)
+                    yield from self._unlisted(run)
                     run, before = _Run(), run
                 run.passed += 1
                 run.take(id, raw, down)
                 if down:
-                    yield from self._untold(run)
+                    yield from self._unlisted(run)
             further = run.take(last, further, down)
             if rows < pace.limit:
-                yield from self._untold(run)
+                yield from self._unlisted(run)
                 return
             pace.cut(run.passed)
             self._seen = pace
@@ -215,17 +215,17 @@ class NewestQuery:
             # what was read since; or, if no filter can start there, skip all rows read so far.
             if run.leapable and (down or run.passed > FAR or pace.limit == LEAP):
                 yield from (self._highest(filter, of) or key for of, key in run.untold())
-                behind, skip = self._behind(run, down), 0
+                behind, skip = self._after_run(run, down), 0
                 run.passed = 0
             elif before.leapable:
-                behind, skip = self._behind(before, down), run.passed
+                behind, skip = self._after_run(before, down), run.passed
                 before = _Run()
             else:
                 skip += rows
 
-    def _untold(self, run: _Run) -> Iterator[bytes]:
+    def _unlisted(self, run: _Run) -> Iterator[bytes]:
         """The keys of the documents of a run that were not listed yet."""
-        return (self._right(key, of) for of, key in run.untold())
+        return (self._corrected(key, of) for of, key in run.untold())
 
     def _highest(self, filter: Terms | None, id: Value) -> bytes | None:
         """The key of the highest matching version of one document."""
@@ -233,10 +233,10 @@ class NewestQuery:
         where = _both(filter, {p.id: {"$eq": id, "$type": -1 if id.type == c.MIN_KEY else id.type}})
         order = {p.id: -1, p.version: -1}
         for raw in self.server.find(p.ns, where, sort=order, projection=self._keys, limit=1):
-            return self._right(raw, id)
+            return self._corrected(raw, id)
         return None
 
-    def _behind(self, run: _Run, down: bool) -> Terms:
+    def _after_run(self, run: _Run, down: bool) -> Terms:
         """The filter for documents behind a run, and for equal ids of another type."""
         name, last = self.profile.id, run.last
         assert last is not None
@@ -249,7 +249,7 @@ class NewestQuery:
     def _known_types(self) -> Sequence[int]:
         return self._types.known(self.server, self.profile.ns)
 
-    def _right(self, key: bytes, id: Value) -> bytes:
+    def _corrected(self, key: bytes, id: Value) -> bytes:
         at = self._numbers.spans(key)[0]
         if at is not None and at[0] in (c.INT32, c.INT64, c.DATE):
             return key
@@ -260,7 +260,7 @@ def _both(filter: Terms | None, behind: Terms | None) -> Terms | None:
     return {"$and": [filter, behind]} if filter and behind else filter or behind
 
 
-def _down(sort: Terms) -> bool:
+def _is_descending(sort: Terms) -> bool:
     value = next(iter(sort.values()))
     return (number_of(value) if isinstance(value, Value) else int(value)) == -1
 

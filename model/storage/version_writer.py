@@ -176,7 +176,7 @@ class VersionWriter:
     def new_document(self, id: Value, content: bytes, stamp: Stamp, v: Value | None) -> bytes:
         """The stored document of a first version."""
         p = self._profile
-        begins = _beginning(id) if self._begins() else Value.of(stamp.token)
+        begins = _beginning(id) if self._derives_first_id() else Value.of(stamp.token)
         assert v is not None
         pairs = [("_id", begins), (p.id, id), (p.version, v)]
         pairs += [(name, value) for name, value in self._documents.own.stamped(stamp).items() if value is not None]
@@ -184,7 +184,7 @@ class VersionWriter:
         flag = [(self._flag, Value.of(True))] if self._flag else []
         return c.document([*pairs, *c.fields(content), *flag])
 
-    def _begins(self) -> bool:
+    def _derives_first_id(self) -> bool:
         """Whether first versions get a derived ``_id``, because the number alone does not prevent two beginnings."""
         return self._profile.numbering == "time"
 
@@ -230,9 +230,13 @@ class VersionWriter:
         p, any = self._profile, self._documents.any
         if any({"_id": Value.of(token)}):
             return True
-        if self._begins() and p.token and any(guards.exact(p.id, id) | guards.exact(p.token, Value.of(token))):
+        if (
+            self._derives_first_id()
+            and p.token
+            and any(guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
+        ):
             return True
-        if self._begins() and not p.token and any({"_id": {"$eq": _beginning(id)}}):
+        if self._derives_first_id() and not p.token and any({"_id": {"$eq": _beginning(id)}}):
             return None
         purged = base is not None and not any(guards.exact(p.id, id) | guards.exact(p.version, base.v))
         return None if purged else False
@@ -317,12 +321,14 @@ class VersionWriter:
                 # It is gone, but perhaps by somebody else's delete, or by the second of two tries.
                 on_its_way = on_its_way or end.retried or end.reply is None or end.reply.applied != "yes"
                 continue
-            return self._halted(id, base, end, gone, on_its_way)
+            return self._purge_stopped(id, base, end, gone, on_its_way)
         if self._still_there(id):
             return self._followed(id, gone, on_its_way)
         return Outcome("applied", self._ns, id, f"{id_name(id)} is purged, all {len(doomed)} versions of it.")
 
-    def _halted(self, id: Value, base: Version, end: End, gone: list[tuple[str, bytes]], on_its_way: bool) -> Outcome:
+    def _purge_stopped(
+        self, id: Value, base: Version, end: End, gone: list[tuple[str, bytes]], on_its_way: bool
+    ) -> Outcome:
         """The end of a purge that could not remove a version: tries to put back those ``gone`` by then."""
         lost = bool(gone) and end.kind == "conflict"
         if lost and self._all_gone(id):  # versions that are put back now would be alone
@@ -331,7 +337,7 @@ class VersionWriter:
         back = self._restored(gone)
         if back is not None and back.kind != "applied":
             return Outcome("unknown", self._ns, id, f"{end.sentence} {len(gone)} versions are deleted.".strip())
-        if lost and self._alone(id, gone):
+        if lost and self._is_complete(id, gone):
             said = f"Somebody deleted {id_name(id)} meanwhile, and only a part of it is there; delete it once more."
             return Outcome("unknown", self._ns, id, said)
         if on_its_way:
@@ -383,7 +389,7 @@ class VersionWriter:
         except Refused:
             return False
 
-    def _alone(self, id: Value, back: list[tuple[str, bytes]]) -> bool:
+    def _is_complete(self, id: Value, back: list[tuple[str, bytes]]) -> bool:
         """Whether a document has only the versions that were put back."""
         ours = [guards.physical_id(raw) for _, raw in back]
         try:

@@ -88,10 +88,10 @@ def _cell(value: Value | None, kind: str) -> str:
         return text.value_text(value)
     made = _CELLS.get(value.type)
     plain = "" if made is None else made(value)
-    if plain and _reads(plain, kind) == value:
+    if plain and _parsed(plain, kind) == value:
         return plain
     written = text.editable(value)
-    return written if _reads(written, kind) == value else text.value_text(value)
+    return written if _parsed(written, kind) == value else text.value_text(value)
 
 
 def hexadecimal_cell(value: Value) -> str:
@@ -107,7 +107,7 @@ def string_cell(value: Value) -> str:
 _CELLS: dict[int, Callable[[Value], str]] = kinds.functions("cell")
 
 
-def _reads(written: str, kind: str) -> Value | None:
+def _parsed(written: str, kind: str) -> Value | None:
     try:
         return text.parsed(written, kind)
     except Refused:

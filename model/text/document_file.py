@@ -143,10 +143,10 @@ def written(raw: bytes, form: Form) -> bytes:
 def _kept(raw: bytes, before: str, was: bytes, form: Form) -> str | None:
     """The file's earlier text with the document's changes in it; None if that would not read back as the document."""
     kept = kept_form.rewritten(before, was, raw, form.style, partial(_laid_out, form=form))
-    return kept if _says(kept, raw) else None
+    return kept if _means(kept, raw) else None
 
 
-def _says(written: str, raw: bytes) -> bool:
+def _means(written: str, raw: bytes) -> bool:
     try:
         return text.from_text(written) == raw
     except Unreadable:

@@ -26,7 +26,7 @@ def _text(value: Value | None, name: str, example: str) -> str:
     return found[0]
 
 
-def _sole(pairs: _Pairs, example: str) -> Value:
+def _only_value(pairs: _Pairs, example: str) -> Value:
     if len(pairs) != 1:
         typed = example.split('"')[1]
         other = next(name for name, _ in pairs if name != typed)
@@ -50,7 +50,7 @@ def _whole(text: str, least: int, most: int, name: str) -> int:
 def object_id(pairs: _Pairs) -> Value:
     """``{"$oid": …}``."""
     example = '{"$oid": "64f0a1c29b1e8a0012c4d7aa"}'
-    data = scalars.hex_bytes(_text(_sole(pairs, example), "$oid", example))
+    data = scalars.hex_bytes(_text(_only_value(pairs, example), "$oid", example))
     if data is None or len(data) != 12:
         raise Unreadable("An ObjectId has 24 hexadecimal digits.")
     return Value(c.OBJECT_ID, data)
@@ -59,27 +59,27 @@ def object_id(pairs: _Pairs) -> Value:
 def symbol(pairs: _Pairs) -> Value:
     """``{"$symbol": …}``."""
     example = '{"$symbol": "text"}'
-    return Value(c.SYMBOL, scalars.string_data(_text(_sole(pairs, example), "$symbol", example)))
+    return Value(c.SYMBOL, scalars.string_data(_text(_only_value(pairs, example), "$symbol", example)))
 
 
 def int32(pairs: _Pairs) -> Value:
     """``{"$numberInt": …}``."""
     example = '{"$numberInt": "42"}'
-    text = _text(_sole(pairs, example), "$numberInt", example)
+    text = _text(_only_value(pairs, example), "$numberInt", example)
     return Value(c.INT32, scalars.int32.pack(_whole(text, scalars.INT32_MIN, scalars.INT32_MAX, "$numberInt")))
 
 
 def int64(pairs: _Pairs) -> Value:
     """``{"$numberLong": …}``."""
     example = '{"$numberLong": "42"}'
-    text = _text(_sole(pairs, example), "$numberLong", example)
+    text = _text(_only_value(pairs, example), "$numberLong", example)
     return Value(c.INT64, scalars.int64.pack(_whole(text, scalars.INT64_MIN, scalars.INT64_MAX, "$numberLong")))
 
 
 def double(pairs: _Pairs) -> Value:
     """``{"$numberDouble": …}``."""
     example = '{"$numberDouble": "1.5"}'
-    data = scalars.parse_double(_text(_sole(pairs, example), "$numberDouble", example))
+    data = scalars.parse_double(_text(_only_value(pairs, example), "$numberDouble", example))
     if data is None:
         raise Unreadable("$numberDouble takes a number, Infinity, -Infinity or NaN, in the range of a double.")
     return Value(c.DOUBLE, data)
@@ -88,7 +88,7 @@ def double(pairs: _Pairs) -> Value:
 def decimal(pairs: _Pairs) -> Value:
     """``{"$numberDecimal": …}``."""
     example = '{"$numberDecimal": "412.80"}'
-    data = scalars.parse_decimal(_text(_sole(pairs, example), "$numberDecimal", example))
+    data = scalars.parse_decimal(_text(_only_value(pairs, example), "$numberDecimal", example))
     if data is None:
         raise Unreadable("$numberDecimal takes a number of at most 34 digits with a point, Infinity or NaN.")
     return Value(c.DECIMAL128, data)
@@ -101,7 +101,7 @@ def binary(pairs: _Pairs) -> Value:
         old = dict(pairs)
         encoded, kind = _text(old["$binary"], "$binary", example), _text(old["$type"], "$type", example)
     else:
-        inner = _inner(_sole(pairs, example), {"base64", "subType"}, example)
+        inner = _inner(_only_value(pairs, example), {"base64", "subType"}, example)
         encoded, kind = _text(inner["base64"], "base64", example), _text(inner["subType"], "subType", example)
     content = scalars.base64_bytes(encoded)
     if content is None:
@@ -114,7 +114,7 @@ def binary(pairs: _Pairs) -> Value:
 def uuid_binary(pairs: _Pairs) -> Value:
     """``{"$uuid": …}``."""
     example = '{"$uuid": "73ffd264-44b3-4c69-90e8-e7d1dfc035d4"}'
-    text = _text(_sole(pairs, example), "$uuid", example)
+    text = _text(_only_value(pairs, example), "$uuid", example)
     if re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text) is None:
         raise Unreadable(f"A UUID is written {example}.")
     return Value(c.BINARY, scalars.binary_data(4, uuid.UUID(text).bytes))
@@ -137,7 +137,7 @@ def code(pairs: _Pairs) -> Value:
 def timestamp(pairs: _Pairs) -> Value:
     """``{"$timestamp": …}``."""
     example = '{"$timestamp": {"t": 1700000000, "i": 1}}'
-    inner = _inner(_sole(pairs, example), {"t", "i"}, example)
+    inner = _inner(_only_value(pairs, example), {"t", "i"}, example)
     numbers = []
     for name in ("t", "i"):
         value = inner[name]
@@ -153,7 +153,7 @@ def timestamp(pairs: _Pairs) -> Value:
 def regex(pairs: _Pairs) -> Value:
     """``{"$regularExpression": …}``."""
     example = '{"$regularExpression": {"pattern": "^a", "options": "i"}}'
-    inner = _inner(_sole(pairs, example), {"pattern", "options"}, example)
+    inner = _inner(_only_value(pairs, example), {"pattern", "options"}, example)
     pattern, options = _text(inner["pattern"], "pattern", example), _text(inner["options"], "options", example)
     if "\x00" in pattern or "\x00" in options:
         raise Unreadable("A regular expression cannot hold a NUL character; remove it.")
@@ -164,7 +164,7 @@ def regex(pairs: _Pairs) -> Value:
 def pointer(pairs: _Pairs) -> Value:
     """``{"$dbPointer": …}``."""
     example = '{"$dbPointer": {"$ref": "db.name", "$id": {"$oid": "64f0a1c29b1e8a0012c4d7aa"}}}'
-    inner = _inner(_sole(pairs, example), {"$ref", "$id"}, example)
+    inner = _inner(_only_value(pairs, example), {"$ref", "$id"}, example)
     if inner["$id"].type != c.OBJECT_ID:
         raise Unreadable(f"The $id of a DBPointer is an ObjectId: {example}.")
     return Value(c.DB_POINTER, scalars.string_data(_text(inner["$ref"], "$ref", example)) + inner["$id"].data)
@@ -173,7 +173,7 @@ def pointer(pairs: _Pairs) -> Value:
 def date(pairs: _Pairs) -> Value:
     """``{"$date": …}`` with a text or milliseconds."""
     example = '{"$date": "2026-11-20T14:26:00Z"}'
-    value = _sole(pairs, example)
+    value = _only_value(pairs, example)
     milliseconds: int | None
     if value.type in (c.INT32, c.INT64):  # the old form, a bare number: mongoexport 2.4, JavaScript, Debezium
         milliseconds = int.from_bytes(value.data, "little", signed=True)
@@ -189,27 +189,27 @@ def date(pairs: _Pairs) -> Value:
 
 def least(pairs: _Pairs) -> Value:
     """``{"$minKey": 1}``."""
-    if _sole(pairs, '{"$minKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
+    if _only_value(pairs, '{"$minKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
         raise Unreadable('MinKey is written {"$minKey": 1}.')
     return Value(c.MIN_KEY, b"")
 
 
 def greatest(pairs: _Pairs) -> Value:
     """``{"$maxKey": 1}``."""
-    if _sole(pairs, '{"$maxKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
+    if _only_value(pairs, '{"$maxKey": 1}') != Value(c.INT32, scalars.int32.pack(1)):
         raise Unreadable('MaxKey is written {"$maxKey": 1}.')
     return Value(c.MAX_KEY, b"")
 
 
 def undefined(pairs: _Pairs) -> Value:
     """``{"$undefined": true}``."""
-    if _sole(pairs, '{"$undefined": true}') != Value(c.BOOLEAN, b"\x01"):
+    if _only_value(pairs, '{"$undefined": true}') != Value(c.BOOLEAN, b"\x01"):
         raise Unreadable('Undefined is written {"$undefined": true}.')
     return Value(c.UNDEFINED, b"")
 
 
 def _listed(pairs: _Pairs, example: str) -> _Pairs:
-    value = _sole(pairs, example)
+    value = _only_value(pairs, example)
     found: _Pairs = []
     for pair in c.items(value) if value.type == c.ARRAY else [value]:
         parts = c.items(pair) if pair.type == c.ARRAY else []
@@ -231,7 +231,7 @@ def elements(pairs: _Pairs) -> Value:
 
 def _raw(pairs: _Pairs) -> Value:
     example = '{"$raw": {"type": "01", "hex": "010000000000f87f"}}'
-    inner = _inner(_sole(pairs, example), {"type", "hex"}, example)
+    inner = _inner(_only_value(pairs, example), {"type", "hex"}, example)
     kind = scalars.hex_bytes(_text(inner["type"], "type", example))
     data = scalars.hex_bytes(_text(inner["hex"], "hex", example))
     if kind is None or data is None or len(kind) != 1 or kind[0] not in kinds.BY_CODE:

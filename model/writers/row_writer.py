@@ -225,7 +225,7 @@ class RowWriter(ReadOnlyWriter):
             return self._outcomes.refused(id, said)
         rows = self._rows.of(id)
         reason = self._objection(id, rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)
-        if reason := reason or self._strange(rows, base, content):
+        if reason := reason or self._unknown_to_program(rows, base, content):
             return self._outcomes.hindered(id, base, reason)
         return self._sent_first(write, id, base) if self._row_first else None
 
@@ -267,7 +267,7 @@ class RowWriter(ReadOnlyWriter):
         told = {name for name, _ in c.fields(row.raw)} | {p.author.partition(".")[0], p.reason.partition(".")[0]}
         return next((name for name in names if name not in told), "")
 
-    def _strange(self, rows: Sequence[WrittenRow], base: Version, content: bytes) -> str:
+    def _unknown_to_program(self, rows: Sequence[WrittenRow], base: Version, content: bytes) -> str:
         """Why the program may not know the new content; patches show no types, so they are not considered."""
         p = self._profile
         states = [] if p.patch else [each.content for each in states_of(rows, p, None) if each.content is not None]

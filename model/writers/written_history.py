@@ -117,7 +117,7 @@ class WrittenHistory:
         states = states_of(rows, self.profile, content, id, self._kept)
         standing: int | None = len(rows) - 1
         if document is not None and self.profile.current_where and rows:
-            states, standing = self._standing(document, list(states))
+            states, standing = self._with_current(document, list(states))
         before = self._before(rows)
         made = (
             (at, self._made(state, at + 1 + before))
@@ -129,7 +129,7 @@ class WrittenHistory:
         """The number of versions before the first row: patches that lead backwards start from one."""
         return 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
 
-    def _standing(self, document: Version, states: list[WrittenState]) -> tuple[Iterator[WrittenState], int | None]:
+    def _with_current(self, document: Version, states: list[WrittenState]) -> tuple[Iterator[WrittenState], int | None]:
         """The states, and the position of the row that is the current document; None if no row is."""
         if self._can_be_current(document.raw or c.EMPTY):
             place = next((at for at, each in enumerate(states) if each.row is None or not each.row.aside), None)
@@ -233,7 +233,7 @@ class WrittenHistory:
         if listed >= query.limit or not (filter or self._lists_deleted(query)):
             return
         skip = 0 if listed else max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0))
-        for row in islice(self._once(filter) if filter else self._gone(), skip, skip + query.limit - listed):
+        for row in islice(self._matched_earlier(filter) if filter else self._gone(), skip, skip + query.limit - listed):
             yield row
 
     def _dated(self, row: Row) -> Row:
@@ -247,7 +247,7 @@ class WrittenHistory:
     def _lists_deleted(query: PageQuery) -> bool:
         return query.deleted and not query.filter and not query.sort
 
-    def _once(self, filter: Terms) -> Iterator[Row]:
+    def _matched_earlier(self, filter: Terms) -> Iterator[Row]:
         """The documents that do not match now, but have an earlier version that does."""
         if self.profile.patch or self.profile.parts or self.profile.elements or not self.profile.archive_id:
             yield from self._folded(filter)  # no server can search states that are not stored
@@ -295,16 +295,16 @@ class WrittenHistory:
     def _missing(self, ids: Sequence[Value]) -> Iterator[Value]:
         """The ids in rows that no document has, also under the type that rows cannot hold."""
         alike = {id: ids_of(id) if self.profile.parts else [id] for id in ids}
-        there = self._there(list(dict.fromkeys(chain.from_iterable(alike.values()))))
+        there = self._existing(list(dict.fromkeys(chain.from_iterable(alike.values()))))
         yield from (id for id in ids if not any(each in there for each in alike[id]))
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """The number of matching documents; with ``any_version`` it reads the rows. None if that takes too long."""
-        return self.current.counted(filter, self._once if any_version else None, max_ms)
+        return self.current.counted(filter, self._matched_earlier if any_version else None, max_ms)
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The history of each document in miniature, without states; a few queries for all."""
-        there = self._there(ids)
+        there = self._existing(ids)
         rows = self.rows.outlined(ids)
         drafts = self._drafts([id for id, raw in there.items() if rows[id] and not self._can_be_current(raw)])
         for id in ids:
@@ -316,7 +316,7 @@ class WrittenHistory:
                 made = Outline(id, marks_of(versions), "Deleted", severity)
             yield made
 
-    def _there(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
+    def _existing(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
         """The existing documents, with the fields that outlines need."""
         p = self.profile
         inside = f"{p.content}."
