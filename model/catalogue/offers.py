@@ -138,8 +138,10 @@ def _links(server: Port, documents: Sample, rows: Sample) -> Iterator[tuple[str,
             named = [id for id in asked if id in ids]
             if len(named) >= max(FEWEST, len(asked) // 2):
                 found.append((-len(named), key, path, named))
-    own = documents.shapes.keys()  # a field that is content too is the second choice
-    for _, key, path, named in sorted(found, key=lambda each: (each[2].partition(".")[0] in own, each[0])):
+    own = documents.shapes.keys() - {"_id"}  # a field that is content too is the second choice
+    for _, key, path, named in sorted(
+        found, key=lambda each: (each[2].partition(".")[0] in own, each[1] != "_id", each[0])
+    ):
         yield key, path, named
 
 

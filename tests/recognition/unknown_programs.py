@@ -12,7 +12,16 @@ from bson import Decimal128, ObjectId
 from tests.recognition.ordinary import CITIES, WORDS, Dice
 
 Row = dict[str, Any]
-SHAPES = ("rows", "rows below a path", "earlier rows", "array", "newest first", "patches", "business key")
+SHAPES = (
+    "rows",
+    "rows below a path",
+    "earlier rows",
+    "array",
+    "newest first",
+    "patches",
+    "business key",
+    "composite key",
+)
 BEGIN = dt.datetime(2024, 2, 1, 9, tzinfo=dt.UTC)
 THINGS = ("items", "assets", "tickets", "briefs", "menus", "plants", "recipes", "vessels")
 BESIDE = ("{}_history", "{}_log", "old_{}", "{}_changes", "{}Revisions", "audit_{}", "ledger", "kept")
@@ -138,7 +147,10 @@ def _rows(dice: Dice, shape: str, things: str, states: Mapping[object, list[Row]
         state = life[number - 1]
         key = state["code"] if shape == "business key" else id
         row = {"_id": _made(at, len(rows)), **_row(dice, names, key, number, at)}
-        if shape in ("rows", "business key"):
+        if shape == "composite key":
+            parts = [(names["id"].rpartition(".")[2], id), (names["number"] or "v", number)]
+            row = {"_id": dict(parts if with_id else parts[::-1])}
+        if shape in ("rows", "business key", "composite key"):
             row |= {name: value for name, value in state.items() if name not in row}
         else:
             _put(row, names["state"], {"_id": id, **state} if with_id else dict(state))
