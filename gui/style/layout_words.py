@@ -37,5 +37,5 @@ def guard_sentence(info: CollectionInfo, read_only: bool) -> str:
     version, token, digest = (info.fields.get(role, "") for role in ("version", "token", "hash"))
     if not version and not digest:
         return tr("Every write is guarded by the whole content")
-    guards = [name for name in (version or digest, token) if name]
+    guards = [version or digest, token or tr("the content")]
     return tr("Every write is guarded by {guards}", guards=tr(" and ").join(guards))

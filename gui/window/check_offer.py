@@ -42,8 +42,9 @@ class CheckOffer(QObject):
             self._workspace,
             tr(
                 "Whether {name} keeps two writers apart has not been measured yet. That takes a second, in a "
-                "scratch database that is dropped afterwards.",
+                "scratch database, {database}, that is dropped afterwards.",
                 name=wording.source(session.name),
+                database=session.trust.scratch,
             ),
             [(tr("Measure"), partial(self.measure, session)), (tr("Not now"), partial(self._leave, session))],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
@@ -22,6 +23,8 @@ def check(args: argparse.Namespace) -> int:
             say(f"Editing on {session.name} is {said}.")
             return 0
         found: list[Guarantee] = []
+        if not session.trust.read_only:
+            say(f"Measuring in the database {session.trust.scratch}, which is dropped at the end.", file=sys.stderr)
         for each in session.trust.check(args.quick, progress):
             found.append(each)
             progress.make_way()

@@ -84,6 +84,8 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outco
         if outcome.kind == "applied" and outcome.entry is not None and not session.is_local:
             why = session.way_back.hindrance(outcome.entry)
             hint = f" This cannot be undone. {why}" if why else f" (palimpsest undo {outcome.entry})"
+        if outcome.kind == "applied" and (names := session.writing.written_beside(args.ns)):
+            hint = f" Beside the edit it wrote {', '.join(names)}.{hint}"
     return report(outcome, args.json, hint)
 
 

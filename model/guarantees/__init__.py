@@ -24,11 +24,14 @@ SKEW = dt.timedelta(seconds=2)
 WRONG = dt.timedelta(hours=1)
 
 
-def check(server: Server, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
+def check(
+    server: Server, quick: bool = False, checkpoint: Checkpoint = no_checkpoint, database: str = ""
+) -> Iterator[Guarantee]:
     """Measure each guarantee in turn; ``quick`` measures only swaps and unique indexes, in a second or two.
 
-    It writes only into a database of its own, which is dropped at the end. Raises ``NotAllowed`` if that database may
-    not be written, ``Unreachable`` if the server is lost, and the errors of ``checkpoint``.
+    It writes only into a ``database`` of its own, by default a new one, which is dropped at the end. Raises
+    ``NotAllowed`` if that database may not be written, ``Unreachable`` if the server is lost, and the errors of
+    ``checkpoint``.
     """
     rounds = QUICK_ROUNDS if quick else ROUNDS
     total = 2 * rounds if quick else 2 * rounds + 7
@@ -37,7 +40,7 @@ def check(server: Server, quick: bool = False, checkpoint: Checkpoint = no_check
     def step(at: int, _: int | None = None) -> None:
         checkpoint(done + at, total)
 
-    with Scratch(server) as scratch:
+    with Scratch(server, database) as scratch:
         yield _swaps(scratch, rounds, step)
         done += rounds
         yield _unique(scratch, rounds, step)

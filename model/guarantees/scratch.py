@@ -16,14 +16,20 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 
+def scratch_name() -> str:
+    """A name that no other scratch database has."""
+    return SCRATCH + uuid.uuid4().hex[:12]
+
+
 class Scratch:
     """The scratch database of one check; a context manager that drops it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, name: str = "") -> None:
+        """``name`` is that of the database; by default a new one."""
         if server.read_only:
             raise NotAllowed(f"The check writes into a scratch database. {READ_ONLY}")
         self.server = server
-        self.name = SCRATCH + uuid.uuid4().hex[:12]
+        self.name = name or scratch_name()
 
     def ns(self, collection: str) -> str:
         """The namespace of one of its collections."""

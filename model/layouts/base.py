@@ -485,9 +485,30 @@ class Layout(ABC):
         """The order of the writes and the guard, in one or two sentences."""
         return self.rows.explain(base) if self.rows is not None else self.read_only
 
-    def explained(self, base: Version) -> str:
-        """The order of the writes and the guards, including the lock of another program."""
-        return f"{self.explain(base)} {self.foreign.explain(base.raw or c.EMPTY)}".strip()
+    def explained(self, base: Version, stamp: Stamp | None = None) -> str:
+        """The order of the writes, their guards with the lock of another program, and the fields written beside."""
+        parts = [self.explain(base), self.foreign.explain(base.raw or c.EMPTY)]
+        if stamp is not None and (names := self.written_beside(base.raw or c.EMPTY, stamp)):
+            listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+            parts.append(f"Beside the edited fields it writes {listed}.")
+        return " ".join(filter(None, parts))
+
+    def written_beside(self, raw: bytes, stamp: Stamp) -> tuple[str, ...]:
+        """The fields that a write over a stored document changes beside those that were edited."""
+        if self.rows is not None or self.read_only:
+            return tuple(self.foreign.moved(raw))
+        p, inside = self.profile, ""
+        part = raw
+        if self.within:
+            inside = getattr(p, self.within)
+            current = c.get(raw, (inside,))
+            part = current.data if current is not None and current.type == c.OBJECT else c.EMPTY
+        names = [p.version] if self.numbered else []
+        if p.hash and c.get(part, (p.hash,)) is not None:
+            names.append(p.hash)
+        stamped = self.own.stamped(stamp).items()
+        names += [name for name, value in stamped if value is not None or c.get(part, (name,)) is not None]
+        return (*(f"{inside}.{name}" if inside else name for name in names), *self.foreign.moved(raw))
 
     def foreseen(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> list[Write]:
         """All writes that a swap would send now, in order; drawing a number comes first."""

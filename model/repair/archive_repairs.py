@@ -67,8 +67,8 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
         f"{said} in {archive.ns}, above the current {version_name(_version_in(layout, current))}",
         f"{said} was taken out of {archive.ns}; {kept_in(archive.ns)}.",
         tuple(map(step, above)),
-        f"First a copy goes to the quarantine, then {said} is deleted if every byte of it is as it was seen. The "
-        "document is read again behind it; has it moved on, the row is put back.",
+        f"First a copy goes to {quarantine.place(archive.ns)}, then {said} is deleted if every byte of it is as it was "
+        "seen. The document is read again behind it; has it moved on, the row is put back.",
     )
 
 
@@ -157,8 +157,8 @@ def remove_residue(ground: RepairContext, item: Item) -> Prepared:
         f"{v} in {archive.ns}, the same as the current one",
         f"The copy of {v} was taken out of {archive.ns}; {kept_in(archive.ns)}.",
         tuple(map(step, same)),
-        f"First a copy goes to the quarantine, then the archive's {v} is deleted if every byte of it is as it was "
-        "seen. The document is read again behind it; has it changed, the row is put back.",
+        f"First a copy goes to {quarantine.place(archive.ns)}, then the archive's {v} is deleted if every byte of it "
+        "is as it was seen. The document is read again behind it; has it changed, the row is put back.",
     )
 
 

@@ -54,8 +54,8 @@ def remove_duplicate(ground: RepairContext, item: Item) -> Prepared:
         f"all but one of the {len(same)} stored {v}" if len(same) > 2 else f"the second {v}",
         f"{v} is stored once now; {kept_in(ns)}.",
         tuple(map(step, others)),
-        f"First a copy goes to the quarantine, then the second {v} is deleted if every byte of it is as it was seen. "
-        "The one that stays is read again behind it; is it gone, the deleted one is put back.",
+        f"First a copy goes to {quarantine.place(ns)}, then the second {v} is deleted if every byte of it is as it was "
+        "seen. The one that stays is read again behind it; is it gone, the deleted one is put back.",
     )
 
 

@@ -64,7 +64,13 @@ class GuardedWriting:
         layout = self._catalogue.layout(ns)
         stamp = Stamp(ObjectId(), self._connection.writer.author_of(layout), reason=reason or None)
         writes = layout.foreseen(id, base, layout.signed(content, stamp.author, stamp.reason), stamp)
-        return sending(as_sent(self._port, writes), layout.explained(base))
+        return sending(as_sent(self._port, writes), layout.explained(base, stamp))
+
+    def written_beside(self, ns: str) -> tuple[str, ...]:
+        """The fields that a write over any document changes beside those that are edited."""
+        layout, writer = self._catalogue.layout(ns), self._connection.writer
+        stamp = Stamp(author=writer.author_of(layout), reason=writer.reason)
+        return tuple(dict.fromkeys((*layout.written_beside(canonical.EMPTY, stamp), *layout.profile.lock_names)))
 
     def save(
         self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", reason: str = ""

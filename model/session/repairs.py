@@ -72,6 +72,11 @@ class Repairs:
         """``allowed`` raises if writing is not allowed; if ``production`` is true, a plan must be ``confirmed``."""
         self._writer, self._allowed, self._production, self._now = writer, allowed, production, now
 
+    @staticmethod
+    def quarantine(ns: str) -> str:
+        """The collection to which repairs of a collection copy what they remove; they create it if it is missing."""
+        return quarantine.place(ns)
+
     # --- plans
 
     def plan(

@@ -24,6 +24,7 @@ class Trust:
     def __init__(self, opened: Source, catalogue: Catalogue, home: FilePath | None, name: Callable[[], str]) -> None:
         """``home`` is the folder of verdicts and saved connections, ``name`` returns the source's name for people."""
         self._opened, self._catalogue, self._home, self._name = opened, catalogue, home, name
+        self._scratch = ""
 
     @cached_property
     def _verdicts(self) -> ServerVerdicts:
@@ -52,8 +53,16 @@ class Trust:
 
         return any(saved.production and saved.uri == self._opened.text for saved in Connections(self._home).all())
 
+    @property
+    def scratch(self) -> str:
+        """The name of the scratch database that the next check will create and drop."""
+        from model.guarantees.scratch import scratch_name
+
+        self._scratch = self._scratch or scratch_name()
+        return self._scratch
+
     def check(self, quick: bool = False, checkpoint: Checkpoint = no_checkpoint) -> Iterator[Guarantee]:
-        """Measure the server's guarantees in a scratch database with ``model.guarantees``, and keep the verdict.
+        """Measure the server's guarantees in the database :attr:`scratch`, and keep the verdict.
 
         A check that was stopped after an unsafe finding is kept too. Raises ``NotAllowed`` in a read-only session,
         and for a user who may not write to a database of its own.
@@ -61,8 +70,9 @@ class Trust:
         from model.guarantees import check
 
         found: list[Guarantee] = []
+        database, self._scratch = self.scratch, ""
         try:
-            for each in check(self._opened.server, quick, checkpoint):
+            for each in check(self._opened.server, quick, checkpoint, database):
                 found.append(each)
                 yield each
         except BaseException:

@@ -1904,8 +1904,8 @@ Nummern: {numbering}</translation>
       <translation>Duplizieren…</translation>
     </message>
     <message>
-      <source>Each is copied to quarantine, then removed only if it is still exactly what the scan saw.</source>
-      <translation>Jedes wird in die Quarantäne kopiert und dann nur entfernt, wenn es noch genau ist, was der Prüflauf sah.</translation>
+      <source>Each is copied to {quarantine}, then removed only if it is still exactly what the scan saw.</source>
+      <translation>Jedes wird nach {quarantine} kopiert und dann nur entfernt, wenn es noch genau ist, was der Prüflauf sah.</translation>
     </message>
     <message>
       <source>Each is one guarded write: only if everything is still exactly what the scan saw.</source>
@@ -5284,8 +5284,8 @@ Nummern: {numbering}</translation>
       <translation>Die Änderung davor, die nächste</translation>
     </message>
     <message>
-      <source>The check writes into a scratch database of its own and drops it at the end: eight writers at once, every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.</source>
-      <translation>Die Prüfung schreibt in eine eigene Wegwerf-Datenbank und löscht sie am Ende: acht Schreiber zugleich, jeder Typ, die Reihenfolge der Felder, wiederholte Schreibvorgänge, Change Streams, die Uhr. Sie dauert einige Sekunden.</translation>
+      <source>The check writes into a scratch database of its own, {database}, and drops it at the end: eight writers at once, every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.</source>
+      <translation>Die Prüfung schreibt in eine eigene Wegwerf-Datenbank, {database}, und löscht sie am Ende: acht Schreiber zugleich, jeder Typ, die Reihenfolge der Felder, wiederholte Schreibvorgänge, Change Streams, die Uhr. Sie dauert einige Sekunden.</translation>
     </message>
     <message>
       <source>The collection is first checked for duplicates. On a large one this takes a while and slows writing.</source>
@@ -6400,8 +6400,8 @@ Nummern: {numbering}</translation>
       <translation>Ob geschrieben werden darf, lässt sich hier nicht ändern</translation>
     </message>
     <message>
-      <source>Whether {name} keeps two writers apart has not been measured yet. That takes a second, in a scratch database that is dropped afterwards.</source>
-      <translation>Noch wurde nicht gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, die danach gelöscht wird.</translation>
+      <source>Whether {name} keeps two writers apart has not been measured yet. That takes a second, in a scratch database, {database}, that is dropped afterwards.</source>
+      <translation>Noch wurde nicht gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, {database}, die danach gelöscht wird.</translation>
     </message>
     <message>
       <source>Which two times?</source>
@@ -7966,6 +7966,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>the collection</source>
       <translation>die Sammlung</translation>
+    </message>
+    <message>
+      <source>the content</source>
+      <translation>dem Inhalt</translation>
     </message>
     <message>
       <source>the database</source>
@@ -10053,6 +10057,10 @@ Zum Verbinden öffnen</translation>
       <translation>Neben $code darf nur ein $scope stehen, ein Dokument: {0}.</translation>
     </message>
     <message>
+      <source>Beside the edited fields it writes {0}.</source>
+      <translation>Außer den bearbeiteten Feldern schreibt es {0}.</translation>
+    </message>
+    <message>
       <source>Binary.createFromBase64("SGVsbG8=", 0)</source>
       <translation>Binary.createFromBase64("SGVsbG8=", 0)</translation>
     </message>
@@ -10373,16 +10381,16 @@ Zum Verbinden öffnen</translation>
       <translation>Abschließen</translation>
     </message>
     <message>
-      <source>First a copy goes to the quarantine, then the archive's {0} is deleted if every byte of it is as it was seen. The document is read again behind it; has it changed, the row is put back.</source>
-      <translation>Zuerst geht eine Kopie in die Quarantäne, dann wird {0} im Archiv gelöscht, falls jedes Byte davon wie gesehen ist. Danach wird das Dokument erneut gelesen; hat es sich geändert, wird die Zeile zurückgelegt.</translation>
+      <source>First a copy goes to {0}, then the archive's {1} is deleted if every byte of it is as it was seen. The document is read again behind it; has it changed, the row is put back.</source>
+      <translation>Zuerst geht eine Kopie nach {0}, dann wird {1} im Archiv gelöscht, falls jedes Byte davon wie gesehen ist. Danach wird das Dokument erneut gelesen; hat es sich geändert, wird die Zeile zurückgelegt.</translation>
     </message>
     <message>
-      <source>First a copy goes to the quarantine, then the second {0} is deleted if every byte of it is as it was seen. The one that stays is read again behind it; is it gone, the deleted one is put back.</source>
-      <translation>Zuerst geht eine Kopie in die Quarantäne, dann wird das zweite {0} gelöscht, falls jedes Byte davon wie gesehen ist. Danach wird das, was bleibt, erneut gelesen; ist es weg, wird das gelöschte zurückgelegt.</translation>
+      <source>First a copy goes to {0}, then the second {1} is deleted if every byte of it is as it was seen. The one that stays is read again behind it; is it gone, the deleted one is put back.</source>
+      <translation>Zuerst geht eine Kopie nach {0}, dann wird das zweite {1} gelöscht, falls jedes Byte davon wie gesehen ist. Danach wird das, was bleibt, erneut gelesen; ist es weg, wird das gelöschte zurückgelegt.</translation>
     </message>
     <message>
-      <source>First a copy goes to the quarantine, then {0} is deleted if every byte of it is as it was seen. The document is read again behind it; has it moved on, the row is put back.</source>
-      <translation>Zuerst geht eine Kopie in die Quarantäne, dann wird {0} gelöscht, wenn jedes Byte noch ist wie gesehen. Danach wird das Dokument erneut gelesen; ist es weitergerückt, wird die Zeile zurückgelegt.</translation>
+      <source>First a copy goes to {0}, then {1} is deleted if every byte of it is as it was seen. The document is read again behind it; has it moved on, the row is put back.</source>
+      <translation>Zuerst geht eine Kopie nach {0}, dann wird {1} gelöscht, wenn jedes Byte noch ist wie gesehen. Danach wird das Dokument erneut gelesen; ist es weitergerückt, wird die Zeile zurückgelegt.</translation>
     </message>
     <message>
       <source>First each version is inserted into {0} as it stands; then one update takes them out of {1}, which applies only if every byte of the document is as it was seen. Undo brings them back.</source>

@@ -501,7 +501,8 @@ class RepairPanel(QWidget):
         self._all.setEnabled(bool(able))
         self._all.setToolTip(tr("Tick all that can be repaired") if len(ticked) < len(able) else tr("Untick all"))
         repairs = [str(row.repair) for row in ticked]
-        self._guard.setText(_guard(repairs))
+        places = dict.fromkeys(self._session.repairs.quarantine(row.finding.ns) for row in ticked)
+        self._guard.setText(_guard(repairs, ", ".join(places)))
         self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
         at = self.dry_at if rows and (self.model.dry or self.model.ends) else None
         self._report_time.setText(wording.moment(at)[-5:])
@@ -693,8 +694,11 @@ def _key(finding: Finding) -> Hashable:
     return finding.code, finding.ns, finding.id, finding.versions
 
 
-def _guard(repairs: Sequence[str]) -> str:
+def _guard(repairs: Sequence[str], quarantine: str) -> str:
     """How the repairs are guarded, in a sentence; "" if there are none."""
     if removes(repairs):
-        return tr("Each is copied to quarantine, then removed only if it is still exactly what the scan saw.")
+        return tr(
+            "Each is copied to {quarantine}, then removed only if it is still exactly what the scan saw.",
+            quarantine=quarantine,
+        )
     return tr("Each is one guarded write: only if everything is still exactly what the scan saw.") if repairs else ""

@@ -103,9 +103,10 @@ class CheckPanel(QWidget):
             self.states.show_empty(
                 tr("Nothing is measured until you ask"),
                 tr(
-                    "The check writes into a scratch database of its own and drops it at the end: eight "
-                    "writers at once, "
-                    "every type, the order of fields, retried writes, change streams, the clock. It takes some seconds."
+                    "The check writes into a scratch database of its own, {database}, and drops it at the end: eight "
+                    "writers at once, every type, the order of fields, retried writes, change streams, the clock. It "
+                    "takes some seconds.",
+                    database=self._session.trust.scratch,
                 ),
                 icon="hard-drives",
             )
