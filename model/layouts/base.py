@@ -279,6 +279,7 @@ class Layout(ABC):
         values = document_ids.likeliest_first(document_ids.values_of(text))
         if values and not self.profile.id_parts:
             likeliest, *others = values
+            # If the likeliest id fails, find_id below tries all others.
             with contextlib.suppress(NotFound, Unreadable):
                 version = self.version(likeliest)
                 if not (others and self._may_exist(others)):

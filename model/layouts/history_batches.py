@@ -53,6 +53,7 @@ def together(layout: Layout, ids: Iterable[Value]) -> Iterator[tuple[Value, Layo
             return
         some = waiting[:size]
         if not rows.hold(some):
+            # Too large to hold: fewer documents at once from now on, at last each by itself.
             size = most = size // 2
             continue
         yield from ((id, bound) for id in some)
@@ -73,6 +74,7 @@ class _HeldRows:
         self._held: _Held = {}
         self._until = 0.0
 
+    # A port has many methods, and only find is answered differently.
     def __getattr__(self, name: str) -> Any:
         return getattr(self._server, name)
 
@@ -110,6 +112,7 @@ class _HeldRows:
         if len(self._places) > 1:
             for id in self._moved(ids, found):
                 for place in self._places:
+                    # It is left to the server, which reads it alone.
                     del found[place.ns, id]
         return found
 

@@ -378,6 +378,7 @@ class Collection:
             self._built(index, allowed)
             single = all(len(set(matcher.equal[path])) == 1 for path, _ in index.keys[:fixed])
             ordered = single and not index.multikey and _serves(index, fixed, sort)
+            # The index narrows nothing and does not sort, so reading in natural order is cheaper.
             if sort and not ordered and not fixed:
                 return self._natural(), False, ""
             index.uses += 1
@@ -386,6 +387,7 @@ class Collection:
                 return self._walk(index, fixed, matcher, backwards), True, index.name
             positions = self._stretches(index, fixed, matcher)
             if index.multikey:
+                # A document with an array has several entries.
                 positions = list(dict.fromkeys(positions))
             if not sort and len(positions) > 1:
                 positions = sorted(positions)  # natural order
@@ -486,6 +488,7 @@ class Collection:
         if not key or len(self.docs) < _WORTH_AN_INDEX or any(_leads(key, index) for index in self._all()):
             return False
         self._asked[key] += 1
+        # A query that comes once does not pay for an index.
         if self._asked[key] < 2 and not (self.large is not None and sort and chosen is None):
             return False
         while len(self._own) >= _MOST_OWN_INDEXES:
@@ -509,6 +512,7 @@ def _bounds(index: Index, fixed: int, matcher: Matcher) -> tuple[Key | None, Key
     """The lowest and highest key of the field after those that the filter fixes."""
     low: Key | None = None
     high: Key | None = None
+    # In an array, one element may meet the lower bound and another the upper one.
     if fixed < len(index.keys) and not index.multikey:
         for operator, key in matcher.bounds.get(index.keys[fixed][0], ()):
             if operator in ("$gt", "$gte"):

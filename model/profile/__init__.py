@@ -116,6 +116,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     if not _is_written(profile.layout):
         used = {"layout", *(key.name for key in keys(profile.layout))}
         return {name: value for name, value in found.items() if name in used}
+    # For another program's rows, the other keys are paths, which row_keys writes.
     kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
     watched = {"watch": found["watch"]} if profile.watches else {}
     watched |= {"author_is": profile.author_is} if profile.author_is != default.author_is else {}
@@ -133,6 +134,7 @@ def _composed(profile: CollectionProfile, default: CollectionProfile) -> dict[st
     if profile.grace != default.grace:
         found["grace"] = span(profile.grace)
     if profile.keys != default.keys:
+        # The first key is always _id, which a file does not state.
         found["keys"] = list(profile.keys[1:])
     if profile.guard is not None and profile.guard.how:
         found["guard"] = {"field": profile.guard.field, "how": profile.guard.how}
@@ -288,6 +290,7 @@ def _with_preset(table: Mapping[str, Any], ns: str, where: str) -> Mapping[str, 
         known = row_keys.known_keys(writer, ns)
     except Refused as error:
         raise Refused(f"{where}: {error}") from None
+    # Other programs' rows have none of the usual names, unless the preset or the table says so.
     made = {"version": "", "hash": "", "token": ""} | known | dict(table)
     if "where" in preset(writer).keys and "where" not in made:
         path = next(iter(preset(writer).keys["where"]))
