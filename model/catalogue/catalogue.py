@@ -281,12 +281,12 @@ class Catalogue:
         if self.is_stated(ns):
             return f"{doubt} So the profile does not fit, and nothing is written by it without --yes-layout."
         info, profile = self.known(ns)
+        if info.doubt:
+            return f"{doubt} So nothing is written there until a profile or --layout states one of them."
         if profile.token_doubt:
             return (
                 f'{doubt} So nothing is written there until a profile states token = "_w", or token = "" if it is none.'
             )
-        if info.doubt:
-            return f"{doubt} So nothing is written there until a profile or --layout states one of them."
         if info.belongs_to:
             return f"{doubt} So its rows are only read, unless --layout plain is said."
         return (
