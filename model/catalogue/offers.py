@@ -273,7 +273,7 @@ _REASONS = frozenset(["reason", "message", "comment", "note", "description", "wh
 
 
 def _with_ignored(made: CollectionProfile, rows: Sequence[Document], names: set[str]) -> CollectionProfile:
-    """The same for rows with the state at their root, whose further fields are no content."""
+    """The profile for rows with the state at their root: author and reason are named, fields beside it ignored."""
     there = Counter(name for row in rows for name in row.fields)
     beside = [
         name
