@@ -53,6 +53,7 @@ from model.values.canonical import Value
 MOST = 0.9  # the share of rows that must be records, name documents, or have a field
 SOME = 0.5  # with this share of records, the other rows are not versions
 ASKED = 12  # documents to look up
+FEWEST = 5  # of these that must exist: fewer are found by chance, above all by small numbers
 NAMED = 0.6  # the share of these that must exist: a log outlives its documents
 KNOWN = 0.6  # the share of recorded names that the documents must have
 LOOKED_AT = 8  # documents whose states are read
@@ -376,7 +377,7 @@ def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float
             here = there.get(other.ns, {}).get(path, {})
             where += [other] if here else []
             found |= here
-        if found and len(found) >= NAMED * len(asked):
+        if len(found) >= max(FEWEST, NAMED * len(asked)):
             yield _Target(path, tuple(where), found, len(asked))
 
 

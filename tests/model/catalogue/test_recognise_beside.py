@@ -211,6 +211,14 @@ def test_rows_that_only_name_other_documents_are_no_log(server: Server, database
     }
 
 
+@pytest.mark.parametrize(("documents", "layout"), [(4, "plain"), (5, "log")])
+def test_a_log_is_claimed_from_five_documents_on(server: Server, database: Db, documents: int, layout: str) -> None:
+    for number in range(1, documents + 1):
+        database["contracts"].insert_one({"_id": number, **content(number, 5)})
+        database["trail"].insert_many([{**LOGS["a diff"](number, v), "of": number} for v in range(1, 5)])
+    assert found(server, database)["trail"].layout == layout
+
+
 @pytest.mark.parametrize("of_nothing", ["ids", "names"])
 def test_a_log_of_documents_that_are_not_here_is_plain(server: Server, database: Db, of_nothing: str) -> None:
     for number in range(1, 13):
