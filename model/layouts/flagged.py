@@ -43,12 +43,9 @@ from model.storage.reserved_fields import own_of, place_of
 from model.storage.swap_steps import Stamp, SwapSteps
 from model.storage.version_documents import VersionDocuments, claim_of
 from model.storage.version_writer import VersionWriter
-from model.text.names import id_name, version_name
+from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
-
-ROUNDS = 20
-"""How often a repair starts again while others write."""
 
 
 class Flagged(Layout):
@@ -116,49 +113,6 @@ class Flagged(Layout):
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:
         """A document for each version, the newest with the flag."""
         return self._writer.as_stored(id, versions)
-
-    def repair(self, id: Value) -> Outcome:
-        """Flag the newest version, then remove the flag from all lower ones; repeat until nothing is left to do.
-
-        Each step is one guarded write, so concurrent writers are not disturbed. ``skipped`` if everything was right.
-        """
-        p, wrote = self.profile, False
-        try:
-            for _ in range(ROUNDS):
-                newest = self._documents.newest(id)
-                top = c.get(newest, (p.version,))
-                if top is None or place_of(top) is None:
-                    raise Refused(f"The newest version of {id_name(id)} has no number, so it cannot be told.")
-                above = is_flagged(c.get(newest, (p.current,)))
-                if above and self._flags(id) == 1:
-                    said = f"{version_name(top)} alone carries {p.current}."
-                    return Outcome("applied" if wrote else "skipped", self.ns, id, said, top)
-                wrote = True
-                if not above:
-                    end = run(self.server, self._flag(newest), partial(self._with_flag, newest))
-                    if end.kind in ("refused", "unknown"):
-                        return Outcome(end.kind, self.ns, id, end.sentence)
-                self._remove_lower_flags(id, top)
-        except Refused as error:
-            return Outcome("refused", self.ns, id, str(error))
-        return Outcome("unknown", self.ns, id, f"{id_name(id)} is written all the time; repair it again later.")
-
-    def _flags(self, id: Value) -> int:
-        p = self.profile
-        flagged = self._documents.of(id, where={p.current: {"$exists": True}})
-        return sum(is_flagged(c.get(raw, (p.current,))) for raw in flagged)
-
-    def _flag(self, raw: bytes) -> Write:
-        """The guarded write that flags a version."""
-        p = self.profile
-        note = f"{version_name(c.get(raw, (p.version,)))} gets {p.current}"
-        body = {"$set": {p.current: Value.of(True), **self.foreign.moved(raw)}}
-        return Write(self.ns, "update", self._as_read(raw), body, note)
-
-    def _with_flag(self, raw: bytes) -> bool:
-        physical = guards.physical_id(raw)
-        found = next(iter(self.server.find(self.ns, guards.by_id(physical), limit=1)), None)
-        return found is not None and is_flagged(c.get(found, (self.profile.current,)))
 
     def _remove_lower_flags(self, id: Value, top: Value) -> str:
         """Remove the flag from every version below ``top``; returns a sentence if some still have it, else ""."""

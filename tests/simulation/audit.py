@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -14,6 +15,9 @@ from model.errors import Refused
 from model.foundation.findings import Finding
 from model.layouts.base import Layout
 from model.layouts.flagged import Flagged
+from model.repair import steps, version_repairs
+from model.repair.items import Item
+from model.repair.steps import RepairContext
 from model.storage import update_operators
 from model.values.canonical import Value
 from tests.simulation.histories import Entry, flagged, history, still
@@ -29,7 +33,7 @@ def faults(
     stranger: Stranger | None = None,
     came_late: Set[ObjectId] = frozenset(),
 ) -> tuple[list[str], bool]:
-    """What is wrong, and whether the layout's own repair was needed; a ``stranger`` bumped a number in place.
+    """What is wrong, and whether the repair of flags was needed; a ``stranger`` bumped a number in place.
 
     Without tokens an edit that is equal to somebody else's, of the same version, comes to the same. Of a document
     without versions (``plain``, ``hashed``) what was told is held against the states that it went through, as
@@ -44,12 +48,21 @@ def faults(
     if isinstance(sound, Flagged):
         repaired = flagged(machine, of.profile) != [entries[-1].v]
         if repaired:
-            sound.repair(ID)
+            mended(sound)
             if flagged(machine, of.profile) != [entries[-1].v]:
                 said.append(f"after the repair {flagged(machine, of.profile)} are flagged, not {entries[-1].v}")
             if history(machine, of.profile) != entries:
                 said.append("the repair changed more than flags")
     return said + as_read(sound, entries, of, stranger, edits=edits) + blocked(sound, stranger), repaired
+
+
+def mended(sound: Flagged) -> None:
+    """Carry out the repair of class C1, as a plan of one item does."""
+    ground = RepairContext(sound.server, lambda _: sound, lambda: dt.datetime.now(dt.UTC), "")
+    seen = tuple(steps.seen(sound.ns, raw) for raw in ground.having(sound.ns, sound.profile.id, ID))
+    item = Item(1, Finding("C1", sound.ns, ID, (), ""), "set-flag", "yes", seen)
+    for step in version_repairs.set_current_flag(ground, item).steps:
+        sound.server.send(step.write)
 
 
 def bumped(entries: Sequence[Entry], stranger: Stranger) -> list[str]:

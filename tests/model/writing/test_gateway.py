@@ -16,7 +16,6 @@ from bson import ObjectId
 from model.catalogue.recognise import bind
 from model.counting import pending
 from model.foundation.records import PendingToken
-from model.layouts.flagged import Flagged
 from model.layouts.registry import WRITABLE
 from model.profile import stated
 from model.server.retry import Server, Write
@@ -146,8 +145,6 @@ def test_every_write_that_a_layout_sends_is_guarded(name: str, local_uri: str) -
         layout.create(doc(a=1, b=2), id)
         for content in (doc(a=1, b=3), doc(c=1, a=1, b=3), doc(a=1)):  # by operators, whole, with fields gone
             layout.swap(id, layout.version(id), content)
-        if isinstance(layout, Flagged):
-            layout.repair(id)
         base = layout.version(id)
         removed = layout.all_stored(id, base)
         remove = layout.delete if name == "stream" else layout.purge
