@@ -315,7 +315,7 @@ def as_stated(
     try:
         doubt = gently(lambda: refuted(server, found, sample), "")
         if found.token_unsaid and not found.token:
-            doubt = doubt or token_doubt(sample.documents, sample.ns)
+            doubt = doubt or token_doubt(_bearers(found, sample), sample.ns)
         if not doubt and (astray := gently(partial(strays, server, found, sample), "")):
             doubt = f"In {found.ns} {astray}."
     except NotAllowed:  # for the archive
@@ -332,14 +332,20 @@ def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile
     if "hash" not in kind.roles:
         if not profile.token_unsaid:
             return profile
-        inside = "token" in kind.inside  # if so, it is next to the version, in the current one's sub-document
-        parts = [d.get(profile.current) for d in sample.documents] if inside else []
-        versions = [Document(part.data) for part in parts if part is not None and part.type == c.OBJECT]
-        return replace(profile, token=usual_token(versions if inside else sample.documents))
+        return replace(profile, token=usual_token(_bearers(profile, sample)))
     made = find_embedded.hashed(sample, wanted=True)
     if made is None or made.profile.hash != profile.hash:
         return profile
     return replace(profile, token=made.profile.token)
+
+
+def _bearers(profile: CollectionProfile, sample: Sample) -> Sequence[Document]:
+    """The documents, or their current versions inside, that bear a write token if there is one."""
+    if "token" in declared(profile.layout).inside:  # next to the version, in the current one's sub-document
+        parts = [d.get(profile.current) for d in sample.documents]
+        return [Document(part.data) for part in parts if part is not None and part.type == c.OBJECT]
+    numbered = [d for d in sample.documents if profile.version in d.fields] if versions_told(profile.layout) else []
+    return numbered or sample.documents
 
 
 def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> CollectionProfile:
@@ -359,7 +365,7 @@ def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> Co
 def _with_marks(server: Port, profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
     """The profile with the marks of other programs: what is odd about write tokens, and a lock, with a sentence."""
     if not profile.token and not LAYOUTS.get(profile.layout, Plain).read_only:
-        profile = replace(profile, token_doubt=token_doubt(sample.documents, sample.ns))
+        profile = replace(profile, token_doubt=token_doubt(_bearers(profile, sample), sample.ns))
     profile, locked = _with_lock(profile, sample)
     astray = gently(partial(strays, server, profile, sample), "")
     if not astray or profile.guard is None:
