@@ -288,7 +288,7 @@ class Catalogue:
                 f'{doubt} So nothing is written there until a profile states token = "_w", or token = "" if it is none.'
             )
         if info.belongs_to:
-            return f"{doubt} So its rows are only read, unless --layout plain is said."
+            return f"{doubt} So its rows are only read, unless --layout plain is given."
         return (
             f'{doubt} So nothing is written there until a profile states layout = "{info.layout}" or another one for '
             "it, or --layout does."

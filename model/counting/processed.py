@@ -53,7 +53,7 @@ def read(server: Port, of: Tally) -> bytes | None:
     found = [raw for raw in server.find(of.ns, {of.key_field: {"$eq": of.key}}, limit=3) if _key(raw, of) == of.key]
     if len(found) > 1:
         raise Refused(
-            f"{of.ns} holds several documents for {id_name(of.key)}, so nobody can say which one counts; settle that "
+            f"{of.ns} holds several documents for {id_name(of.key)}, so it is not known which one counts; settle that "
             "first."
         )
     return found[0] if found else None

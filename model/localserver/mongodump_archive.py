@@ -63,7 +63,7 @@ def load(server: LocalServer, stream: IO[bytes], path: Path) -> None:
                 if size > MOST:
                     raise Refused(
                         f"{path} holds more than {MOST >> 20:,} MB; restore it with mongorestore --archive, "
-                        "and dump into a folder, whose files are read where they lie."
+                        "and dump into a folder, whose files are read in place."
                     )
     except (_CutOff, Unreadable, EOFError) as error:
         trouble = str(error) or "its packed data end too early"

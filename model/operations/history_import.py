@@ -241,7 +241,7 @@ class HistoryImport(Struct, dict=True):
             if last.v is None:
                 before = versions[-2].v if len(versions) > 1 else None
                 if before is None:
-                    raise Refused(f"{id_name(id)} has no version, so nothing of it can be imported.")
+                    raise Refused(f"{id_name(id)} has no version, so none of it can be imported.")
                 said = "Deletions without a date get a version of their own, without time and author"
                 self.lost[said] += 1
                 last = last.but(v=following(before, self.target.profile, _LONG_AGO))
@@ -345,7 +345,7 @@ class HistoryImport(Struct, dict=True):
                 continue
             said = end.detail
             if done:
-                said = f"{said} {done:,} of {len(each.steps):,} writes were done; import it again, which goes on."
+                said = f"{said} {done:,} of {len(each.steps):,} writes were done; import it again to continue."
             return replace(end, kind="unknown" if done else end.kind, detail=said, version=None)
         return Outcome("applied", self.ns, each.id, each.detail, entry=end.entry if end is not None else None)
 

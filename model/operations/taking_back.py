@@ -240,7 +240,7 @@ def _merged(
             return replace(found, kind="conflict", detail=said, at_odds=odds)
         content = merged.document()
     if content == now:
-        return replace(found, detail=f"{names} of {id_name(found.id)}: nothing of it is left to take back.")
+        return replace(found, detail=f"{names} of {id_name(found.id)}: nothing is left to take back.")
     return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)
 
 

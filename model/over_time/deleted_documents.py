@@ -91,6 +91,6 @@ class DeletedDocuments(Struct):
         """Notes for people beside the documents."""
         said = []
         if self.untold:
-            several = f"For {self.untold:,} of them, nothing tells who deleted them, or when."
-            said.append("For one of them, nothing tells who deleted it, or when." if self.untold == 1 else several)
+            several = f"For {self.untold:,} of them, it is not known who deleted them, or when."
+            said.append("For one of them, it is not known who deleted it, or when." if self.untold == 1 else several)
         return [*said, *self.unread]

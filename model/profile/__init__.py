@@ -454,7 +454,7 @@ def _watch(key: str, value: Any) -> dict[str, Any]:
     seen: set[str] = set()
     for number, each in enumerate(watches):
         if each.name in seen:
-            raise ValueError(f'has "{each.name}" twice; give each condition a name of its own')
+            raise ValueError(f'has "{each.name}" twice; give each condition its own name')
         seen.add(each.name)
         try:
             condition(each.filter)

@@ -100,8 +100,8 @@ CLASSES: dict[str, DamageClass] = {
             BLOCKS,
             meaning="Two stored documents carry the same id and version, as no unique index keeps them apart.",
             today="Readers get either of them; writers cannot tell which one they edit.",
-            advice="The versions differ, so a person has to say which is right: compare them, and delete the other by "
-            "hand.",
+            advice="The versions differ, so a person has to decide which is right: compare them, and delete the other "
+            "by hand.",
             check=rules.twice,
             repair=Repair(
                 "remove-duplicate",
@@ -265,7 +265,7 @@ CLASSES: dict[str, DamageClass] = {
             "E1",
             "Broken prev chains",
             INCOMPLETE,
-            meaning="The embedded earlier versions are out of order, repeated or not all there.",
+            meaning="The embedded earlier versions are out of order, repeated or incomplete.",
             today="Code that takes the last element for the version before gets another one.",
             advice="Versions are missing or repeated with other contents; look for them in a backup before anything is "
             "changed.",
@@ -335,7 +335,7 @@ CLASSES: dict[str, DamageClass] = {
             "Old pending tokens",
             UNFINISHED,
             meaning="A writer noted a token and died before it raised the counter.",
-            today="The counter is too low by what the token stands for.",
+            today="The counter is too low by the token's amount.",
             advice="Its writer may still be at work; look again after the grace period.",
             check=tokens.judged,
             repair=Repair(
@@ -353,7 +353,7 @@ CLASSES: dict[str, DamageClass] = {
             "T2",
             "Tokens pending and applied",
             UNFINISHED,
-            meaning="A token stands in both lists: it was counted and not taken out.",
+            meaning="A token is in both lists: it was counted and not removed.",
             today="A cleanup that does not look at both counts it twice.",
             advice="Look at both lists; the token cannot be named exactly.",
             check=tokens.judged,

@@ -43,7 +43,7 @@ def rebuild_prev(ground: RepairContext, item: Item) -> Prepared:
             repeats += 1
             if layout.own.content(there.data) != layout.own.content(each.data):
                 v = version_name(c.get(each.data, (p.version,)))
-                return refused(f"{v} stands in {p.prev} with different contents; a person has to say which is right.")
+                return refused(f"{v} is in {p.prev} with different contents; a person has to decide which is right.")
     kept.pop(top if top is not None else 0, None)
     after = c.put(raw, (p.prev,), c.array(kept[place] for place in sorted(kept)))
     if after == raw:

@@ -56,7 +56,7 @@ def move_to_archive(ground: RepairContext, item: Item) -> Prepared:
             steps.append(replace(step, beside=(held,)))
         elif c.without(found, ("_id", p.archive_id)) != each.data:
             return refused(
-                f"{place} holds another {version_name(v)} of {id_name(id)}; a person has to say which is right."
+                f"{place} holds another {version_name(v)} of {id_name(id)}; a person has to decide which is right."
             )
     after = c.put(raw, (p.prev,), c.array(past[len(go) :]))
     if len(after) >= NEAR_FULL:
@@ -93,9 +93,7 @@ def _in_order(layout: Layout, id: Value, raw: bytes, past: list[Value]) -> list[
             )
         there = kept.setdefault(number, each)
         if there is not each and layout.own.content(there.data) != layout.own.content(each.data):
-            raise Refused(
-                f"{version_name(v)} stands there with different contents; a person has to say which is right."
-            )
+            raise Refused(f"{version_name(v)} is there with different contents; a person has to decide which is right.")
         taken = [name for name, _ in c.fields(each.data) if name in ("_id", p.archive_id)]
         if taken:
             raise Refused(

@@ -47,7 +47,7 @@ class Meaning(Struct, frozen=True):
 
 _AWAY = Meaning("unknown", True, "The server stepped down or was shut down while the write was on its way.")
 _GAVE_UP = Meaning("unknown", True, "The server gave up on the write without saying how it ended.")
-_BROKEN = Meaning("unknown", False, "The server met an error of its own and does not say how the write ended.")
+_BROKEN = Meaning("unknown", False, "The server had an internal error and does not say how the write ended.")
 _BUSY = Meaning("no", True, "The server is too busy for this write; try again in a moment.")
 _TURNED_AWAY = Meaning("no", True, "The server did not take the write; try again.")
 _IN_THE_WAY = Meaning("no", True, "Another write to the same document was in the way; try again.")
@@ -311,7 +311,7 @@ _LOGINS = (
     ("requires a username", "This way of logging in needs a user; name it in the address."),
     (
         "[Pp]asswords? (is|are) not supported",
-        "This way of logging in takes no password; leave it out of the address.",
+        "This way of logging in uses no password; remove it from the address.",
     ),
     ("username without a password", "An access key of AWS needs its secret key; give that as the password."),
     (

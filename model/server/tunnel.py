@@ -64,7 +64,7 @@ class Tunnel:
         """Log in at the host in the ``ssh`` option and wait until the tunnel works; raises ``Unreachable``."""
         program, through = shutil.which("ssh"), address.option("ssh")
         if program is None:
-            raise Unreachable("There is no program ssh here; install OpenSSH, or take ssh out of the address.")
+            raise Unreachable("The program ssh is not installed here; install OpenSSH, or take ssh out of the address.")
         far = address.hosts if re.search(r":\d+$", address.hosts) else f"{address.hosts}:27017"
         folder = tempfile.mkdtemp(prefix="palimpsest-")
         near, hosts = _near_end(folder)

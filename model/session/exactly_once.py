@@ -162,7 +162,9 @@ class Once(Struct, frozen=True):
             # Documents are searched before the highest number, because the first one may be arriving just now.
             some = next(iter(self._port.find(ns, projection={"_id": 1}, limit=1)), None) is not None
             if some and counters.highest(self._port, ns, field)[1] is None:
-                raise Refused(f"No {field} in {ns} is a number, so there is none to go on from; name a counter.")
+                raise Refused(
+                    f"No {field} in {ns} is a number, so there is no last number to continue from; name a counter."
+                )
             return counters.after(self._port, ns, field)
         drawn = self._draw(of, counters.highest(self._port, ns, field)[0])
         return drawn.value if drawn.kind == "applied" and drawn.value is not None else drawn

@@ -113,7 +113,7 @@ class GuardedWriting:
         """
         self._trust.check_allowed()
         if create and (base is not None or not set):
-            raise Refused("A document that is to be created has no base, and is made of fields to set; say which.")
+            raise Refused("A new document has no base, only fields to set; say which.")
         layout, writer = self._catalogue.layout(ns), self._connection.because(reason)
         try:
             stored_id = layout.find_id(id) if isinstance(id, str) else value_of(id)

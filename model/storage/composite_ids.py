@@ -92,7 +92,7 @@ class CompositeId(Struct, frozen=True, eq=False):
             if there is None:
                 made = c.put(made, path, values[part])
             elif there != values[part]:
-                raise Refused(f"{part} is a part of the document's id, and stays as it is; take it out of the edit.")
+                raise Refused(f"{part} is a part of the document's id, and cannot change; remove it from the edit.")
         return made
 
     # --- terms

@@ -129,7 +129,7 @@ def code(pairs: _Pairs) -> Value:
         return Value(c.CODE, scalars.string_data(code))
     scope = fields.get("$scope")
     if len(pairs) != 2 or scope is None or scope.type != c.OBJECT:
-        raise Unreadable(f"Beside $code only a $scope may stand, a document: {example}.")
+        raise Unreadable(f"Beside $code only a $scope is allowed, a document: {example}.")
     body = scalars.string_data(code) + scope.data
     return Value(c.SCOPED_CODE, scalars.int32.pack(len(body) + 4) + body)
 

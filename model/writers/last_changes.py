@@ -33,9 +33,9 @@ def state_behind(rows: RowsInOrder, names: Iterable[str], profile: CollectionPro
     """
     form, search = FORMS[profile.patch], _Search(rows)
     if any(at for mark in _ends(profile) for at in search.rows(mark) if _begins_anew(rows[at])):
-        raise DoesNotApply("a document began anew in the middle of its history")
+        raise DoesNotApply("a document started again in the middle of its history")
     if any(form.may_remove(rows.raws[at]) for at in search.rows(form.removal_mark)):
-        raise DoesNotApply("a field that comes back stands behind all others")
+        raise DoesNotApply("a field that comes back is placed after all others")
     begins = rows[0].snapshot
     found: dict[str, Node] = {}
     for name in {**names_in(rows[:1], profile), **dict.fromkeys(names)}:

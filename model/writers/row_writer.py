@@ -221,7 +221,7 @@ class RowWriter(ReadOnlyWriter):
         except NotFound:
             return self._outcomes.conflict(id, base)
         if self._is(content, base.content):
-            said = f"Nothing would change that the rows in {self._profile.archive} tell apart."
+            said = f"Nothing would change that shows in the rows of {self._profile.archive} tell apart."
             return self._outcomes.refused(id, said)
         rows = self._rows.of(id)
         reason = self._objection(id, rows, WrittenRow(_row_in(write), self._profile), base, steps.makes)
@@ -241,7 +241,7 @@ class RowWriter(ReadOnlyWriter):
             if any(each.v == base.v for each in rows):
                 return (
                     f"{archive} has {version_name(base.v)} already: somebody is saving this document, or died while "
-                    f"saving it. Try again; where nobody is saving, take that row out."
+                    f"saving it. Try again; if nobody is saving, remove that row."
                 )
             state = next(states_of([row], p, None))
             return "" if row.v == base.v and self._is(state.content, base.content) else misread

@@ -1496,7 +1496,7 @@ Nummern: {numbering}</translation>
       <translation>„Neu anlegen“ bringt seine Versionen zurück, wie sie zuletzt gelesen wurden, bis {last}, und speichert Ihre Bearbeitung als die nächste.</translation>
     </message>
     <message>
-      <source>Create again saves your edit as a new document with the same id, whose history begins anew.</source>
+      <source>Create again saves your edit as a new document with the same id and a new history.</source>
       <translation>„Neu anlegen“ speichert Ihre Bearbeitung als neues Dokument mit derselben Kennung, dessen Verlauf neu beginnt.</translation>
     </message>
     <message>
@@ -1616,7 +1616,7 @@ Nummern: {numbering}</translation>
       <translation>Dez.</translation>
     </message>
     <message>
-      <source>Decide by hand: both edits stand side by side, and what you save is one write of its own.</source>
+      <source>Decide by hand: both edits are shown side by side, and what you save is one separate write.</source>
       <translation>Entscheiden Sie von Hand: Beide Änderungen stehen nebeneinander, und was Sie speichern, ist ein eigener Schreibvorgang.</translation>
     </message>
     <message>
@@ -1940,11 +1940,11 @@ Nummern: {numbering}</translation>
       <translation>Jeder Schreibvorgang ist abgesichert; Rückgängig nimmt sie alle zurück.</translation>
     </message>
     <message>
-      <source>Each write stands in the journal with its way back. Scan again to see what is left.</source>
+      <source>Each write is in the journal and can be undone there. Scan again to see what is left.</source>
       <translation>Jeder Schreibvorgang steht mit seinem Rückweg im Journal. Prüfen Sie erneut, um zu sehen, was bleibt.</translation>
     </message>
     <message>
-      <source>Each write stands in the journal with its way back; the whole run can be undone there.</source>
+      <source>Each write is in the journal; the whole run can be undone there.</source>
       <translation>Jeder Schreibvorgang steht mit seinem Rückweg im Journal; dort lässt sich der ganze Lauf rückgängig machen.</translation>
     </message>
     <message>
@@ -3648,7 +3648,7 @@ Nummern: {numbering}</translation>
       <translation>Noch wurde nichts geschrieben. Reparaturen lassen sich im Journal rückgängig machen.</translation>
     </message>
     <message>
-      <source>Nothing has been written yet. What is written stands in the journal.</source>
+      <source>Nothing has been written yet. What is written is in the journal.</source>
       <translation>Noch wurde nichts geschrieben. Was geschrieben wird, steht im Journal.</translation>
     </message>
     <message>
@@ -5064,7 +5064,7 @@ Nummern: {numbering}</translation>
       <translation>Angehalten nach</translation>
     </message>
     <message>
-      <source>Stopped. Copying again goes on where it ended.</source>
+      <source>Stopped. Copying again continues where it stopped.</source>
       <translation>Angehalten. Erneutes Kopieren macht dort weiter, wo es endete.</translation>
     </message>
     <message>
@@ -5076,7 +5076,7 @@ Nummern: {numbering}</translation>
       <translation>Angehalten. Es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>Stopped. Taking back again goes on where it ended.</source>
+      <source>Stopped. Taking back again continues where it stopped.</source>
       <translation>Angehalten. Erneutes Zurücknehmen macht dort weiter, wo es endete.</translation>
     </message>
     <message>
@@ -5680,7 +5680,7 @@ Nummern: {numbering}</translation>
       <translation>Welche Versionen gefunden wurden, ist nicht bekannt. {describe}</translation>
     </message>
     <message>
-      <source>The versions of the document that is chosen in the list stand here.</source>
+      <source>The versions of the document chosen in the list appear here.</source>
       <translation>Hier stehen die Versionen des Dokuments, das in der Liste gewählt ist.</translation>
     </message>
     <message>
@@ -6340,7 +6340,7 @@ Nummern: {numbering}</translation>
       <translation>Die Aufzeichnungen der Prüfläufe konnten nicht gelesen werden</translation>
     </message>
     <message>
-      <source>What was written stands in the journal, each token with its way back.</source>
+      <source>What was written is in the journal, where each token can be undone.</source>
       <translation>Was geschrieben wurde, steht im Journal, jedes Token mit seinem Rückweg.</translation>
     </message>
     <message>
@@ -8596,7 +8596,7 @@ Nummern: {numbering}</translation>
       <translation>{kept}; nicht in der aktuellen Version</translation>
     </message>
     <message>
-      <source>{kept}Your edit is saved only if the database is still {said}; should it move again, you are asked again.</source>
+      <source>{kept}Your edit is saved only if the database is still {said}; if it changes again, you are asked again.</source>
       <translation>{kept}Ihre Bearbeitung wird nur gespeichert, wenn die Datenbank noch {said} ist; rückt sie wieder weiter, werden Sie erneut gefragt.</translation>
     </message>
     <message>
@@ -8904,7 +8904,7 @@ Nummern: {numbering}</translation>
       <translation>{now}; {turned} in {versions}, die lesbar sind</translation>
     </message>
     <message>
-      <source>{ns} as it stood then, out of the versions that were kept; filter and order as usual.</source>
+      <source>{ns} as it was then, from the versions that were kept; filter and order as usual.</source>
       <translation>{ns}, wie es damals stand, aus den aufbewahrten Versionen; Filter und Reihenfolge wie sonst.</translation>
     </message>
     <message>
@@ -9062,12 +9062,12 @@ Nummern: {numbering}</translation>
       <translation>{said}. Es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>{said}. The old collection stays as it is.</source>
-      <translation>{said}. Die alte Sammlung bleibt, wie sie ist.</translation>
+      <source>{said}. Run it again to continue where it stopped.</source>
+      <translation>{said}. Noch einmal gestartet, geht es dort weiter, wo es endete.</translation>
     </message>
     <message>
-      <source>{said}. The same again goes on where it ended.</source>
-      <translation>{said}. Noch einmal gestartet, geht es dort weiter, wo es endete.</translation>
+      <source>{said}. The old collection stays as it is.</source>
+      <translation>{said}. Die alte Sammlung bleibt, wie sie ist.</translation>
     </message>
     <message>
       <source>{said}: other times</source>
@@ -9789,10 +9789,6 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Dokument, das eine Pipeline samt _id ganz schreibt, kommt mit zwei Feldern _id zurück.</translation>
     </message>
     <message>
-      <source>A document that is to be created has no base, and is made of fields to set; say which.</source>
-      <translation>Ein Dokument, das angelegt werden soll, hat keine Grundlage und besteht aus Feldern, die zu setzen sind; sagen Sie, aus welchen.</translation>
-    </message>
-    <message>
       <source>A document with this id is already there.</source>
       <translation>Ein Dokument mit dieser Id ist schon da.</translation>
     </message>
@@ -9807,6 +9803,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A lost answer is settled by the write token; where a collection may have none, the outcome is unknown.</source>
       <translation>Eine verlorene Antwort klärt das Schreib-Token; wo eine Sammlung keines haben darf, ist der Ausgang unbekannt.</translation>
+    </message>
+    <message>
+      <source>A new document has no base, only fields to set; say which.</source>
+      <translation>Ein Dokument, das angelegt werden soll, hat keine Grundlage und besteht aus Feldern, die zu setzen sind; sagen Sie, aus welchen.</translation>
     </message>
     <message>
       <source>A number that was handed out is not taken back: somebody may use it already.</source>
@@ -9857,7 +9857,7 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Zeitreihe: Ihre Messungen sind keine Versionen voneinander.</translation>
     </message>
     <message>
-      <source>A token stands in both lists: it was counted and not taken out.</source>
+      <source>A token is in both lists: it was counted and not removed.</source>
       <translation>Ein Token steht in beiden Listen: Es wurde gezählt und nicht herausgenommen.</translation>
     </message>
     <message>
@@ -10053,7 +10053,7 @@ Zum Verbinden öffnen</translation>
       <translation>Atomarer Tausch</translation>
     </message>
     <message>
-      <source>Beside $code only a $scope may stand, a document: {0}.</source>
+      <source>Beside $code only a $scope is allowed, a document: {0}.</source>
       <translation>Neben $code darf nur ein $scope stehen, ein Dokument: {0}.</translation>
     </message>
     <message>
@@ -10417,11 +10417,11 @@ Zum Verbinden öffnen</translation>
       <translation>Für jedes Dokument wird {0} ganz gelesen, da es keinen Index auf {1} hat: Legen Sie einen an.</translation>
     </message>
     <message>
-      <source>For one of them, nothing tells who deleted it, or when.</source>
+      <source>For one of them, it is not known who deleted it, or when.</source>
       <translation>Für eines davon ist nirgends festgehalten, wer es gelöscht hat und wann.</translation>
     </message>
     <message>
-      <source>For {0} of them, nothing tells who deleted them, or when.</source>
+      <source>For {0} of them, it is not known who deleted them, or when.</source>
       <translation>Für {0} davon ist nirgends festgehalten, wer sie gelöscht hat und wann.</translation>
     </message>
     <message>
@@ -11069,7 +11069,7 @@ Zum Verbinden öffnen</translation>
       <translation>Keine Version ist als aktuell gekennzeichnet</translation>
     </message>
     <message>
-      <source>No {0} in {1} is a number, so there is none to go on from; name a counter.</source>
+      <source>No {0} in {1} is a number, so there is no last number to continue from; name a counter.</source>
       <translation>Kein {0} in {1} ist eine Zahl, deshalb gibt es keine, von der aus es weitergeht; nennen Sie einen Zähler.</translation>
     </message>
     <message>
@@ -11201,7 +11201,7 @@ Zum Verbinden öffnen</translation>
       <translation>Es wurde nichts geschrieben, also gibt es nichts rückgängig zu machen.</translation>
     </message>
     <message>
-      <source>Nothing would change that the rows in {0} tell apart.</source>
+      <source>Nothing would change that shows in the rows of {0} tell apart.</source>
       <translation>Es würde sich nichts ändern, was die Zeilen in {0} unterscheiden.</translation>
     </message>
     <message>
@@ -11777,7 +11777,7 @@ Zum Verbinden öffnen</translation>
       <translation>Der Zähler fehlt, ist null oder keine Zahl.</translation>
     </message>
     <message>
-      <source>The counter is too low by what the token stands for.</source>
+      <source>The counter is too low by the token's amount.</source>
       <translation>Der Zähler ist um das zu niedrig, wofür das Token steht.</translation>
     </message>
     <message>
@@ -11905,7 +11905,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Elemente von {0} haben die Form des Dokuments selbst</translation>
     </message>
     <message>
-      <source>The embedded earlier versions are out of order, repeated or not all there.</source>
+      <source>The embedded earlier versions are out of order, repeated or incomplete.</source>
       <translation>Die eingebetteten früheren Versionen sind ungeordnet, wiederholt oder unvollständig.</translation>
     </message>
     <message>
@@ -12129,10 +12129,6 @@ Zum Verbinden öffnen</translation>
       <translation>Die neueste Zeile in {0} entspricht diesem Dokument nicht; speichern Sie es einmal über {1}.</translation>
     </message>
     <message>
-      <source>The newest version of {0} has no number, so it cannot be told.</source>
-      <translation>Die neueste Version von {0} hat keine Nummer, daher ist sie nicht zu erkennen.</translation>
-    </message>
-    <message>
       <source>The next edit of the document absorbs the copy; nothing needs to be done.</source>
       <translation>Die nächste Bearbeitung des Dokuments nimmt die Kopie auf; es ist nichts zu tun.</translation>
     </message>
@@ -12261,6 +12257,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Programm ssh kann nicht gestartet werden ({0}).</translation>
     </message>
     <message>
+      <source>The program ssh is not installed here; install OpenSSH, or take ssh out of the address.</source>
+      <translation>Es gibt hier kein Programm ssh; installieren Sie OpenSSH, oder nehmen Sie ssh aus der Adresse.</translation>
+    </message>
+    <message>
       <source>The program that writes this history would not know of an edit from here, and its patches would not lead to it; edit with that program.</source>
       <translation>Das Programm, das diesen Verlauf schreibt, wüsste nichts von einer Bearbeitung von hier, und seine Patches führten nicht zu ihr; bearbeiten Sie mit jenem Programm.</translation>
     </message>
@@ -12353,16 +12353,16 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hat den Schreibvorgang aufgegeben, ohne zu sagen, wie er ausging.</translation>
     </message>
     <message>
+      <source>The server had an internal error and does not say how the write ended.</source>
+      <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
+    </message>
+    <message>
       <source>The server has no room left; free some, or raise the quota, and try again.</source>
       <translation>Der Server hat keinen Platz mehr; schaffen Sie welchen oder erhöhen Sie das Kontingent und versuchen Sie es erneut.</translation>
     </message>
     <message>
       <source>The server is too busy for this write; try again in a moment.</source>
       <translation>Der Server ist zu beschäftigt für diesen Schreibvorgang; versuchen Sie es gleich noch einmal.</translation>
-    </message>
-    <message>
-      <source>The server met an error of its own and does not say how the write ended.</source>
-      <translation>Der Server hatte einen eigenen Fehler und sagt nicht, wie der Schreibvorgang ausging.</translation>
     </message>
     <message>
       <source>The server only answers known users; name a user in the address, or on the page Login of the connection.</source>
@@ -12517,7 +12517,7 @@ Zum Verbinden öffnen</translation>
       <translation>Die Version von {0} ist keine Zahl; klären Sie das zuerst.</translation>
     </message>
     <message>
-      <source>The versions differ, so a person has to say which is right: compare them, and delete the other by hand.</source>
+      <source>The versions differ, so a person has to decide which is right: compare them, and delete the other by hand.</source>
       <translation>Die Versionen weichen ab, also muss ein Mensch sagen, welche stimmt: Vergleichen Sie sie und löschen Sie die andere von Hand.</translation>
     </message>
     <message>
@@ -12659,10 +12659,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>There is no profile {0}; check the path.</source>
       <translation>Es gibt kein Profil {0}; prüfen Sie den Pfad.</translation>
-    </message>
-    <message>
-      <source>There is no program ssh here; install OpenSSH, or take ssh out of the address.</source>
-      <translation>Es gibt hier kein Programm ssh; installieren Sie OpenSSH, oder nehmen Sie ssh aus der Adresse.</translation>
     </message>
     <message>
       <source>There is no repair for it.</source>
@@ -12877,7 +12873,7 @@ Zum Verbinden öffnen</translation>
       <translation>Diese Art der Anmeldung braucht ein weiteres Paket; installieren Sie es mit pip install 'palimpsest-inspector[{}]'.</translation>
     </message>
     <message>
-      <source>This way of logging in takes no password; leave it out of the address.</source>
+      <source>This way of logging in uses no password; remove it from the address.</source>
       <translation>Diese Art der Anmeldung nimmt kein Passwort; lassen Sie es in der Adresse weg.</translation>
     </message>
     <message>
@@ -13181,10 +13177,6 @@ Zum Verbinden öffnen</translation>
       <translation>ein Datum liegt außerhalb der Jahre 1 bis 9999</translation>
     </message>
     <message>
-      <source>a document began anew in the middle of its history</source>
-      <translation>ein Dokument begann mitten in seinem Verlauf neu</translation>
-    </message>
-    <message>
       <source>a document cannot have {0} bytes</source>
       <translation>ein Dokument von {0} Bytes ist keines</translation>
     </message>
@@ -13205,6 +13197,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dokument für jede Version, die neueste trägt {current}</translation>
     </message>
     <message>
+      <source>a document started again in the middle of its history</source>
+      <translation>ein Dokument begann mitten in seinem Verlauf neu</translation>
+    </message>
+    <message>
       <source>a document without a version</source>
       <translation>ein Dokument ohne Version</translation>
     </message>
@@ -13213,7 +13209,7 @@ Zum Verbinden öffnen</translation>
       <translation>ein Dollarzeichen vorn</translation>
     </message>
     <message>
-      <source>a field that comes back stands behind all others</source>
+      <source>a field that comes back is placed after all others</source>
       <translation>ein Feld, das wiederkommt, steht hinter allen anderen</translation>
     </message>
     <message>
@@ -13761,7 +13757,7 @@ Zum Verbinden öffnen</translation>
       <translation>die Hälfte der Nummern oder mehr fehlt, wie in einem Zwischenspeicher</translation>
     </message>
     <message>
-      <source>has "{0}" twice; give each condition a name of its own</source>
+      <source>has "{0}" twice; give each condition its own name</source>
       <translation>hat "{0}" zweimal; geben Sie jeder Bedingung einen eigenen Namen</translation>
     </message>
     <message>
@@ -15681,7 +15677,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Oder nennen Sie eine Datenbank in der Adresse.</translation>
     </message>
     <message>
-      <source>{0} So its rows are only read, unless --layout plain is said.</source>
+      <source>{0} So its rows are only read, unless --layout plain is given.</source>
       <translation>{0} Daher werden ihre Zeilen nur gelesen, außer mit --layout plain.</translation>
     </message>
     <message>
@@ -16245,7 +16241,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat keine Version {1}; {2} bewahrt nur die aktuelle.</translation>
     </message>
     <message>
-      <source>{0} has no version, so nothing of it can be imported.</source>
+      <source>{0} has no version, so none of it can be imported.</source>
       <translation>{0} hat keine Version, also lässt sich nichts davon importieren.</translation>
     </message>
     <message>
@@ -16277,7 +16273,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat genau diesen Hash schon; es wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>{0} has {1} already: somebody is saving this document, or died while saving it. Try again; where nobody is saving, take that row out.</source>
+      <source>{0} has {1} already: somebody is saving this document, or died while saving it. Try again; if nobody is saving, remove that row.</source>
       <translation>{0} hat {1} schon: Jemand speichert dieses Dokument gerade oder starb dabei. Versuchen Sie es noch einmal; wo niemand speichert, nehmen Sie jene Zeile heraus.</translation>
     </message>
     <message>
@@ -16333,7 +16329,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält ein anderes {1} von {2}: Es wurde ohne neue Version geändert, oder seine Id gab es schon einmal. Nichts wurde überschrieben.</translation>
     </message>
     <message>
-      <source>{0} holds another {1} of {2}; a person has to say which is right.</source>
+      <source>{0} holds another {1} of {2}; a person has to decide which is right.</source>
       <translation>{0} enthält ein anderes {1} von {2}; ein Mensch muss sagen, welches richtig ist.</translation>
     </message>
     <message>
@@ -16361,7 +16357,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält mehr als ein Dokument; nehmen Sie eine Datei mit einem.</translation>
     </message>
     <message>
-      <source>{0} holds more than {1} MB; restore it with mongorestore --archive, and dump into a folder, whose files are read where they lie.</source>
+      <source>{0} holds more than {1} MB; restore it with mongorestore --archive, and dump into a folder, whose files are read in place.</source>
       <translation>{0} enthält mehr als {1} MB; stellen Sie es mit mongorestore --archive wieder her, und schreiben Sie einen Dump in einen Ordner, dessen Dateien gelesen werden, wo sie liegen.</translation>
     </message>
     <message>
@@ -16393,7 +16389,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält nichts mehr von {1}.</translation>
     </message>
     <message>
-      <source>{0} holds several documents for {1}, so nobody can say which one counts; settle that first.</source>
+      <source>{0} holds several documents for {1}, so it is not known which one counts; settle that first.</source>
       <translation>{0} enthält mehrere Dokumente für {1}, also kann niemand sagen, welches gilt; klären Sie das zuerst.</translation>
     </message>
     <message>
@@ -16521,7 +16517,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein neuer Zähler.</translation>
     </message>
     <message>
-      <source>{0} is a part of the document's id, and stays as it is; take it out of the edit.</source>
+      <source>{0} is a part of the document's id, and cannot change; remove it from the edit.</source>
       <translation>{0} ist ein Teil der Id des Dokuments und bleibt, wie es ist; nehmen Sie es aus der Bearbeitung heraus.</translation>
     </message>
     <message>
@@ -16715,6 +16711,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is in {1} now.</source>
       <translation>{0} ist jetzt in {1}.</translation>
+    </message>
+    <message>
+      <source>{0} is in {1} with different contents; a person has to decide which is right.</source>
+      <translation>{0} steht in {1} mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
     </message>
     <message>
       <source>{0} is inserted</source>
@@ -17029,6 +17029,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist schon da, mit {1}, und kein Import hat das geschrieben; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} is there with different contents; a person has to decide which is right.</source>
+      <translation>{0} steht dort mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
+    </message>
+    <message>
       <source>{0} is there, and it is not known whether it is the same document or one that was made since.</source>
       <translation>{0} ist da, und niemand kann sagen, ob es dasselbe Dokument ist oder eines, das seither entstand.</translation>
     </message>
@@ -17047,10 +17051,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is where the documents come from; name another collection for them.</source>
       <translation>Aus {0} kommen die Dokumente; nennen Sie für sie eine andere Sammlung.</translation>
-    </message>
-    <message>
-      <source>{0} is written all the time; repair it again later.</source>
-      <translation>{0} wird ständig geschrieben; reparieren Sie es später.</translation>
     </message>
     <message>
       <source>{0} is {1} already.</source>
@@ -17389,7 +17389,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} wurde {2} und ist nicht belegbar.</translation>
     </message>
     <message>
-      <source>{0} of {1}: nothing of it is left to take back.</source>
+      <source>{0} of {1}: nothing is left to take back.</source>
       <translation>{0} von {1}: davon ist nichts mehr zurückzunehmen.</translation>
     </message>
     <message>
@@ -17451,14 +17451,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} stands at {1} again, and {2} holds {3} of it: a failover or a restored backup took back what was written, or the document was made anew. The archive was left as it is, and marked.</source>
       <translation>{0} steht wieder bei {1}, und {2} enthält {3} davon: Ein Ausfall oder eine zurückgespielte Sicherung nahm Geschriebenes zurück, oder das Dokument wurde neu angelegt. Das Archiv blieb, wie es ist, und wurde markiert.</translation>
-    </message>
-    <message>
-      <source>{0} stands in {1} with different contents; a person has to say which is right.</source>
-      <translation>{0} steht in {1} mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
-    </message>
-    <message>
-      <source>{0} stands there with different contents; a person has to say which is right.</source>
-      <translation>{0} steht dort mit verschiedenen Inhalten; ein Mensch muss sagen, welcher richtig ist.</translation>
     </message>
     <message>
       <source>{0} states {1} in a form that cannot be merged; change it there by hand.</source>
@@ -17745,7 +17737,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} {1} von {2} Versionen sind gelöscht.</translation>
     </message>
     <message>
-      <source>{0} {1} of {2} writes were done; import it again, which goes on.</source>
+      <source>{0} {1} of {2} writes were done; import it again to continue.</source>
       <translation>{0} {1} von {2} Schreibvorgängen waren getan; importieren Sie es noch einmal, dann geht es weiter.</translation>
     </message>
     <message>

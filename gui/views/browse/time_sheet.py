@@ -48,7 +48,7 @@ class TimeSheet(Sheet):
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))
         column.setSpacing(theme.px(12))
         column.addWidget(words(tr("As of a time"), "title"))
-        about = tr("{ns} as it stood then, out of the versions that were kept; filter and order as usual.", ns=ns)
+        about = tr("{ns} as it was then, from the versions that were kept; filter and order as usual.", ns=ns)
         column.addWidget(words(about, "second", wrap=True))
         column.addWidget(self.line)
         column.addWidget(self.line.said)

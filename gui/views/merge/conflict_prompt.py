@@ -514,7 +514,7 @@ class ConflictPrompt(Sheet):
         self._text(
             column,
             tr(
-                "{kept}Your edit is saved only if the database is still {said}; should it move again, you "
+                "{kept}Your edit is saved only if the database is still {said}; if it changes again, you "
                 "are asked again.",
                 kept=kept,
                 said=tr("at ") + now if now else tr("as it is shown here"),
@@ -579,7 +579,7 @@ def _again(remains: Remains | None, numbered: bool) -> str:
     follows = remains.follows if remains is not None else None
     if remains is None or follows is None:
         if numbered:
-            return tr("Create again saves your edit as a new document with the same id, whose history begins anew.")
+            return tr("Create again saves your edit as a new document with the same id and a new history.")
         return tr("Create again saves your edit as a new document with the same id.")
     last = version(follows.v)
     if remains.is_stored:

@@ -647,7 +647,7 @@ class RepairPanel(QWidget):
         lacking, way = way_back
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
-        self._note.setText(tr("Each write stands in the journal with its way back. Scan again to see what is left."))
+        self._note.setText(tr("Each write is in the journal and can be undone there. Scan again to see what is left."))
         self._look()
         self._said()
         ends = [end for no, end in self.model.ends.items()]

@@ -230,7 +230,7 @@ class TakingBackPanel(QWidget):
             else:
                 self._inner.show_empty(
                     tr("Nothing would be written to {name}", name=wording.plain(drawn.id)),
-                    tr("Decide by hand: both edits stand side by side, and what you save is one write of its own.")
+                    tr("Decide by hand: both edits are shown side by side, and what you save is one separate write.")
                     if open_question
                     else "",
                 )
@@ -402,7 +402,7 @@ class TakingBackPanel(QWidget):
     def _ended(self, run: list[str], _: object = None, error: BaseException | None = None) -> None:
         self.run = run[0] if run else self.run
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, SAID)
-        self._note.setText(tr("Each write stands in the journal with its way back; the whole run can be undone there."))
+        self._note.setText(tr("Each write is in the journal; the whole run can be undone there."))
         self._look()
         self._say()
         ends = list(self.model.ends.values())

@@ -493,7 +493,7 @@ class TimelinePanel(QWidget):
         self._name.put("")
         self._summary.setText("")
         self._legend.quiet(True)
-        help = tr("The versions of the document that is chosen in the list stand here.")
+        help = tr("The versions of the document chosen in the list appear here.")
         self._note.put("clock-counter-clockwise", "text2", tr("No document is chosen"), help)
         self._show_form()
         self._stack.setCurrentWidget(self._note)

@@ -249,7 +249,7 @@ class MigratePanel(QWidget):
 
     def copy(self) -> None:
         """Copy until nothing is left, then compare."""
-        make, stopped = self._making(), tr("Stopped. Copying again goes on where it ended.")
+        make, stopped = self._making(), tr("Stopped. Copying again continues where it stopped.")
         self._run(tr("Moving {ns}", ns=self.ns), lambda m, p: m.run(p), partial(self._copied, make), stopped)
 
     def _run(
@@ -346,7 +346,7 @@ class MigratePanel(QWidget):
             done, unknown = (wording.many(self._counts[kind], "document") for kind in ("applied", "unknown"))
             said = tr("{done} done before it broke off", done=done)
             said += tr("; whether {unknown} arrived is not known", unknown=unknown) if self._counts["unknown"] else ""
-            self._report(tr("{said}. The same again goes on where it ended.", said=said))
+            self._report(tr("{said}. Run it again to continue where it stopped.", said=said))
 
     def _not_ended(self, again: Callable[[], None], title: str, broken: str, error: BaseException) -> None:
         self.states.forget_content()
@@ -367,7 +367,7 @@ class MigratePanel(QWidget):
                 tr("Taking back {target}", target=self.target.text()),
                 lambda m, p: m.take_back(p),
                 self._taken,
-                tr("Stopped. Taking back again goes on where it ended."),
+                tr("Stopped. Taking back again continues where it stopped."),
             ),
             danger=True,
         )

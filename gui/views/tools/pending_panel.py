@@ -159,9 +159,7 @@ class PendingPanel(QWidget):
     def _foot(self) -> QWidget:
         made = boxes.ground(QWidget(), "toolrow")
         row = boxes.wrapping(made)
-        self._note = words(
-            tr("Nothing has been written yet. What is written stands in the journal."), "second", wrap=True
-        )
+        self._note = words(tr("Nothing has been written yet. What is written is in the journal."), "second", wrap=True)
         self._note.setMinimumWidth(theme.px(boxes.BESIDE_BUTTONS))
         row.addWidget(self._note, 1)
         self.cancel = button(tr("Close"), self._cancel)
@@ -438,7 +436,7 @@ class PendingPanel(QWidget):
         self._said()
         ends = list(self.model.ends.values())
         done = [end for end in ends if end.kind == "applied"]
-        self._note.setText(tr("What was written stands in the journal, each token with its way back."))
+        self._note.setText(tr("What was written is in the journal, where each token can be undone."))
         if done:
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None

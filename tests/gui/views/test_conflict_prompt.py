@@ -159,7 +159,7 @@ def test_a_deleted_document_can_be_created_again(window: QMainWindow, desk: Desk
     assert "deleted since you opened it" in said(prompt)
     assert [b.text() for b in prompt.buttons.values()] == ["Create again", "Discard", "Cancel"]
     assert "Nothing tells who deleted it, or when. None of its versions is stored any more." in said(prompt)
-    assert "whose history begins anew" in said(prompt)
+    assert "a new history" in said(prompt)
     assert prompt.focusWidget() is prompt.buttons["cancel"], "a key alone writes nothing"
     prompt.buttons["create_again"].click()
     assert chosen == ["create_again"]

@@ -237,4 +237,7 @@ def test_a_copy_that_broke_off_says_how_far_it_came(
     idle(qtbot)
     assert panel.states.state.title == f"Moving {NS} did not come to its end"
     doubt = "; whether 1 document arrived is not known" if then else ""
-    assert panel.report.text() == f"2 documents done before it broke off{doubt}. The same again goes on where it ended."
+    assert (
+        panel.report.text()
+        == f"2 documents done before it broke off{doubt}. Run it again to continue where it stopped."
+    )

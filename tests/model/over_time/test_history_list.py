@@ -165,7 +165,7 @@ def test_the_journal_tells_who_deleted_a_document_of_which_only_the_archive_is_l
         found = session.time.deleted(layout.ns)
         told = {row.id.python(): (row.version, row.at is not None, row.author) for row in found.page(0, 9).rows}
         assert told == {"here": (Value.of(2), True, getpass.getuser()), "elsewhere": (Value.of(2), False, None)}
-        assert found.notes == ["For one of them, nothing tells who deleted it, or when."]
+        assert found.notes == ["For one of them, it is not known who deleted it, or when."]
 
 
 @support.table(
