@@ -146,6 +146,13 @@ class Archive(Layout):
         # Most lost races end at this look, before anything is written; the others end at the guard of the swap.
         return self._overtaken(id, base, content) or self._archived(copy, id, base)
 
+    def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
+        """The outcome, with the copy that a rejected swap leaves: to remove it could take it from another writer."""
+        if outcome.kind != "refused":
+            return outcome
+        left = f"The copy of this version that was made first is in {self.archive.ns}; the next edit uses it."
+        return replace(outcome, detail=f"{outcome.detail} {left}")
+
     def _moved(self, now: bytes, base: Version) -> bool:
         assert base.raw is not None
         if not self.own.token and self.content(now) != base.content:

@@ -11753,6 +11753,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Inhalt stimmt: seinen Hash speichern</translation>
     </message>
     <message>
+      <source>The copy of this version that was made first is in {0}; the next edit uses it.</source>
+      <translation>Die Kopie dieser Version, die zuerst gemacht wurde, ist in {0}; die nächste Bearbeitung benutzt sie.</translation>
+    </message>
+    <message>
       <source>The copy of {0} in {1} differs from it now</source>
       <translation>Die Kopie von {0} in {1} weicht jetzt davon ab</translation>
     </message>

@@ -206,3 +206,26 @@ def test_a_validator_that_refuses_the_write_is_one_sentence_and_leaves_nothing(
     said = "The collection has rules for its documents, and this one does not meet them."
     assert (outcome.kind, outcome.detail) == ("refused", said)
     assert list(database["items"].find()) == before
+
+
+def test_a_validator_beside_an_archive_leaves_the_copy_that_the_next_edit_uses_and_says_so(
+    server_uri: str, database: Db, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(database, archived(lambda n, v: {}))
+    ns, sent = f"{database.name}.items", Server._send
+
+    def strict(self: Server, write: Write) -> Reply:
+        if write.ns == ns:
+            raise WriteError("Document failed validation", 121)
+        return sent(self, write)
+
+    before = list(database["items"].find())
+    with Session.open(server_uri, home=tmp_path) as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(Server, "_send", strict)
+            outcome = session.edit(ns, Value.of("s3"), {"name": "new"})
+        said = f"The copy of this version that was made first is in {ns}_history; the next edit uses it."
+        assert (outcome.kind, outcome.detail.endswith(said)) == ("refused", True)
+        assert list(database["items"].find()) == before
+        assert session.edit(ns, Value.of("s3"), {"name": "new"}).kind == "applied"
+    assert [row["v"] for row in database["items_history"].find({"docId": "s3"})] == [1, 2, 3]
