@@ -223,7 +223,7 @@ _ROWS = (
         "pending",
         restored=True,
         actions=(item("Repair", "pending", tr("Pending tokens"), "", "session", icon="hourglass", about="connection"),),
-        entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT", tr("past the grace period")),
+        entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT", tr("pending")),
     ),
     PageKind(
         "migrate",

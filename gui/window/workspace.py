@@ -315,8 +315,8 @@ class Workspace(QWidget):
         places = [info.ns for info in known if info.counts == "tokens"]
 
         def count(_: tasks.Progress) -> tuple[int, int]:
-            stale = sum(1 for ns in places for token in session.tokens.pending(ns) if token.stale)
-            return len(session.drafts.all()), stale
+            pending = sum(1 for ns in places for _ in session.tokens.pending(ns))  # as many as the page lists
+            return len(session.drafts.all()), pending
 
         tasks.run(count, done=self._counted, failed=_nothing, owner=self, key="counts")
 

@@ -4500,6 +4500,10 @@ Nummern: {numbering}</translation>
       <translation>Reparieren: {findings}</translation>
     </message>
     <message>
+      <source>Repairing: {done} of {findings} so far.</source>
+      <translation>Repariert wird: {done} von {findings} bisher.</translation>
+    </message>
+    <message>
       <source>Repairs</source>
       <translation>Reparaturen</translation>
     </message>
@@ -7735,10 +7739,6 @@ Nummern: {numbering}</translation>
       <source>overwritten since</source>
       <translation>seitdem überschrieben</translation>
     </message>
-    <message>
-      <source>past the grace period</source>
-      <translation>nach Ablauf der Schonfrist</translation>
-    </message>
     <message numerus="yes">
       <source>path</source>
       <comment>count</comment>
@@ -7746,6 +7746,10 @@ Nummern: {numbering}</translation>
         <numerusform>Pfad</numerusform>
         <numerusform>Pfade</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>pending</source>
+      <translation>ausstehend</translation>
     </message>
     <message numerus="yes">
       <source>phantom version</source>

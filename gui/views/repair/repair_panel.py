@@ -69,6 +69,7 @@ class RepairPanel(QWidget):
         self.plan: Plan | None = None
         self.run = ""
         self.dry_at: dt.datetime | None = None
+        self._running = self._ended_so_far = 0  # findings that are being repaired
         self._task: tasks.Task | None = None
         self._written: dict[str, set[Value] | None] = {}  # documents written since the scan; None: all of a collection
         self._looking = False
@@ -503,7 +504,7 @@ class RepairPanel(QWidget):
         repairs = [str(row.repair) for row in ticked]
         places = dict.fromkeys(self._session.repairs.quarantine(row.finding.ns) for row in ticked)
         self._guard.setText(_guard(repairs, ", ".join(places)))
-        self._report_head.setText(tr("Report") if self.model.ends else tr("Dry run report"))
+        self._report_head.setText(tr("Report") if self.model.ends or self.busy else tr("Dry run report"))
         at = self.dry_at if rows and (self.model.dry or self.model.ends) else None
         self._report_time.setText(wording.moment(at)[-5:])
         self.report.setText(self.model.counts())
@@ -628,14 +629,24 @@ class RepairPanel(QWidget):
             title=verb([str(item.repair) for item in self.model.ticked()]),
         )
         self._task.finished.connect(self._said)
+        self._running, self._ended_so_far = len(mine), 0
+        self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
+        self._say_running(0)
         self._said()
+
+    def _say_running(self, done: int) -> None:
+        findings = wording.many(self._running, "finding")
+        self._note.setText(tr("Repairing: {done} of {findings} so far.", done=wording.count(done), findings=findings))
 
     def _one_ended(self, part: tuple[int, Outcome]) -> None:
         no, outcome = part
         self.model.ends[no] = outcome
+        self.model.dry.pop(no, None)
         at = self.model.row_of(no)
         if at >= 0:
             self.model.touch(at)
+        self._ended_so_far += 1
+        self._say_running(self._ended_so_far)
         self.report.setText(self.model.counts())
         if self.plan is not None:
             self._count(self.plan)
@@ -646,6 +657,7 @@ class RepairPanel(QWidget):
     ) -> None:
         lacking, way = way_back
         self.run = run[0] if run else self.run
+        self.dry_at = dt.datetime.now(dt.UTC)
         self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 5)
         self._note.setText(tr("Each write is in the journal and can be undone there. Scan again to see what is left."))
         self._look()

@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import bson
 import pytest
 from bson import ObjectId
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -237,6 +239,36 @@ def test_repairs_that_a_silent_server_was_never_sent_are_not_called_refused(
     click(qtbot, panel.go)
     assert panel.report.text() == f"{count} not sent"
     assert {end.kind for end in panel.model.ends.values()} == {"refused"}  # as the command says it
+
+
+def test_while_a_repair_runs_the_page_says_so_and_after_it_nothing_of_the_dry_run_is_left(
+    qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, apply = Event(), session.repairs.apply
+
+    def slowly(*values: Any, **named: Any) -> Any:
+        go_on.wait()
+        return apply(*values, **named)
+
+    monkeypatch.setattr(session.repairs, "apply", slowly)
+    panel = phantoms(qtbot, session)
+    assert panel._guard.text().startswith("Each is copied to insurance.quarantine, then removed only")
+    panel.go.click()
+    assert panel._note.text() == "Repairing: 0 of 2 findings so far."
+    assert panel._report_head.text() == "Report"
+    go_on.set()
+    idle(qtbot)
+    assert [said(panel, at) for at in range(2)] == ["Removed"] * 2
+    assert panel.report.text() == "2 removed"
+    assert "in the journal" in panel._note.text()
+    assert not panel.preview.writes.isEnabled()
+    assert "quarantine" not in panel.preview.code.toPlainText()
+    assert not any(no in panel.model.dry for no in panel.model.ends)
+    lines = panel.findChildren(MessageArea)[0].lines
+    assert "Undo" in {made.text() for line in lines for made in line.buttons}
+    shown_words = " ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+    assert "Dry run" not in shown_words
+    assert "Nothing has been written" not in shown_words
 
 
 @pytest.mark.deep

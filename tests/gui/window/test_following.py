@@ -256,14 +256,14 @@ def test_the_numbers_in_the_sidebar_are_of_the_connection_in_front(
 
     page = editor_page(window, qtbot)
     put(page, "status", '"lapsed"')
-    wait_idle(qtbot, lambda: counted() == (1, 5))
+    wait_idle(qtbot, lambda: counted() == (1, 7))
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "orders.bson").write_bytes(canonical.encode({"_id": 1}))
     dump = open_source(qtbot, window, Opening(str(tmp_path)))
     window.workspace.open(dump, PageRequest("drafts"))
     wait_idle(qtbot, lambda: counted() == (1, 0))  # drafts are of all connections
     window.workspace.open(window.sessions[0], PageRequest("drafts"))
-    wait_idle(qtbot, lambda: counted() == (1, 5))
+    wait_idle(qtbot, lambda: counted() == (1, 7))
 
 
 @pytest.mark.deep
