@@ -165,13 +165,14 @@ class Row:
     id: Value
     version: Value | None
     at: dt.datetime | None
-    bytes: int  # of the stored document
+    bytes: int  # of ``raw``; of the stored document if it is the whole one
     raw: Raw  # as stored, without histories left out by the projection
     readable: bool = True  # False: it cannot be decoded (class B1); shown, never written
     of: Value | None = None  # in an archive: the id of the document whose version this is
     doubt: Doubt | None = None  # in a list of the past: why this row cannot be proven
     author: str | None = None  # in a list of deleted documents: who deleted it
     reason: str | None = None  # and why
+    whole: bool = True  # whether ``raw`` is all of the stored document
 
     def but(self, **changes: Any) -> Row:
         """A copy with some fields changed."""

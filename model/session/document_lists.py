@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.foundation.records import Matches, Outline, Page, Version
+from model.foundation.records import Matches, Outline, Page, Row, Version
 from model.history import following
 from model.layouts.base import Layout
 from model.session.connection import Connection
@@ -83,6 +84,22 @@ class DocumentLists:
         server = self._server
         last = next(iter(server.find(ns, sort={"_id": -1}, projection={"_id": 1}, limit=1, max_ms=PULSE_MS)), None)
         return server.count(ns, max_ms=PULSE_MS), last
+
+    def sizes(self, ns: str, rows: Sequence[Row]) -> dict[Value, int]:
+        """The length of each stored document of which a list has read only a part; empty if the server cannot tell."""
+        ids = {id: row.id for row in rows if (id := canonical.get(row.raw, ("_id",))) is not None}
+        measured = {"_id": 1, "bytes": {"$bsonSize": "$$ROOT"}}
+        found: dict[Value, int] = {}
+        try:
+            for raw in self._server.aggregate(
+                ns, [{"$match": {"_id": {"$in": list(ids)}}}, {"$project": measured}], PULSE_MS
+            ):
+                id, size = (canonical.get(raw, (name,)) for name in ("_id", "bytes"))
+                if id in ids and size is not None:
+                    found[ids[id]] = int(size.python())
+        except Refused:
+            return {}
+        return found
 
     def outlines(self, ns: str, ids: Sequence[Value], checkpoint: Checkpoint = no_checkpoint) -> Iterator[Outline]:
         """The histories of some documents in miniature, as they become known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from bson import ObjectId
@@ -135,7 +136,7 @@ class CurrentDocuments:
         """The rows of a query; filter, fields and order go to the server unchanged."""
         order = sort or query.sort or {self.profile.id: 1}
         found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
-        return map(self.row, found)
+        return map(partial(self.row, whole=False) if fields else self.row, found)
 
     def count(self, filter: Terms | None = None, any_version: bool = False, max_ms: int = 2000) -> int | None:
         """The number of matching documents; None if counting takes too long."""

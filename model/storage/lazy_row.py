@@ -29,11 +29,13 @@ class RowReader:
         self._outer = FieldReader(id, inside)
         self._own = FieldReader(version, *times)
 
-    def row(self, raw: bytes) -> Row:
+    def row(self, raw: bytes, whole: bool = True) -> Row:
         """A stored document, or a part of one, as a row of the list."""
         row, size = object.__new__(LazyRow), len(raw)
         fields = row.__dict__
         fields["raw"], fields["bytes"], fields["reader"] = raw, size, self
+        if not whole:
+            fields["whole"] = False
         if size > SMALL:  # read now: later a window would wait for it
             _ = row.id, row.version, row.at, row.readable
         return row

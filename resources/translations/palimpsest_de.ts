@@ -5508,6 +5508,10 @@ Nummern: {numbering}</translation>
       <translation>Die Liste zeigt schon die jetzigen Dokumente</translation>
     </message>
     <message>
+      <source>The list reads only a part of it; open it to see how large it is.</source>
+      <translation>Die Liste liest nur einen Teil davon; öffnen Sie es, um zu sehen, wie groß es ist.</translation>
+    </message>
+    <message>
       <source>The list shows a past state; go back to now first</source>
       <translation>Die Liste zeigt einen früheren Stand; gehen Sie zuerst zu jetzt zurück</translation>
     </message>

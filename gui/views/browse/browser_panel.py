@@ -290,6 +290,7 @@ class BrowserPanel(QWidget):
             self.states.show_content()
             if query.is_of_now:
                 self._read_outlines([row.id for row in page.rows if row.readable and row.id in self._due])
+                self._read_sizes(self.model.in_part())
             self._read_matches(query, [row.id for row in page.rows if row.readable])
             if page.total is None:
                 self._count_longer(query)
@@ -519,6 +520,14 @@ class BrowserPanel(QWidget):
         there = {row.id for row in rows}
         self._due = there if self._all_due else (self._due | changed) & there
         self._all_due = False
+
+    def _read_sizes(self, rows: Sequence[Row]) -> None:
+        """Ask for the sizes of documents of which the page has only a part."""
+        session, ns = self._session, self.ns
+        tasks.drop(self, "sizes")
+        if rows:
+            read = partial(session.documents.sizes, ns, rows)
+            tasks.run(lambda _: read(), done=self.model.put_sizes, failed=_no_sizes, owner=self, key="sizes")
 
     def _read_outlines(self, ids: list[Value]) -> None:
         session, ns = self._session, self.ns
@@ -773,3 +782,7 @@ def within(query: Query, page: Page) -> Page:
     skip = page.skip - query.skip
     ends = bool(query.limit) and skip + len(page.rows) >= query.limit
     return replace(page, skip=skip, total=bounded(query, page.total), more=page.more and not ends)
+
+
+def _no_sizes(_: BaseException) -> None:
+    """The rows say that they are at least as large as what was read."""

@@ -76,6 +76,8 @@ class DocumentsModel(RowsModel[Row]):
         self.paths: list[tuple[str, Path]] = []
         self.outlines: dict[Value, Outline] = {}
         self.matches: dict[Value, Matches] = {}
+        self.sizes: dict[Value, int] = {}  # of stored documents of which the page has only a part
+        self._in_part = False  # whether the query names the fields that it wants
         self.id_field = "_id"
         self.headers = self._heads()
         self._roles: Mapping[str, str] = {}
@@ -87,7 +89,7 @@ class DocumentsModel(RowsModel[Row]):
 
     def set_columns(self, info: CollectionInfo | None, query: Query) -> None:
         """Fit the columns to a layout and to a query."""
-        self.matches = {}
+        self.matches, self.sizes, self._in_part = {}, {}, bool(query.fields)
         paths = []
         for name in field_names(query.fields):
             try:
@@ -149,6 +151,18 @@ class DocumentsModel(RowsModel[Row]):
             self.forget_cells(at)
             self.touch(at)
 
+    def in_part(self) -> list[Row]:
+        """The rows that are only a part of their stored document."""
+        return [row for row in self.rows if row.readable and (self._in_part or not row.whole)]
+
+    def put_sizes(self, sizes: Mapping[Value, int]) -> None:
+        """Show how large the stored documents are."""
+        self.sizes.update(sizes)
+        for id in sizes:
+            if (at := self.row_of(id)) >= 0:
+                self.forget_cells(at)
+                self.touch(at)
+
     def put_outline(self, outline: Outline) -> None:
         """Show the outline of a history."""
         self.outlines[outline.id] = outline
@@ -182,7 +196,7 @@ class DocumentsModel(RowsModel[Row]):
             "author": lambda row: plain(row.author, "text2") if row.author else _unknown(),
             "reason": lambda row: plain(row.reason, "text2") if row.reason else plain(""),
             "proof": self._proof,
-            "size": _size,
+            "size": self._size,
             "history": self._history,
             "health": self._health,
             "preview": self._preview,
@@ -224,6 +238,17 @@ class DocumentsModel(RowsModel[Row]):
                 "{names}: {count} of {looked}", names=", ".join(names), count=count, looked=wording.count(found.looked)
             ),
         )
+
+    def _size(self, row: Row) -> Cell:
+        """The length of the stored document; at least that of the part that was read."""
+        if not row.bytes:
+            return Cell()  # the document is missing, or its content is unknown
+        size = self.sizes.get(row.id)
+        if size is None and (self._in_part or not row.whole):
+            tip = tr("The list reads only a part of it; open it to see how large it is.")
+            return value(f"≥ {wording.size(row.bytes)}", "text2", right=True, tip=tip)
+        size = row.bytes if size is None else size
+        return value(wording.size(size), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(size)))
 
     def _history(self, row: Row) -> Cell:
         outline = self.outlines.get(row.id)
@@ -339,9 +364,3 @@ def _version(row: Row) -> Cell:
         return plain("")
     said = wording.version(row.version)
     return value(said, right=True, tip=text.shown(row.version), accessible=tr("version {said}", said=said))
-
-
-def _size(row: Row) -> Cell:
-    if not row.bytes:
-        return Cell()  # the document is missing, or its content is unknown
-    return value(wording.size(row.bytes), "text2", right=True, tip=tr("{bytes} bytes", bytes=wording.count(row.bytes)))

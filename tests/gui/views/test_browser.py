@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from gui import copying
-from gui.style import preferences
+from gui.style import preferences, wording
 from gui.style.cells import CELL, Cell, full_width
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.query import Query, field_names, sort_words
@@ -552,3 +552,29 @@ def test_nothing_is_said_of_rows_that_could_not_be_read_again(
     assert panel.pager.text == "1–50 of 2,483 documents"
     assert chosen is not None
     assert panel.row == chosen
+
+
+@pytest.mark.parametrize("query", [Query(), Query(fields="name")], ids=["whole", "named fields"])
+def test_the_size_is_that_of_the_stored_document_with_the_history_that_lists_leave_out(
+    session: Session, qtbot: QtBot, query: Query
+) -> None:
+    panel = shown(session, "insurance.customers", qtbot)
+    panel._run(query, 0)
+    wait_idle(qtbot)
+    row = next(row for row in panel.model.rows if row.readable)
+    stored = session.history.version("insurance.customers", row.id)
+    assert stored.raw is not None
+    assert row.bytes < len(stored.raw)
+    said = cells(panel, panel.model.row_of(row.id))["size"]
+    assert said.text == wording.size(len(stored.raw))
+    history = session.history.versions("insurance.customers", row.id)
+    assert next(each for each in history if each.current).stored_bytes == len(stored.raw)
+
+
+def test_a_size_that_the_server_cannot_tell_is_at_least_that_of_what_was_read(
+    session: Session, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DocumentLists, "sizes", lambda *_: {})
+    panel = shown(session, "insurance.customers", qtbot)
+    row = next(row for row in panel.model.rows if row.readable)
+    assert cells(panel, panel.model.row_of(row.id))["size"].text == f"≥ {wording.size(row.bytes)}"
