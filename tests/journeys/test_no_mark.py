@@ -6,8 +6,10 @@ from typing import Any
 
 import bson
 import pymongo.database
+import pytest
 from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
+from pymongo.errors import AutoReconnect
 
 from tests.journeys.command_support import Rows as Asked
 from tests.journeys.command_support import Run
@@ -52,14 +54,23 @@ def argument(value: Any) -> str:
 
 def written(database: Db, it: Collection) -> None:
     for name, rows in it.rows.items():
-        database[name].insert_many(rows)
+        try:
+            database[name].insert_many(rows)
+        except AutoReconnect:
+            pytest.skip("This server ends the connection over one of these values.")
     for name, fields in it.unique.items():
         database[name].create_index([(each, 1) for each in fields], unique=True)
 
 
 @table("it", every(4, COLLECTIONS, in_slice=True), ids=lambda it: it.name)
 def test_an_edit_and_its_way_back_leave_nothing_of_their_own(
-    run: Run, rows: Asked, server_uri: str, client: pymongo.MongoClient[Any], database_name: str, it: Collection
+    run: Run,
+    rows: Asked,
+    server_uri: str,
+    server_name: str,
+    client: pymongo.MongoClient[Any],
+    database_name: str,
+    it: Collection,
 ) -> None:
     database = client[f"{database_name}_{it.name[:20]}"]
     try:
@@ -84,7 +95,12 @@ def test_an_edit_and_its_way_back_leave_nothing_of_their_own(
             there = {name: list(database[name].find()) for name in database.list_collection_names()}
             assert names(there) <= {*names(it.rows), *names(expected)}
         else:
-            assert unlocked(stored(database)) == unlocked(before)
+            back, first = unlocked(stored(database)), unlocked(before)
+            if it.unset and server_name != "local":  # other servers may put a field that comes back at the end
+                back, first = (
+                    {name: [*map(bson.decode, raws)] for name, raws in each.items()} for each in (back, first)
+                )
+            assert back == first
     finally:
         client.drop_database(database.name)
 
