@@ -38,6 +38,7 @@ TOKEN = "_w"  # the usual name of a write token, which is used only where docume
 HASH = "_versioned_id"  # the default name, used where nothing else is found
 CARRIED = 0.9  # the share of documents that carry a write token where one is kept
 ODD, FEWEST_ODD = 0.2, 2  # the share of documents, and the number, from which on a field of that name is no remainder
+SEEN_ODD = 10  # documents, before a share of them with a token is odd: of two or three any share is
 CHECKED = 12  # documents whose hash is computed
 CHECKED_BYTES = 1 << 20
 REORDERED = 4  # of these, documents whose fields are tried in every order
@@ -111,7 +112,7 @@ def token_doubt(documents: Sequence[Document], ns: str) -> str:
     other = next((value for value in found if value.type != c.OBJECT_ID), None)
     if other is not None:
         return f"{TOKEN} in {ns}, the name of a write token, is of the type {other.kind} there and not an ObjectId."
-    if len(found) >= CARRIED * len(documents):
+    if len(found) >= CARRIED * len(documents) or len(documents) < SEEN_ODD:
         return ""
     return f"{len(found)} of {len(documents)} documents sampled in {ns} have {TOKEN}, the name of a write token."
 

@@ -176,7 +176,8 @@ def test_a_revert_that_would_empty_a_required_field_is_refused_by_the_rules_of_t
         patched.setattr(Server, "_send", demanding)
         status, (row,) = rows("revert", server_uri, ns, "--id", "A", "--version", "4", "--apply", "--profile", profile)
     assert (status, row["outcome"]) == (1, "refused")
-    assert row["detail"] == "The collection has rules for its documents, and this one does not meet them."
+    said = "The collection has rules for its documents, and this one does not meet them."
+    assert row["detail"].startswith(said)  # beside an archive, the copy that is left is named too
     assert contents(server_uri, ns, profile) == before
     _, (again,) = rows("revert", server_uri, ns, "--id", "A", "--version", "4", "--apply", "--profile", profile)
     assert again["outcome"] == "applied"

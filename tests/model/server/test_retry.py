@@ -420,7 +420,7 @@ def test_an_address_that_leads_nowhere_is_one_sentence_without_the_password(uri:
         (e.ConfigurationError(NEW), Unreachable, "too new for PyMongo"),
         (e.ConfigurationError("Private key doesn't match certificate: [SSL] PEM lib"), Unreachable, "key is wrong"),
         (e.ConfigurationError("PLAIN requires a username"), Unreachable, "needs a user"),
-        (e.ConfigurationError("password is not supported by MONGODB-OIDC"), Unreachable, "takes no password"),
+        (e.ConfigurationError("password is not supported by MONGODB-OIDC"), Unreachable, "uses no password"),
         (
             e.ConfigurationError("MONGODB-AWS authentication requires pymongo-auth-aws: install with"),
             Unreachable,

@@ -209,7 +209,7 @@ def test_what_ssh_must_not_be_asked_is_refused(address: str, said: str) -> None:
 
 def test_without_ssh_on_this_computer_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unreachable, match="There is no program ssh here"):
+    with pytest.raises(Unreachable, match="The program ssh is not installed here"):
         Server.connect("mongodb://db/?ssh=bastion")
 
 

@@ -60,9 +60,9 @@ def test_a_document_that_is_not_there_is_made_of_what_is_set_and_changed_afterwa
 def test_without_being_told_to_an_edit_makes_nothing(session: Session) -> None:
     with pytest.raises(NotFound):
         session.edit(NS, "K-1", {"a": 1})
-    with pytest.raises(Refused, match="has no base, and is made of fields to set"):
+    with pytest.raises(Refused, match="has no base, only fields to set"):
         session.edit(NS, "K-1", {"a": 1}, base=1, create=True)
-    with pytest.raises(Refused, match="has no base, and is made of fields to set"):
+    with pytest.raises(Refused, match="has no base, only fields to set"):
         session.edit(NS, "K-1", unset="a", create=True)
     with pytest.raises(Refused, match="kept by the layout"):
         session.edit(NS, "K-1", {"_id": 1}, create=True)
