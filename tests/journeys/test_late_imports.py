@@ -66,6 +66,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
     here = local_uri
     commands: list[tuple[int, list[str]]] = [
         (0, ["collections", here]),
+        (0, ["profile", here, contracts]),
         (0, ["history", here, contracts, "K-1"]),
         (0, ["show", here, contracts, "K-1@1"]),
         *((1, ["diff", here, contracts, "K-1", "1", "2", "--format", form]) for form in ("text", "json", "json-patch")),
