@@ -102,6 +102,15 @@ def test_a_write_that_is_on_its_way_may_still_arrive_and_then_has(ground: Ground
     assert settled.version == ground.session.writing.open(ground.ns, ID).base.v
 
 
+def test_where_no_token_tells_a_version_with_just_what_was_sent_has_arrived(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = ground.save()
+    ground.land()
+    monkeypatch.setattr(Layout, "landed", lambda *_: None)
+    assert ground.session.way_back.settle(outcome).kind == "applied"
+
+
 def test_a_write_that_never_arrives_is_given_up_once_it_cannot_be_on_its_way(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
