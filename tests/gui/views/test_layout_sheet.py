@@ -434,7 +434,7 @@ def test_a_file_that_says_otherwise_is_asked_about_before_it_is_touched(
     assert found.question.isVisible()
     said = found.asked.text()
     assert 'layout = "embedded" becomes "versions"' in said
-    assert 'prev = "past" goes' in said
+    assert 'prev = "past" is removed' in said
     assert 'grace = "1h" stays' in said
     assert file.read_text() == before
     found._drop_question()
