@@ -19,7 +19,6 @@ from model.values.canonical import Value
 from model.values.decimals import decimal_of, decimal_value
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)?(Z|[+-]\d{2}:?\d{2})?")
 _HEX = re.compile(r"[0-9a-f]{24}", re.IGNORECASE)
 _UUIDS = (3, 4)  # subtypes of Binary
 _ZONE = 15 * 60_000  # milliseconds: zones of the earth differ by whole quarters of an hour
@@ -57,6 +56,14 @@ def text_of(id: Value) -> str | None:
     if id.type in (c.STRING, c.INT32, c.INT64):
         return str(id.python())
     return written_as_text(id) if id.type == c.OBJECT_ID else None
+
+
+def iso_time(text: str) -> dt.datetime | None:
+    """The time in an ISO 8601 text, without a zone if it names none; None for other texts."""
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def ids_of(written: Value) -> list[Value]:
@@ -111,23 +118,16 @@ def _is_moment(value: Value, milliseconds: int) -> bool:
     """Whether a text or a number is a date; a text without a zone may be in any."""
     if value.type in (c.INT64, c.DOUBLE):
         return bool(value.python() == milliseconds)
-    said = _moment(value)
+    said = iso_time(str(value.python())) if value.type == c.STRING else None
     if said is None:
         return False
-    apart = (said[0] - _EPOCH) // dt.timedelta(milliseconds=1) - milliseconds
-    return not apart or (not said[1] and abs(apart) <= _FARTHEST and not apart % _ZONE)
+    apart = (_in_utc(said) - _EPOCH) // dt.timedelta(milliseconds=1) - milliseconds
+    return not apart or (said.tzinfo is None and abs(apart) <= _FARTHEST and not apart % _ZONE)
 
 
-def _moment(value: Value) -> tuple[dt.datetime, bool] | None:
-    """The time in an ISO 8601 text, and whether it names a zone."""
-    found = _DATE.fullmatch(str(value.python())) if value.type == c.STRING else None
-    try:
-        said = dt.datetime.fromisoformat(found[0].replace(",", ".")) if found else None
-    except ValueError:
-        return None
-    if said is None or found is None:
-        return None
-    return (said if said.tzinfo else said.replace(tzinfo=dt.UTC)), bool(found[1])
+def _in_utc(time: dt.datetime) -> dt.datetime:
+    """A time with its zone; UTC if it names none."""
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
 
 
 def _uuid(value: Value) -> str | None:
@@ -147,10 +147,9 @@ def _converted(value: Value, like: Value) -> Value:
     """A value as one of another's type, if it can be one without loss."""
     if like.type == c.DATE:
         return _date(value, like)
-    if like.type == c.OBJECT_ID:
-        return next((each for each in ids_of(value) if each.type == c.OBJECT_ID), value)
-    if like.type == c.BINARY:
-        return next((each for each in ids_of(value) if each.type == c.BINARY and each.data[4] == like.data[4]), value)
+    if like.type in (c.OBJECT_ID, c.BINARY):
+        alike = (each for each in ids_of(value) if each.type == like.type)
+        return next((each for each in alike if each.type == c.OBJECT_ID or each.data[4] == like.data[4]), value)
     number = _number(value, text=like.type in (c.DECIMAL128, c.INT64))
     if number is None:
         return value
@@ -173,5 +172,5 @@ def _decimal(number: Decimal, value: Value) -> Value:
 def _date(value: Value, like: Value) -> Value:
     if value.type in (c.INT64, c.DOUBLE) and value.python() == int(value.python()):
         return Value(c.DATE, int(value.python()).to_bytes(8, "little", signed=True))
-    said = _moment(value)
-    return value if said is None else Value.of(said[0])
+    said = iso_time(str(value.python())) if value.type == c.STRING else None
+    return value if said is None else Value.of(_in_utc(said))

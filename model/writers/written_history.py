@@ -6,7 +6,7 @@ Versions have the rows' numbers if there are any, else their positions from the 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, islice
 from itertools import count as counting
@@ -114,10 +114,14 @@ class WrittenHistory:
         content = document.content if document is not None else None
         if content is None and self.profile.parts:  # all documents of a kind have the same fields
             content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
-        states = states_of(rows, self.profile, content, id, self._kept)
-        standing: int | None = len(rows) - 1
-        if document is not None and self.profile.current_where and rows:
-            states, standing = self._with_current(document, list(states))
+        states: Iterable[WrittenState] = states_of(rows, self.profile, content, id, self._kept)
+        if document is None or self._can_be_current(document.raw or c.EMPTY):
+            standing = _newest(rows, lambda row: not row.aside)
+        else:
+            states = list(states)
+            standing = next(
+                (len(rows) - 1 - n for n, each in enumerate(states) if self._is_draft(document, each)), None
+            )
         before = self._before(rows)
         made = (
             (at, self._made(state, at + 1 + before))
@@ -128,14 +132,6 @@ class WrittenHistory:
     def _before(self, rows: Sequence[WrittenRow]) -> int:
         """The number of versions before the first row: patches that lead backwards start from one."""
         return 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
-
-    def _with_current(self, document: Version, states: list[WrittenState]) -> tuple[Iterator[WrittenState], int | None]:
-        """The states, and the position of the row that is the current document; None if no row is."""
-        if self._can_be_current(document.raw or c.EMPTY):
-            place = next((at for at, each in enumerate(states) if each.row is None or not each.row.aside), None)
-        else:
-            place = next((at for at, each in enumerate(states) if self._is_draft(document, each)), None)
-        return iter(states), None if place is None else len(states) - 1 - place
 
     def _is_draft(self, document: Version, state: WrittenState) -> bool:
         """Whether a row is a document that cannot be current itself, as a page that was never published.
@@ -361,21 +357,27 @@ class WrittenHistory:
             v = value_at(document or c.EMPTY, p.version) if p.kept == "earlier" and p.version else None
             yield current.but(v=v, at=None)
             current = None
-        places = range(len(rows) - 1, -1, -1)
-        standing = next((at for at in places if stands(rows[at])), None) if current is not None else None
+        standing = _newest(rows, stands) if current is not None else None
         timed = current is not None and standing is None
-        marks = ((at, self._mark(rows[at], at, timed or at == standing)) for at in places)
+        before = self._before(rows)
+        marks = (
+            (at, self._mark(rows[at], at + 1 + before, timed or at == standing)) for at in range(len(rows) - 1, -1, -1)
+        )
         yield from _with_document(current, marks, standing, lambda _, row: row.but(stored="document", current=True))
-        if self._before(rows):
-            yield self._mark(None, -1, False)
+        if before:
+            yield self._mark(None, before, timed=False)
 
-    def _mark(self, row: WrittenRow | None, at: int, timed: bool) -> Version:
-        """A row's version without its state; rows count from 0."""
+    def _mark(self, row: WrittenRow | None, place: int, timed: bool) -> Version:
+        """A row's version without its state; without a row, the version that the first row changed."""
         stored: Stored = "delta" if self.profile.patch else "archive"
         v = row.v if row is not None else None
-        place = at + 1 + (1 if self.profile.patch and self.profile.direction == "backward" else 0)
         when = row.at if row is not None and timed else None
         return Version(v if v is not None else Value.of(place), when, None, stored, "present", False, None, None)
+
+
+def _newest(rows: Sequence[WrittenRow], stands: Callable[[WrittenRow], bool]) -> int | None:
+    """The place of the newest row that the current document is; None if none is, and -1 if there are no rows."""
+    return next((at for at in range(len(rows) - 1, -1, -1) if stands(rows[at])), None if rows else -1)
 
 
 def _with_document(

@@ -21,7 +21,7 @@ from msgspec import Struct
 from model.errors import TooMuch
 from model.foundation.collection_profile import CollectionProfile
 from model.patches import DoesNotApply, Node, tree_of
-from model.patches.meaning import ids_of, text_of
+from model.patches.meaning import ids_of, iso_time, text_of
 from model.patches.tree import node_of
 from model.server.retry import Port, Terms
 from model.storage.numbering import VersionPlace
@@ -113,9 +113,8 @@ def other_word(value: Value | None, wanted: str) -> str:
     return "" if {None, wanted} & set(said) or not said else str(said[0])
 
 
-def order_of(raw: bytes, profile: CollectionProfile) -> float:
-    """A number that orders rows: a version, a commit number, or a time."""
-    path = profile.order or profile.version
+def order_of(raw: bytes, path: str) -> float:
+    """The number in a field that orders rows: a version, a commit number, or a time; 0 if there is none."""
     found = value_at(raw, path) if path else None
     if found is None:
         return 0.0
@@ -125,21 +124,12 @@ def order_of(raw: bytes, profile: CollectionProfile) -> float:
     return at.timestamp() if at is not None else float(place_of(found) or 0)
 
 
-def whole(raw: bytes, path: str) -> float:
-    """The number in a field; 0 if there is none."""
-    found = value_at(raw, path)
-    return float(str(found.python())) if found is not None and found.type in NUMBERS else 0.0
-
-
 def moment(value: Value | None) -> dt.datetime | None:
     """The time in a Date, an ObjectId, or an ISO 8601 text; UTC if the text has no zone."""
     if value is None or value.type != c.STRING:
         return time_of(value)
-    try:
-        found = dt.datetime.fromisoformat(str(value.python()))
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+    found = iso_time(str(value.python()))
+    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
 
 
 def _projected(path: str) -> str:
@@ -358,7 +348,7 @@ class WrittenRows:
     def _is_numbered(self, rows: Sequence[bytes], own: Value) -> bool:
         """Whether commits have numbers that rise; programs with several instances draw them by lot."""
         versions = sorted(
-            (whole(raw, "version"), order_of(raw, self.profile)) for raw in rows if self._is_own(raw, own)
+            (order_of(raw, "version"), order_of(raw, self.profile.order)) for raw in rows if self._is_own(raw, own)
         )
         return all(older <= newer for (_, older), (_, newer) in pairwise(versions))
 
@@ -368,12 +358,12 @@ class WrittenRows:
     def _moment(self, raw: bytes) -> tuple[float, float, float]:
         """A row's position by its time, for commits without rising numbers; one commit stays together."""
         at = moment(value_at(raw, self.profile.at)) if self.profile.at else None
-        return at.timestamp() if at else 0.0, order_of(raw, self.profile), whole(raw, "version")
+        return at.timestamp() if at else 0.0, order_of(raw, self.profile.order), order_of(raw, "version")
 
     def _place(self, raw: bytes) -> tuple[float, bytes]:
         """A row's position: by the ordering field, then by its ``_id``."""
         physical = c.get(raw, ("_id",))
-        return order_of(raw, self.profile), physical.data if physical is not None else b""
+        return order_of(raw, self.profile.order or self.profile.version), physical.data if physical is not None else b""
 
     def ids(self, most: int) -> Iterator[Value]:
         """The documents that the first ``most`` rows are about, each once."""
