@@ -149,23 +149,24 @@ class Catalogue:
 
         Nothing is read or written by an offer until a person states it.
         """
-        looking = Offers(self._port)
+        looking, free = Offers(self._port), dict[str, list[str]]()
         for ns in places:
             info, _ = self.known(ns)
             if not info.unversioned or info.doubt or self.is_stated(ns) or self.is_picked(ns):
                 continue
-            db = ns.partition(".")[0]
-            others = [each.ns for each in self._free(db) if each.ns != ns]
-            if (made := looking.of(ns, others, step)) is not None:
+            db, _ = split(ns)
+            if db not in free:
+                free[db] = list(self._free(db))
+            if (made := looking.of(ns, [each for each in free[db] if each != ns], step)) is not None:
                 yield made
 
-    def _free(self, db: str) -> Iterator[CollectionInfo]:
+    def _free(self, db: str) -> Iterator[str]:
         """The collections of a database that are no part of a history that is claimed."""
         for name, kind, _ in self._port.collections(db):
             if kind == "collection" and not name.startswith("system."):
                 info, _ = self.known(f"{db}.{name}")
                 if info.belongs_to is None and (info.confidence < verdict.SURE or not versions_told(info.layout)):
-                    yield info
+                    yield info.ns
 
     def is_stated(self, ns: str) -> bool:
         """Whether a profile states the layout of a collection."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from itertools import islice, pairwise, product
+from functools import cached_property
+from itertools import chain, islice, pairwise, product
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.registry import bind
+from model.patches import FORMS
 from model.recognition.field_names import AUTHORS, bare
 from model.recognition.find_archives import is_past_of
 from model.recognition.key_candidates import is_version_name
@@ -37,9 +39,13 @@ LOOKED_THROUGH = 40  # documents of which those with several versions are looked
 MOVED = 2  # of these, documents with several states
 ASKED = 60  # values of a field in rows to look for among the ids of documents
 LIKE = 0.6  # the share of a document's fields that a state must have
+MOST = 0.8  # the share of rows that must have a field or a state
 DEEPEST = 3  # names in a path
+KEYS = 3  # fields beside the id by which rows may name a document
 TRIED = 24  # readings of one pair of collections
 ROWS = 400  # rows of one document at most
+REASONS = frozenset(["reason", "message", "comment", "note", "description", "why"])
+"""Usual names of fields that say why a change was made."""
 
 
 class Offer(Struct, frozen=True):
@@ -95,72 +101,120 @@ def _of_pair(server: Port, documents: Sample, rows: Sample) -> Offer | None:
     return best
 
 
+class _Rows(Struct, frozen=True, dict=True):
+    """Rows that may hold the history of some documents, and what is where in them; looked at once each."""
+
+    rows: Sequence[Document]
+    documents: Sample
+    ignored: tuple[str, ...] = ()
+
+    def paths(self, *types: int) -> list[str]:
+        """The paths that most rows have a value of these types at, shallow ones first."""
+        return _paths(self.rows, types)
+
+    @cached_property
+    def states(self) -> list[str]:
+        """The paths at which rows hold states of these documents; "" for their root."""
+        names = {name for name, shape in self.documents.shapes.items() if shape.share() >= MOST}
+        names -= {"_id", *self.ignored}
+        return [path for path in ("", *self.paths(c.OBJECT)) if _is_state(self.rows, path, names)]
+
+    @cached_property
+    def patches(self) -> list[tuple[str, str]]:
+        """The paths of what looks like patches, with their form."""
+        found = []
+        for path in self.paths(c.ARRAY):
+            items = [item for row in self.rows for item in _elements(row.raw, path) if item.type == c.OBJECT]
+            if items and all({"op", "path"} <= {name for name, _ in c.fields(item.data)} for item in items):
+                found.append((path, "rfc6902"))
+        for path in self.paths(c.OBJECT):
+            changes = [v for row in self.rows if (v := value_at(row.raw, path)) is not None and v.type == c.OBJECT]
+            leaves = [value for each in changes for name, value in c.fields(each.data) if name != "_t"]
+            if leaves and all(value.type in (c.ARRAY, c.OBJECT) for value in leaves):
+                found.append((path, "jsondiffpatch"))
+        return found
+
+    @cached_property
+    def dates(self) -> list[str]:
+        """The paths of times."""
+        dated = self.paths(c.DATE, c.STRING)
+        return [p for p in dated if all(moment(v) for row in self.rows if (v := value_at(row.raw, p)) is not None)]
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """The paths of numbers, those that are named like versions first."""
+        return sorted(self.paths(*NUMBERS), key=lambda path: not is_version_name(path.rpartition(".")[2]))
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The paths of texts; one that few rows have may still say who made a change, or why."""
+        return _paths(self.rows, (c.STRING,), least=0)
+
+
 def _readings(server: Port, documents: Sample, rows: Sample) -> Iterator[tuple[CollectionProfile, list[Value]]]:
     """Profiles that may read these rows, and the ids of documents to try each with."""
+    bare_profile = CollectionProfile(
+        documents.ns, "shadow", archive=rows.ns, version="", token="", hash="", at="", archive_id="_id"
+    )
     if rows.ns == documents.ns:
-        for path in _arrays(documents):
-            ids = [id for each in documents.documents if (id := each.get("_id")) is not None]
+        ids = [id for each in documents.documents if (id := each.get("_id")) is not None]
+        for path in _paths(documents.documents, (c.ARRAY,)):
             inside = [
                 Document(item.data)
                 for each in documents.documents
                 for item in _elements(each.raw, path)
                 if item.type == c.OBJECT
             ]
-            made = replace(_BARE, ns=documents.ns, archive=rows.ns, archive_id="_id", elements=path)
-            made = replace(made, ignored=(path.partition(".")[0],))
-            for profile in _of_rows(made, documents, inside):
+            made = replace(bare_profile, elements=path, ignored=(path.partition(".")[0],))
+            for profile in _of_rows(made, _Rows(inside, documents, made.ignored)):
                 yield profile, ids
         return
-    if not (_states(rows.documents, documents, ()) or any(_patches(rows.documents))):
+    there = _Rows(rows.documents, documents)
+    if not (there.states or there.patches):
         return
-    for key, path, ids in _links(server, documents, rows):
-        made = replace(_BARE, ns=documents.ns, archive=rows.ns, archive_id=path, id=key)
-        for profile in _of_rows(made, documents, rows.documents):
+    for key, path, ids in _links(server, documents, there):
+        for profile in _of_rows(replace(bare_profile, archive_id=path, id=key), there):
             yield profile, ids
 
 
-_BARE = CollectionProfile("", "shadow", version="", token="", hash="", at="")
+def _links(server: Port, documents: Sample, rows: _Rows) -> Iterator[tuple[str, str, list[Value]]]:
+    """Fields of documents, paths in rows that name them, and the ids that both have; those with most ids first.
 
-
-def _links(server: Port, documents: Sample, rows: Sample) -> Iterator[tuple[str, str, list[Value]]]:
-    """Fields of documents, paths in rows that name them, and the ids that both have; those with most ids first."""
-    found: list[tuple[int, str, str, list[Value]]] = []
-    for path in _paths(rows.documents, ID_TYPES):
-        values = Counter(
-            v for row in rows.documents if (v := value_at(row.raw, path)) is not None and v.type in ID_TYPES
-        )
-        asked = [value for value, _ in values.most_common(ASKED)]
-        if len(asked) < FEWEST or path == "_id":
-            continue
-        for key in _keys(documents):
-            met, _ = matching(server, documents.ns, {key: {"$in": asked}}, limit=ASKED, projection={key: 1})
-            ids = {id for each in met if (id := each.get(key)) is not None}
-            named = [id for id in asked if id in ids]
-            if len(named) >= max(FEWEST, len(asked) // 2):
-                found.append((-len(named), key, path, named))
-    own = documents.shapes.keys() - {"_id"}  # a field that is content too is the second choice
-    for _, key, path, named in sorted(
-        found, key=lambda each: (each[2].partition(".")[0] in own, each[1] != "_id", each[0])
-    ):
-        yield key, path, named
+    One query for each field. A field that is content too is the second choice.
+    """
+    asked: dict[str, list[Value]] = {}
+    for path in rows.paths(*ID_TYPES):
+        values = Counter(v for row in rows.rows if (v := value_at(row.raw, path)) is not None and v.type in ID_TYPES)
+        if path != "_id" and len(values) >= FEWEST:
+            asked[path] = [value for value, _ in values.most_common(ASKED)]
+    everything = list(dict.fromkeys(chain.from_iterable(asked.values())))
+    found: list[tuple[str, str, list[Value]]] = []
+    for key in _keys(documents) if everything else ():
+        met, _ = matching(server, documents.ns, {key: {"$in": everything}}, limit=len(everything), projection={key: 1})
+        ids = {id for each in met if (id := each.get(key)) is not None}
+        for path, values_there in asked.items():
+            named = [id for id in values_there if id in ids]
+            if len(named) >= max(FEWEST, len(values_there) // 2):
+                found.append((key, path, named))
+    own = documents.shapes.keys() - {"_id"}
+    yield from sorted(found, key=lambda each: (each[1].partition(".")[0] in own, each[0] != "_id", -len(each[2])))
 
 
 def _keys(documents: Sample) -> list[str]:
-    """The id, and fields of documents that have as many values as there are documents."""
-    found = ["_id"]
-    for name, shape in documents.shapes.items():
-        alone = len({each.get(name) for each in documents.documents}) == len(documents.documents)
-        if alone and name != "_id" and shape.share(c.STRING, c.OBJECT_ID, c.INT32, c.INT64) == 1:
-            found.append(name)
-    return found[:4]
+    """The id, and a few fields of documents that have as many values as there are documents."""
+    ids = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64)
+    likely = (name for name, shape in documents.shapes.items() if name != "_id" and shape.share(*ids) == 1)
+    count = len(documents.documents)
+    unique = (name for name in likely if len({each.get(name) for each in documents.documents}) == count)
+    return ["_id", *islice(unique, KEYS)]
 
 
-def _paths(documents: Sequence[Document], types: Sequence[int]) -> list[str]:
-    """The paths that most documents have a value of these types at, shallow ones first."""
+def _paths(documents: Sequence[Document], types: Sequence[int], least: float = MOST) -> list[str]:
+    """The paths that a share ``least`` of documents has a value of these types at, shallow ones first."""
     counted: Counter[str] = Counter()
     for each in documents:
         counted.update(_paths_in(each.raw, types, "", DEEPEST))
-    often = [path for path, count in counted.items() if count >= 0.8 * len(documents)]
+    often = [path for path, count in counted.items() if count >= least * len(documents)]
     return sorted(often, key=lambda path: path.count("."))
 
 
@@ -174,38 +228,9 @@ def _paths_in(raw: bytes, types: Sequence[int], before: str, depth: int) -> Iter
             yield from _paths_in(value.data, types, f"{before}{name}.", depth - 1)
 
 
-def _arrays(documents: Sample) -> list[str]:
-    """The paths of arrays that hold documents in most documents."""
-    return [
-        path
-        for path in _paths(documents.documents, (c.ARRAY,))
-        if any(item.type == c.OBJECT for each in documents.documents for item in _elements(each.raw, path))
-    ]
-
-
 def _elements(raw: bytes, path: str) -> list[Value]:
     array = value_at(raw, path)
     return list(c.items(array)) if array is not None and array.type == c.ARRAY else []
-
-
-def _of_rows(made: CollectionProfile, documents: Sample, rows: Sequence[Document]) -> Iterator[CollectionProfile]:
-    """Profiles for rows that hold states or patches, by where these are and by what orders the rows."""
-    contents = _states(rows, documents, made.ignored)
-    for content, kept in product(contents, ("all", "earlier")):
-        for order in _orders(made, rows, documents.shapes.keys() if not content else {content.partition(".")[0]}):
-            whole = replace(made, content=content, kept=kept, **order)
-            yield _with_ignored(whole, rows, {*documents.shapes, "_id"}) if not content else _with_told(whole, rows)
-    for path, form in _patches(rows):
-        for order, way in product(_orders(made, rows, {path.partition(".")[0]}), ("forward", "backward")):
-            if form != "rfc6902" or way == "forward":
-                patched = replace(made, layout="patches", patch=form, changes=path, direction=way, **order)
-                yield _with_told(patched, rows)
-
-
-def _states(rows: Sequence[Document], documents: Sample, ignored: Sequence[str]) -> list[str]:
-    """The paths at which rows hold states of these documents."""
-    names = {name for name, shape in documents.shapes.items() if shape.share() >= 0.8} - {"_id", *ignored}
-    return [path for path in ("", *_paths(rows, (c.OBJECT,))) if _is_state(rows, path, names)]
 
 
 def _is_state(rows: Sequence[Document], path: str, names: set[str]) -> bool:
@@ -216,30 +241,35 @@ def _is_state(rows: Sequence[Document], path: str, names: set[str]) -> bool:
         if value is not None and value.type == c.OBJECT:
             there = {name for name, _ in c.fields(value.data)}
             held += len(there & names) >= LIKE * len(names) > 0
-    return held >= 0.8 * len(rows) > 0
+    return held >= MOST * len(rows) > 0
 
 
-def _orders(made: CollectionProfile, rows: Sequence[Document], content: Set[str]) -> list[dict[str, str]]:
-    """What may order the rows: a number, a time, the order in which they lie; fields with ``content`` are none."""
-    dates = [path for path in _dates(rows) if path.partition(".")[0] not in content]
+def _of_rows(made: CollectionProfile, rows: _Rows) -> Iterator[CollectionProfile]:
+    """Profiles for rows that hold states or patches, by where these are and by what orders the rows."""
+    for content, kept in product(rows.states, ("all", "earlier")):
+        inside = {content.partition(".")[0]} if content else {*rows.documents.shapes}
+        for order in _orders(made, rows, inside):
+            yield _with_told(replace(made, content=content, kept=kept, **order), rows, inside)
+    for path, form in rows.patches:
+        inside = {path.partition(".")[0]}
+        for order, way in product(_orders(made, rows, inside), ("forward", "backward")):
+            if FORMS[form].unapply is not None or way == "forward":
+                patched = replace(made, layout="patches", patch=form, changes=path, direction=way, **order)
+                yield _with_told(patched, rows, inside)
+
+
+def _orders(made: CollectionProfile, rows: _Rows, inside: Set[str]) -> list[dict[str, str]]:
+    """What may order the rows: a number, a time, the order in which they lie; fields ``inside`` of states are none."""
+    dates = [path for path in rows.dates if path.partition(".")[0] not in inside]
     at = next(iter(dates), "")
-    numbers = [path for path in _paths(rows, NUMBERS) if _rises(made, rows, path)]
-    numbers.sort(key=lambda path: not is_version_name(path.rpartition(".")[2]))
-    found: list[dict[str, str]] = [{"version": path, "at": at} for path in numbers[:2]]
-    found += [{"order": path, "at": path} for path in dates[:2]]
     if made.elements:
         return [{"at": at, "order": order} for order in ("", NEWEST_FIRST)]
-    return [*found, {"order": ""}]
+    numbers = (path for path in rows.numbers if _tells_apart(made, rows.rows, path))
+    found: list[dict[str, str]] = [{"version": path, "at": at} for path in islice(numbers, 2)]
+    return [*found, *({"order": path, "at": path} for path in dates[:2]), {"order": ""}]
 
 
-def _dates(rows: Sequence[Document]) -> list[str]:
-    """The paths of times outside of states, those named as times of changes first."""
-    dated = _paths(rows, (c.DATE, c.STRING))
-    found = [p for p in dated if all(moment(v) for row in rows if (v := value_at(row.raw, p)) is not None)]
-    return sorted(found, key=lambda path: (path.count("."), found.index(path)))
-
-
-def _rises(made: CollectionProfile, rows: Sequence[Document], path: str) -> bool:
+def _tells_apart(made: CollectionProfile, rows: Sequence[Document], path: str) -> bool:
     """Whether the rows of one document have different numbers there."""
     seen: dict[Value | None, list[Value | None]] = {}
     for row in rows:
@@ -247,43 +277,22 @@ def _rises(made: CollectionProfile, rows: Sequence[Document], path: str) -> bool
     return all(len(set(each)) == len(each) for each in seen.values())
 
 
-def _patches(rows: Sequence[Document]) -> Iterator[tuple[str, str]]:
-    """The paths of what looks like patches, with their form."""
-    for path in _paths(rows, (c.ARRAY,)):
-        items = [item for row in rows for item in _elements(row.raw, path) if item.type == c.OBJECT]
-        if items and all({"op", "path"} <= {name for name, _ in c.fields(item.data)} for item in items):
-            yield path, "rfc6902"
-    for path in _paths(rows, (c.OBJECT,)):
-        changes = [v for row in rows if (v := value_at(row.raw, path)) is not None and v.type == c.OBJECT]
-        leaves = [value for each in changes for name, value in c.fields(each.data) if name != "_t"]
-        if leaves and all(value.type in (c.ARRAY, c.OBJECT) for value in leaves):
-            yield path, "jsondiffpatch"
-
-
-def _with_told(made: CollectionProfile, rows: Sequence[Document]) -> CollectionProfile:
-    """The profile with the fields that tell who made a change, and why."""
-    inside = f"{made.content or made.changes}."
-    told = [path for path in _paths(rows, (c.STRING,)) if not path.startswith(inside)]
+def _with_told(made: CollectionProfile, rows: _Rows, inside: Set[str]) -> CollectionProfile:
+    """The profile with the fields that tell who made a change, and why; others beside a state are no content."""
+    told = [path for path in rows.texts if path.partition(".")[0] not in inside]
     author = next((path for path in told if bare(path.rpartition(".")[2]) in AUTHORS), "")
-    reason = next((path for path in told if bare(path.rpartition(".")[2]) in _REASONS), "")
-    return replace(made, author=author, reason=reason)
-
-
-_REASONS = frozenset(["reason", "message", "comment", "note", "description", "why"])
-
-
-def _with_ignored(made: CollectionProfile, rows: Sequence[Document], names: set[str]) -> CollectionProfile:
-    """The profile for rows with the state at their root: author and reason are named, fields beside it ignored."""
-    there = Counter(name for row in rows for name in row.fields)
-    beside = [
+    reason = next((path for path in told if bare(path.rpartition(".")[2]) in REASONS), "")
+    made = replace(made, author=author, reason=reason)
+    if made.content or made.patch:
+        return made
+    known = {path.partition(".")[0] for path in (made.archive_id, made.version, made.order, made.at, author, reason)}
+    counted = Counter(name for row in rows.rows for name in row.fields)
+    beside = (
         name
-        for name, count in there.items()
-        if name not in names and (count >= 0.8 * len(rows) or bare(name) in AUTHORS | _REASONS)
-    ]
-    author = next((name for name in beside if bare(name) in AUTHORS), "")
-    reason = next((name for name in beside if bare(name) in _REASONS), "")
-    told = {path.partition(".")[0] for path in (made.archive_id, made.version, made.order, made.at, author, reason)}
-    return replace(made, author=author, reason=reason, ignored=(*made.ignored, *(n for n in beside if n not in told)))
+        for name, count in counted.items()
+        if name not in inside | known | {"_id"} and (count >= MOST * len(rows.rows) or bare(name) in AUTHORS | REASONS)
+    )
+    return replace(made, ignored=(*made.ignored, *beside))
 
 
 def _replayed(server: Port, profile: CollectionProfile, ids: Sequence[Value], rows: Sample) -> Offer | None:

@@ -10,14 +10,11 @@ from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
 from model.errors import Refused
 from model.profile.profile_file import block, preset_block
-from model.writers.writers import presets
 
 
 def print_profile(args: argparse.Namespace) -> int:
     """Print profiles; 1 if nothing is claimed and nothing offered."""
     if args.writer:
-        if args.writer not in presets():
-            raise Refused(f"No writer {args.writer} is known; there are {', '.join(sorted(presets()))}.")
         say(preset_block(args.writer, args.ns or args.source or "database.collection"))
         return 0
     if not args.source:
