@@ -14,7 +14,7 @@ from gui.style.states import button
 from gui.views.browse.plan_sheet import PlanSheet
 from model.session.batch_writing import Deleted, DeletionPlan
 
-MANY = 25  # from this number on, the collection's name has to be typed
+MANY = 25  # above this number, the collection's name has to be typed
 
 
 class DeletedModel(RowsModel[Deleted]):

@@ -198,6 +198,8 @@ def test_columns_are_picked_from_the_fields_there_are_with_their_types(panel: Br
 
 @pytest.mark.deep
 def test_skip_and_limit_bound_the_list_its_pages_and_its_count(panel: BrowserPanel, qtbot: QtBot) -> None:
+    preferences.put("page_size", 50)
+    wait_idle(qtbot, lambda: len(panel.model.rows) == 50)
     everything = ids(panel)
     asked = options(panel, qtbot)
     asked.skip.setText("2")

@@ -16,6 +16,7 @@ from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.pages.pair_page import PairPage
 from gui.pages.tool_pages import JournalPage
+from gui.style import preferences
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from gui.views.edit.new_document import NewDocument
@@ -173,12 +174,14 @@ def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Windo
 @pytest.mark.deep
 def test_many_documents_ask_for_the_name_of_the_collection(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
+    preferences.put("page_size", 50)
+    wait_idle(qtbot, lambda: len(page.browser.model.rows) == 50)
     page.browser.list.setFocus()
     page.browser.list.selectAll()
     window.actions_.trigger("delete-picked")
     asked = sheet(window)
     assert isinstance(asked, DeleteSheet)
-    wait_idle(qtbot, lambda: len(asked.model.rows) == 25)
+    wait_idle(qtbot, lambda: len(asked.model.rows) == 50)
     assert not asked.go.isEnabled()
     qtbot.keyClicks(asked.field, "contracts")
     assert asked.go.isEnabled()
