@@ -114,7 +114,7 @@ def test_what_is_refused_is_said_in_the_sheet_and_what_was_typed_stays(
     asked.verb.click()
     idle()
     assert asked.isVisible()
-    assert "no 0" in asked.trouble.text()
+    assert "never 0" in asked.trouble.text()
     assert asked.verb.isEnabled()
     assert not session.journal.entries()
 
