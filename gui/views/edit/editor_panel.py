@@ -25,6 +25,7 @@ from gui.parts.saver import Saver
 from gui.style import preferences, wording
 from gui.style.wording import version
 from gui.views.edit.draft_panel import LARGE, DraftPanel
+from gui.views.edit.editor_parts import UNCHANGED
 from gui.views.edit.last_set_column import LastSetColumn
 from model import text
 from model.diff import diff, patch
@@ -417,7 +418,7 @@ class EditorPanel(DraftPanel):
             return self._saver.hold_reason
         if self.json.error:
             return tr("The JSON text is not a document yet")
-        return "" if self.is_dirty else tr("Nothing is changed")
+        return "" if self.is_dirty else UNCHANGED
 
     def _ask_preview(self) -> None:
         base, content = self._base, self.content

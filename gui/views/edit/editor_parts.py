@@ -265,7 +265,7 @@ class EditorFoot(QWidget):
                 self.kept.setText("")  # until the draft is kept; then that is shown
         else:
             self.said.setText("")
-            self.kept.setText(UNCHANGED if not reason or "changed" in reason else "")
+            self.kept.setText(UNCHANGED if reason in ("", UNCHANGED) else "")
         self.discard.setEnabled(dirty)
         self.save.setEnabled(not reason)
         self.save.setToolTip(wording.tip(reason or tr("Save; if somebody else saved first, you are asked (Ctrl+S)")))

@@ -37,7 +37,9 @@ def test_the_document_is_shown_as_fields_with_the_layouts_own_ones_locked(opened
     assert cell(panel, ("_id",), ACTION).icon == "lock-simple"
     assert not panel.tree.edit_cell(panel.model.find(("v",)))
     assert not panel.is_dirty
-    assert panel.save_reason == "Nothing is changed"
+    assert panel.save_reason == panel.foot.kept.text() == "Nothing is changed"
+    panel.foot.show_state(False, 0, "v12", "Somebody else has changed the rules of this collection")
+    assert panel.foot.kept.text() == ""
     assert cell(panel, ("billing", "interval"), TYPE).caret
 
 
