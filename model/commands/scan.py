@@ -262,7 +262,7 @@ def health(args: argparse.Namespace) -> int:
     if not scans:
         where = f"{args.place} in {source}" if args.place else source
         why = (
-            "The sample is made anew each time, so its scans are only kept while a window shows it."
+            "The sample is created again at each start, so its scans are only kept while a window shows it."
             if source == sources.SAMPLE
             else f"`palimpsest scan SOURCE{f' {args.place}' if args.place else ''}` makes the first."
         )

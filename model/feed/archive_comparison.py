@@ -101,8 +101,8 @@ def _taken_back(
             which = version_name(gone[-1]) if len(gone) == 1 else f"{version_name(gone[0])} to {version_name(gone[-1])}"
             detail = (
                 f"{id_name(id)} stands at {version_name(v)} again, and {rows.ns} holds {which} of it: a failover or a "
-                "restored backup took back what was written, or the document was made anew. The archive was left as "
-                "it is, and marked."
+                "restored backup took back what was written, or the document was deleted and created again. The "
+                "archive was left as it is, and marked."
             )
             yield Fed("conflict", layout.ns, detail, id, gone[-1], lag, tuple(gone))
 

@@ -627,7 +627,7 @@ class Layout(ABC):
         return self._inserted(id, v, raw, signed, stamp)
 
     def follows(self, id: Value, base: Version) -> Version | None:
-        """The version that a deleted document follows if it is created again; None if it begins anew.
+        """The version that a deleted document follows if it is created again; None if its history begins again.
 
         ``base`` is the last version known, which may be stored no more.
         """

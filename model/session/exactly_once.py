@@ -415,14 +415,6 @@ class Once(Struct, frozen=True):
         said = f"{id_name(id)} holds just this content already; nothing was written."
         return Outcome("skipped", ns, id, said, current.v)
 
-    def hash_of(self, ns: str, content: bytes | Mapping[str, object]) -> str:
-        """The hash of a content in a collection, in its recipe's notation; a Binary as hex.
-
-        Raises ``Refused`` if no recipe is stated or proven.
-        """
-        made = content_hash(_raw(content), self._catalogue.layout(ns).sealing)
-        return made.data[5:].hex() if made.type == c.BINARY else str(made.python())
-
 
 def totals(raw: bytes, but: tuple[str, ...] = ()) -> list[str]:
     """The fields of a document that hold a number, in stored order, except those in ``but``."""

@@ -1053,7 +1053,7 @@ static int all_differ(bytes_at raw, Py_ssize_t end)
 }
 
 /* Let other threads go on that wait, and Ctrl-C come: Python looks for both where a function of its own begins. To let
- * go of its lock this often would leave them waiting, as each time the clock of who waits begins anew. */
+ * go of its lock this often would leave them waiting, as each time the waiting time begins again. */
 static int give_turn(Writing *w)
 {
     Py_ssize_t used = w->out.used;

@@ -23,7 +23,7 @@ class Remains(Struct, frozen=True):
     deleted_at: dt.datetime | None  # None if nothing recorded it
     deleted_by: str | None
     reason: str | None
-    follows: Version | None  # the version that it follows when created again; None if it begins anew
+    follows: Version | None  # the version that it follows when created again; None if its history begins again
     is_stored: bool  # whether ``follows`` is stored; else it comes back with the new version
 
 

@@ -2772,6 +2772,10 @@ Nummern: {numbering}</translation>
       <translation>Er endet mit der letzten.</translation>
     </message>
     <message>
+      <source>It gets a new UUID</source>
+      <translation>Es bekommt eine neue UUID</translation>
+    </message>
+    <message>
       <source>It goes up by one</source>
       <translation>Es steigt um eins</translation>
     </message>
@@ -2798,10 +2802,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>It is in the archive, above the current version: its edit never reached the document. Nobody counts it.</source>
       <translation>Sie steht im Archiv, über der aktuellen Version: ihre Bearbeitung kam nie beim Dokument an. Niemand zählt sie mit.</translation>
-    </message>
-    <message>
-      <source>It is made anew, as a UUID</source>
-      <translation>Es wird neu gebildet, als UUID</translation>
     </message>
     <message>
       <source>It is not known whether {count} was {done}.</source>
@@ -17461,8 +17461,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} stehen in anderer Reihenfolge: {1}.</translation>
     </message>
     <message>
-      <source>{0} stands at {1} again, and {2} holds {3} of it: a failover or a restored backup took back what was written, or the document was made anew. The archive was left as it is, and marked.</source>
-      <translation>{0} steht wieder bei {1}, und {2} enthält {3} davon: Ein Ausfall oder eine zurückgespielte Sicherung nahm Geschriebenes zurück, oder das Dokument wurde neu angelegt. Das Archiv blieb, wie es ist, und wurde markiert.</translation>
+      <source>{0} stands at {1} again, and {2} holds {3} of it: a failover or a restored backup took back what was written, or the document was deleted and created again. The archive was left as it is, and marked.</source>
+      <translation>{0} steht wieder bei {1}, und {2} enthält {3} davon: Ein Ausfall oder eine zurückgespielte Sicherung nahm Geschriebenes zurück, oder das Dokument wurde gelöscht und wieder angelegt. Das Archiv blieb, wie es ist, und wurde markiert.</translation>
     </message>
     <message>
       <source>{0} states {1} in a form that cannot be merged; change it there by hand.</source>

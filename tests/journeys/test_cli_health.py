@@ -61,7 +61,7 @@ def test_a_scan_goes_on_where_its_line_cannot_be_kept(run: Run, home: Path, dump
 def test_the_sample_says_why_nothing_is_kept(run: Run, tmp_path: Path) -> None:
     status, _, err = run("health", "sample:")
     assert status == 0
-    assert "made anew each time" in err
+    assert "created again at each start" in err
     status, _, err = run("health", str(tmp_path / "nowhere"))
     assert status == 2
     assert "is not a source" in err

@@ -40,7 +40,7 @@ from model.values.canonical import Path, Value
 FEW = 200  # top-level fields; in a larger document no containers are expanded at once
 GUARDS = (
     (tr("It goes up by one"), "inc"),
-    (tr("It is made anew, as a UUID"), "uuid"),
+    (tr("It gets a new UUID"), "uuid"),
     (tr("It is an ordinary field"), "none"),
 )
 """How writes can change the lock field of another program, for people and for the model."""

@@ -1,7 +1,7 @@
 """Merges an edit with the database's version, field by field: first the conflicts, then places merged by themselves.
 
 Each choice is one step, and undo brings the conflict back. The result is swapped against the database's version; if
-that has moved again, the merge is made anew, and choices that still fit are kept.
+that has moved again, the merge is made again, and choices that still fit are kept.
 """
 
 from __future__ import annotations
