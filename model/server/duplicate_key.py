@@ -14,6 +14,9 @@ from model.errors import Unreadable
 from model.values.canonical import Value
 
 _SAID = re.compile(r"index: (?P<index>.*?) dup key: \{ (?P<keys>.*) \}", re.DOTALL)
+_NAMED = re.compile(r"\bindex(?: '(?P<quoted>.+)'|: (?P<bare>\S+))", re.IGNORECASE | re.DOTALL)
+"""How servers other than MongoDB name the index: DocumentDB within quotes, others without the key."""
+_OF_IDS = "_id_"  # on every server
 _LONGEST = 80
 
 
@@ -30,6 +33,8 @@ class DuplicateKey(Struct, frozen=True):
         message = str(details.get("errmsg") or "")
         found = _SAID.search(message)
         index = found["index"].rpartition("$")[2] if found else ""
+        if not found and (named := _NAMED.search(message)) is not None:
+            index = named["quoted"] or named["bare"].rstrip(".,")
         pattern, there = details.get("keyPattern"), details.get("keyValue")
         if isinstance(pattern, Mapping) and pattern:
             fields = tuple(map(str, pattern))
@@ -41,7 +46,8 @@ class DuplicateKey(Struct, frozen=True):
 
     def among(self, indexes: Sequence[Mapping[str, Any]]) -> DuplicateKey:
         """This key, with its fields looked up in the indexes if the server reported only the index's name."""
-        keys = next((tuple(each["key"]) for each in indexes if each.get("name") == self.index and each.get("key")), ())
+        listed = {each.get("name"): tuple(each["key"]) for each in indexes if isinstance(each.get("key"), Mapping)}
+        keys = (listed | {_OF_IDS: ("_id",)}).get(self.index, ())
         return replace(self, fields=keys) if keys and not self.fields else self
 
     @property

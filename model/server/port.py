@@ -36,10 +36,21 @@ class Write(Struct, frozen=True):
     """For an update or replacement: whether the reply should contain the document after the write."""
 
     def is_lost_to(self, duplicate: DuplicateKey) -> bool:
-        """Whether this duplicate key means that a similar write was first, rather than that a value is in use."""
-        if self.kind not in ("insert", "upsert"):
+        """Whether this duplicate key means that a similar write was first, rather than that a value is in use.
+
+        A key whose fields nobody knows proves nothing about other writers.
+        """
+        if self.kind not in ("insert", "upsert") or not duplicate.fields:
             return False  # the document exists, so a new value of the write is in use
-        return self.unique is None or not duplicate.fields or set(duplicate.fields) in ({"_id"}, set(self.unique))
+        return self.unique is None or set(duplicate.fields) in ({"_id"}, set(self.unique))
+
+    def value(self, path: str) -> Value | None:
+        """The value that it stores in a field; None if its body does not say. Raises ``Unreadable``."""
+        if isinstance(self.body, bytes):
+            return canonical.get(self.body, tuple(path.split(".")))
+        fields = self.body.get("$set") if isinstance(self.body, Mapping) else None
+        found = fields.get(path) if isinstance(fields, Mapping) else None
+        return None if found is None else _value(found)
 
 
 class Reply(Struct, frozen=True):

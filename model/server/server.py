@@ -50,6 +50,7 @@ from model.server.driver_errors import (
     refuses_for_good,
     without_password,
 )
+from model.server.duplicate_key import DuplicateKey, shown
 from model.server.known_types import names_decimals, takes_types, without_decimals
 from model.server.port import Reply, Terms, Write, bson_of
 from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
@@ -766,10 +767,9 @@ class Server:
             said = replace(said, applied="no", sentence="There was no connection to send the write over; try again.")
         elif said.applied == "no" and (sent.attempts > 1 or sent.lost) and not isinstance(error, BSONError):
             return LOST_BEFORE  # this error is not about the first attempt, or came before the second
-        if said.duplicate is not None and said.duplicate.index and not said.duplicate.fields:
-            with suppress(Refused):
-                key = said.duplicate.among(self.indexes(write.ns))
-                said = replace(said, sentence=key.sentence, duplicate=key)
+        if said.duplicate is not None and not said.duplicate.fields:
+            key = self._identified(said.duplicate, write)
+            said = replace(said, sentence=key.sentence, duplicate=key)
         denied = cannot_write(error, write.kind, write.ns)
         sentence = without_password(denied or said.sentence, self._uri)
         trouble: Refused = Refused(sentence)
@@ -779,6 +779,27 @@ class Server:
             trouble = Unreachable(sentence)
         sure = 1 if said.applied == "yes" else 0
         return Reply(said.applied, sure, sure, False, said.duplicate, said.retry, sentence, trouble, lasting=lasting)
+
+    def _identified(self, key: DuplicateKey, write: Write) -> DuplicateKey:
+        """A duplicate key with its fields, if the server did not report them: by the index's name, else by asking.
+
+        An insert asks whether its ``_id`` or its deciding fields are there; if neither is, the fields stay unknown.
+        """
+        if key.index:
+            with suppress(Refused):
+                key = key.among(self.indexes(write.ns))
+        deciding = (("_id",), write.unique or ()) if write.kind == "insert" and not key.fields else ()
+        for fields in filter(None, deciding):
+            with suppress(Refused):
+                there = {name: {"$eq": write.value(name)} for name in fields}
+                if next(self.look(write.ns, there, {"_id": 1}), None) is not None:
+                    key = replace(key, fields=fields)
+                    break
+        with suppress(Refused):
+            values = tuple(map(write.value, key.fields))
+            if key.fields and (None not in values or write.kind == "insert"):
+                return replace(key, values=tuple(map(shown, values)))
+        return key
 
     def _send(self, write: Write) -> Reply:
         collection = self._collection(write.ns)

@@ -239,7 +239,12 @@ class CompositeId(Struct, frozen=True, eq=False):
             body = self.stored(body)
         elif isinstance(body, Sequence):
             body = [_replaced(stage, self.stored) for stage in body]
-        return replace(write, filter=self.filter(write.filter) or {}, body=body)
+        unique = None if write.unique is None else self._names(write.unique)
+        return replace(write, filter=self.filter(write.filter) or {}, body=body, unique=unique)
+
+    def _names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names of fields with the parts in place of the combined field."""
+        return tuple(part for name in names for part in (self.parts if name == self.name else (name,)))
 
 
 def _replaced(stage: Any, stored: Callable[[bytes], bytes]) -> Terms:

@@ -66,6 +66,23 @@ def duplicates_are_any_error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Collection, "add_index", refusing)
 
 
+def duplicates_name_their_index(patch: pytest.MonkeyPatch) -> None:
+    """A duplicate key is told by the index's name alone, in words of its own."""
+    _duplicates_told(patch, "Duplicate key violation on the requested collection: Index '{index}'")
+
+
+def duplicates_name_nothing(patch: pytest.MonkeyPatch) -> None:
+    """A duplicate key is told by the collection's name alone."""
+    _duplicates_told(patch, "E11000 duplicate key error collection: {ns}")
+
+
+def _duplicates_told(patch: pytest.MonkeyPatch, words: str) -> None:
+    def told(self: Collection, index: Index, raw: bytes) -> CommandError:
+        return CommandError(11000, words.format(index=index.name, ns=self.ns))
+
+    patch.setattr(Collection, "_duplicate", told)
+
+
 def both_branches(patch: pytest.MonkeyPatch) -> None:
     """``$cond`` works both of its branches out, and fails where the one that is not taken does."""
     chosen = expressions._cond

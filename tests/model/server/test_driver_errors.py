@@ -133,9 +133,27 @@ SAID = 'E11000 duplicate key error collection: t.c index: odd { name dup key: { 
         ),
         ({}, "odd { name", ("a.b", "n"), ("3", '"x, \\"y\\": { z"')),
         ({"errmsg": 'E11000 duplicate key error index: t.c.$email_1 dup key: { : "x" }'}, "email_1", (), ('"x"',)),
+        (
+            {"errmsg": "Duplicate key violation on the requested collection: Index 'email_1'"},
+            "email_1",
+            (),
+            (),
+        ),
+        ({"errmsg": "E11000 duplicate key error collection: t.c index: email_1"}, "email_1", (), ()),
         ({"errmsg": "E11000 duplicate key error"}, "", (), ()),
+        ({"errmsg": "E11000 duplicate key error collection: t.c"}, "", (), ()),
+        ({"errmsg": "Duplicate key violation on the requested collection."}, "", (), ()),
     ],
-    ids=["by the fields of the reply", "by the message", "as before MongoDB 4.2", "not at all"],
+    ids=[
+        "by the fields of the reply",
+        "by the message",
+        "as before MongoDB 4.2",
+        "within quotes",
+        "without the key",
+        "not at all",
+        "the collection alone",
+        "in other words",
+    ],
 )
 def test_a_duplicate_key_says_which_index_and_which_value(
     told: dict[str, object], index: str, fields: tuple[str, ...], values: tuple[str, ...]

@@ -107,7 +107,9 @@ def test_a_write_ends_in_one_of_four_ways(
     "write, replies, landed, kind",
     [
         (INSERT, (TAKEN,), [], "conflict"),
-        (INSERT, (UNTOLD,), [], "conflict"),
+        (INSERT, (UNTOLD,), [False], "refused"),
+        (INSERT, (UNTOLD,), [True], "applied"),
+        (INSERT, (DOUBT, UNTOLD), [False, False], "unknown"),
         (INSERT, (ELSEWHERE,), [False], "refused"),
         (replace(INSERT, unique=None), (ELSEWHERE,), [], "conflict"),
         (INSERT, (DOUBT, TAKEN), [False, False], "conflict"),

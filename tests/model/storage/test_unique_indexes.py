@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from model.server.retry import Server
 from model.values.canonical import Value
 from tests.model.layouts.layout_support import doc, layout_of, raw_find
 from tests.model.server.faulty_server import FaultyServer
+from tests.servers import odd
 
 OWN_DOCUMENTS = ("versions", "flagged", "deltas")
 IN_PLACE = [name for name in WRITABLE if name not in OWN_DOCUMENTS]
@@ -199,3 +201,59 @@ def test_what_was_deleted_is_not_put_back_over_a_value_in_use(name: str, server:
     assert layout.create(doc(email="x"), TWO).kind == "applied"
     back = layout.put_back(removed)
     assert (back.kind, "email" in back.detail) == ("refused", True), back
+
+
+@pytest.mark.parametrize(
+    ("words", "named"), [(odd.duplicates_name_their_index, True), (odd.duplicates_name_nothing, False)]
+)
+def test_a_server_that_does_not_name_the_fields_makes_nobody_else_the_writer(
+    words: Callable[[pytest.MonkeyPatch], None],
+    named: bool,
+    local_uri: str,
+    database_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words(monkeypatch)
+    with Server.connect(local_uri) as server:
+        for name in WRITABLE:
+            sound = layout_of(server, f"{database_name}_{name}", name)
+            unique(server, sound, "email")
+            taken_at_any_moment(server, sound, named)
+            raced_at_any_moment(server, sound)
+            assert sound.create(doc(email="wanted"), Value.of("K-8")).kind == "applied"
+            removed = sound.all_stored(Value.of("K-8"), base := sound.version(Value.of("K-8")))
+            gone = (sound.delete if name == "stream" else sound.purge)(Value.of("K-8"), base)
+            assert gone.kind == "applied", gone
+            assert sound.create(doc(email="wanted"), Value.of("K-9")).kind == "applied"
+            back = sound.put_back(removed)
+            assert (back.kind, "taken by another" in back.detail) == ("refused", False), back
+            server._client.drop_database(f"{database_name}_{name}")
+
+
+def taken_at_any_moment(server: Server, sound: Layout, named: bool) -> None:
+    """Edits whose value is taken by another document before each of their operations."""
+    port = FaultyServer(server)
+    layout = bind(port, sound.profile)
+    assert layout.create(doc(email="y"), TWO).kind == "applied"
+    base, port.operations = layout.version(TWO), 0
+    layout.swap(TWO, base, doc(email="z"))
+    for at in range(port.operations):
+        wanted = f"at {at}"
+        base, port.operations = layout.version(TWO), 0
+        port.between = {at: partial(sound.create, doc(email=wanted), Value.of(wanted))}
+        outcome = layout.swap(TWO, base, doc(email=wanted))
+        assert outcome.kind in ("applied", "refused"), (layout.name, outcome)
+        assert (f'email "{wanted}" already' in outcome.detail) or not named or outcome.kind == "applied", outcome
+
+
+def raced_at_any_moment(server: Server, sound: Layout) -> None:
+    """Edits before whose operations somebody else writes the same version; who is there is still seen."""
+    port = FaultyServer(server)
+    layout = bind(port, sound.profile)
+    base, port.operations = layout.version(TWO), 0
+    layout.swap(TWO, base, doc(email="free"))
+    for at in range(port.operations):
+        base, port.operations = layout.version(TWO), 0
+        port.between = {at: partial(sound.swap, TWO, base, doc(email=f"first {at}"))}
+        outcome = layout.swap(TWO, base, doc(email=f"raced {at}"))
+        assert outcome.kind in ("applied", "conflict"), (layout.name, at, outcome)
