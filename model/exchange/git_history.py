@@ -21,10 +21,11 @@ from model import text
 from model.checks.external_sort import ExternalSort
 from model.errors import Refused, Unreadable
 from model.exchange import git_program
+from model.exchange.export_total import ExportTotal
 from model.exchange.file_names import file_name, folder_name
 from model.exchange.git_program import GitProgram
 from model.exchange.history_origin import HistoryOrigin, history_origin
-from model.exchange.kept_version import KeptVersion, as_name, kept_version
+from model.exchange.kept_version import KeptVersion, as_name, kept_version, not_importable
 from model.exchange.known_versions import KnownVersions, known_versions
 from model.foundation.records import Checkpoint
 from model.text.names import id_name, version_name
@@ -42,8 +43,10 @@ _TRAILERS = {
     "deleted": "Deleted",
     "gap": "Gap",
     "unproven": "Unproven",
+    "sha256": "Version-SHA-256",
 }
-_HASH, _ORIGIN = "Content-SHA-1", "Collection"
+_EMPTY = {"gap": '""', "unproven": '""', "deleted": "false"}  # values of missing trailers that are not null
+_HASH, _ORIGIN, _TOTAL = "Content-SHA-1", "Collection", "Total"  # the total ends each export
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _NOBODY = "unknown"
 _NEVER = 2**62  # a second after all times
@@ -71,6 +74,7 @@ class GitExport(Struct):
     coming: ExternalSort  # the data of the commits, sorted on disk
     pipe: subprocess.Popen[bytes]
     last: int | None  # the time of the last commit; None if there is none
+    total: ExportTotal  # of all versions in the repository
     written: int = 0
     other: list[str] = field(default_factory=list)  # versions that differ in the repository
     _id: Value | None = None
@@ -105,6 +109,7 @@ class GitExport(Struct):
             self._put(b"blob\nmark :%d\n" % mark)
             self._data(_file(kept))
         self.written += 1
+        self.total.add(kept.proof)
         clock = "The version after it has an earlier time." if backwards else ""
         shown = own if own is not None else order if order < _NEVER else None
         message = _message(kept, lines, clock)
@@ -115,19 +120,23 @@ class GitExport(Struct):
 
     def commit(self) -> None:
         """Write a commit for each version, in the order of their times."""
-        first, last = True, self.last or 0
-        for done, (_, rows) in enumerate(self.coming.groups()):
+        done, last = 0, self.last or 0
+        for _, rows in self.coming.groups():
             for mark, path, message, who, shown in rows:
                 self.step(done, self.written)
                 last = shown if shown is not None else last  # an unknown time becomes that of the commit before
                 self._put(b"commit %s\n" % self.branch.encode())
                 when = b" %d +0000\n" % max(0, last)
                 self._put(b"author " + who + when + b"committer " + who + when)
-                self._data(message + (_encoded(_origin_line(self.origin)) if first else b""))
-                if first and self.last is not None:
+                if done == 0:
+                    message += _encoded(f"{_ORIGIN}: {text.to_text(self.origin.document)}\n")
+                if done == self.written - 1:
+                    message += _encoded(f"{_TOTAL}: {self.total.said}\n")
+                self._data(message)
+                if done == 0 and self.last is not None:
                     self._put(b"from %s^0\n" % self.branch.encode())
                 self._put(b"M 100644 :%d %s\n" % (mark, path) if mark else b"D %s\n" % path)
-                first = False
+                done += 1
         self._put(b"done\n")
 
     def _put(self, data: bytes) -> None:
@@ -178,13 +187,15 @@ def _export(git: GitProgram, origin: HistoryOrigin, step: Checkpoint) -> Iterato
         raise Refused(f"{folder} holds the history of {there.origin.ns}; export {origin.ns} into another folder.")
     if not git.bare and git.answer("status", "--porcelain", "--untracked-files=all") != "":
         raise Refused(f"{folder} has files that no export wrote; move them elsewhere, or choose an empty folder.")
+    total = ExportTotal()
     with known_versions() as known, ExternalSort(TOGETHER) as coming:
         for done, lines in enumerate(there.trailers() if there is not None else (), 1):
             step(done, None)
             known.note(*_names(lines))
+            total.add(_proof(lines, folder))
         with git.running(("fast-import", "--quiet", "--done", "--date-format=raw")) as pipe:
             second = int(last.split()[-1]) if last is not None else None
-            made = GitExport(origin, step, branch, known, coming, pipe, second)
+            made = GitExport(origin, step, branch, known, coming, pipe, second, total)
             yield made
             made.commit()
         if made.written and not git.bare:
@@ -203,11 +214,10 @@ def _names(lines: Lines) -> tuple[bytes, bytes]:
 def _trailers(kept: KeptVersion) -> Lines:
     """Everything about a version except its content, by trailer; empty values are left out."""
     found = dict(c.fields(kept.document))
-    empty = {"gap": Value.of(""), "unproven": Value.of(""), "deleted": Value.of(False)}
     lines = {
         label: text.value_text(found[name])
         for name, label in _TRAILERS.items()
-        if name == "id" or found[name] != empty.get(name, Value.of(None))
+        if name == "id" or text.value_text(found[name]) != _EMPTY.get(name, "null")
     }
     if kept.content is not None:
         lines[_HASH] = c.hash_of(kept.content)
@@ -227,10 +237,6 @@ def _message(kept: KeptVersion, lines: Lines, clock: str) -> bytes:
     parts = [_one_line(subject), "\n".join(_one_line(line, strip=False) for line in more).strip(), "\n".join(said)]
     whole = "\n\n".join(part for part in parts if part)
     return _encoded(f"{whole}\n\n{_MARK}: 1\n" + "".join(f"{name}: {value}\n" for name, value in lines.items()))
-
-
-def _origin_line(origin: HistoryOrigin) -> str:
-    return f"{_ORIGIN}: {text.to_text(origin.document)}\n"
 
 
 def _one_line(said: str, strip: bool = True) -> str:
@@ -278,29 +284,31 @@ class GitHistory(Struct, frozen=True):
             raise Refused(f"{folder} holds no git repository with a commit; give the folder of an export.")
         try:
             [first] = [lines for _, lines in cls(git, HistoryOrigin(""))._commits("--max-parents=0")]
-            return cls(git, history_origin(text.from_text(first[_ORIGIN])))
+            origin = text.from_text(first[_ORIGIN])
         except (Unreadable, ValueError, KeyError):
             raise Refused(f"{folder} is a git repository that no export wrote; choose another folder.") from None
+        return cls(git, history_origin(origin, folder))
 
     def trailers(self) -> Iterator[Lines]:
         """The trailers of each commit, oldest first."""
         return (lines for _, lines in self._commits())
 
     def refs(self) -> Iterator[tuple[KeptVersion, str]]:
-        """Each version without its content, and the name of its commit, in the order of the commits."""
-        for commit, lines in self._commits():
-            yield self._kept(commit, lines, None), commit
+        """Each version, and the name of its commit, in the order of the commits."""
+        total, lines = ExportTotal(), Lines()
+        with self.git.running(("cat-file", "--batch")) as process:
+            for commit, lines in self._commits():
+                kept = self._kept(process, commit, lines)
+                total.add(kept.proof)
+                yield kept, commit
+        total.check(lines.get(_TOTAL), self.git.folder)
 
     def read(self, refs: Sequence[str]) -> Iterator[KeptVersion]:
         """The versions of these commits, with contents."""
         with self.git.running(("cat-file", "--batch")) as process:
             for commit in refs:
                 message = _object(process, commit)
-                lines = _lines(message or b"", self.git.folder, commit)
-                found = self._kept(commit, lines, None)
-                if _TRAILERS["deleted"] not in lines:
-                    found = self._kept(commit, lines, _object(process, f"{commit}:{_path(found.id).decode()}"))
-                yield found
+                yield self._kept(process, commit, _lines(message or b"", self.git.folder, commit))
 
     def _commits(self, *options: str) -> Iterator[tuple[str, Lines]]:
         """Each commit with its trailers; raises ``Unreadable`` if one is not from an export."""
@@ -313,24 +321,41 @@ class GitHistory(Struct, frozen=True):
                 commit = name.decode().strip()
                 yield commit, _lines(_object(process, commit) or b"", self.git.folder, commit)
 
-    def _kept(self, commit: str, lines: Lines, file: bytes | None) -> KeptVersion:
+    def _kept(self, process: subprocess.Popen[bytes], commit: str, lines: Lines) -> KeptVersion:
         where = f"Commit {commit[:12]} of {self.git.folder}"
         try:
-            pairs = [(name, text.value_from_text(lines.get(label, "null"))) for name, label in _TRAILERS.items()]
-            content = Value.document(c.EMPTY) if _TRAILERS["deleted"] not in lines else Value.of(None)
-            if file is not None:
-                whole = text.from_text(file.decode("utf-8"))
-                (first, id), *others = c.fields(whole)
-                if first != "_id" or id != dict(pairs)["id"]:
-                    raise Unreadable("its file holds another document")
-                content = Value.document(c.document(others))
+            *pairs, proof = [
+                (name, text.value_from_text(lines.get(label, _EMPTY.get(name, "null"))))
+                for name, label in _TRAILERS.items()
+            ]
+            content = Value.of(None)
+            if _TRAILERS["deleted"] not in lines:
+                id, path = dict(pairs)["id"], _path(dict(pairs)["id"]).decode()
+                file = _object(process, f"{commit}:{path}")
+                if file is None:
+                    raise Unreadable(f"it lacks the file {path}, which was moved or lost")
+                content = _content(file, id)
                 if c.hash_of(content.data) != lines.get(_HASH):
                     raise Unreadable("its file has been changed since the export")
-            return kept_version(c.document([*pairs, ("content", content)]))
+            return kept_version(c.document([*pairs, ("content", content), proof]))
         except (Unreadable, ValueError) as error:
-            raise Unreadable(
-                f"{where} cannot be imported: {str(error).rstrip('.')}; export the history again."
-            ) from None
+            raise not_importable(where, error) from None
+
+
+def _proof(lines: Lines, folder: Path) -> str:
+    """The hash of a version in its trailers; raises ``Unreadable`` if there is none."""
+    said = lines.get(_TRAILERS["sha256"], "").strip('"')
+    if len(said) != 64 or set(said) - set("0123456789abcdef"):
+        raise not_importable(folder, "it has commits without a hash that proves them")
+    return said
+
+
+def _content(file: bytes, id: Value) -> Value:
+    """The content in a file that :func:`_file` wrote for a document."""
+    fields = c.fields(text.from_text(file.decode("utf-8")))
+    if fields[:1] != [("_id", id)]:
+        raise Unreadable("its file holds another document")
+    return Value.document(c.document(fields[1:]))
 
 
 def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from model.errors import Refused, Unreadable
+from model.exchange.kept_version import check_proof, not_importable, with_proof
 from model.layouts.base import Layout
 from model.profile import Profile, as_stated, table
 from model.values import canonical as c
@@ -45,15 +46,24 @@ class HistoryOrigin(Struct, frozen=True):
             "stated": dict(self.stated),
             "sealed": self.sealed,
         }
-        return c.document((name, Value.of(value)) for name, value in found.items())
+        return with_proof([(name, Value.of(value)) for name, value in found.items()])
 
 
-def history_origin(raw: bytes) -> HistoryOrigin:
-    """The origin in a document; raises ``Unreadable`` if it holds none, or is of an unknown edition."""
+def history_origin(raw: bytes, where: object) -> HistoryOrigin:
+    """The origin in a document of some file; raises ``Unreadable`` if it holds none, was changed or is too new."""
+    try:
+        return _history_origin(raw)
+    except Unreadable as error:
+        raise not_importable(where, error) from None
+
+
+def _history_origin(raw: bytes) -> HistoryOrigin:
     found = dict(c.fields(raw))
     format, ns, stated, edition = (found.get(name) for name in ("format", "ns", "stated", "edition"))
     if format != Value.of(FORMAT) or ns is None or ns.type != c.STRING or stated is None or stated.type != c.OBJECT:
         raise Unreadable("it is not a history that `palimpsest export` wrote")
     if edition != Value.of(EDITION):
         raise Unreadable("a later edition of palimpsest wrote it; import it with that one")
-    return HistoryOrigin(str(ns.python()), dict(stated.python()), found.get("sealed") == Value.of(True))
+    origin = HistoryOrigin(str(ns.python()), dict(stated.python()), found.get("sealed") == Value.of(True))
+    check_proof(found, origin.document == raw)
+    return origin

@@ -1,13 +1,13 @@
 """A version of a document on its way to a file and back.
 
-As a document it is ``{"id", "v", "at", "author", "reason", "hash", "deleted", "gap", "unproven", "content"}``;
-author, reason and hash are the stored values, of any type.
+As a document it is ``{"id", "v", "at", "author", "reason", "hash", "deleted", "gap", "unproven", "content",
+"sha256"}``; author, reason and hash are the stored values, of any type, and ``sha256`` proves all fields before it.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -20,6 +20,28 @@ from model.values import canonical as c
 from model.values.canonical import Value
 
 NULL = Value.of(None)
+_PROOF = "sha256"
+
+
+def with_proof(fields: Sequence[tuple[str, Value]]) -> bytes:
+    """These fields as a document, with their hash as the last one."""
+    return c.document([*fields, (_PROOF, Value.of(c.hash_of(c.document(fields), _PROOF)))])
+
+
+def check_proof(found: Mapping[str, Value], is_same: bool) -> None:
+    """Raise ``Unreadable`` if the fields of a document lack their hash or, going by ``is_same``, were changed."""
+    proof = found.get(_PROOF)
+    if proof is None or proof.type != c.STRING:
+        raise Unreadable("it lacks the hash that proves it; an earlier edition wrote it, or it was changed")
+    if not is_same:
+        raise Unreadable("it has been changed since the export")
+
+
+def not_importable(where: object, why: object) -> Unreadable:
+    """The error for a place in the files of an export."""
+    return Unreadable(
+        f"{where} cannot be imported: {str(why).rstrip('.')}; export the history again, to another place."
+    )
 
 
 class KeptVersion(Struct, frozen=True):
@@ -41,7 +63,7 @@ class KeptVersion(Struct, frozen=True):
     @property
     def document(self) -> bytes:
         """The version as a document; :func:`kept_version` reads it back."""
-        return c.document(
+        return with_proof(
             [
                 ("id", self.id),
                 ("v", self.v or NULL),
@@ -55,6 +77,11 @@ class KeptVersion(Struct, frozen=True):
                 ("content", NULL if self.content is None else Value.document(self.content)),
             ]
         )
+
+    @property
+    def proof(self) -> str:
+        """The SHA-256 of all that is known of it, in hexadecimal digits."""
+        return str(c.fields(self.document)[-1][1].python())
 
     def version(self, current: bool) -> Version:
         """The version in a form that a layout can store."""
@@ -77,7 +104,7 @@ class KeptVersion(Struct, frozen=True):
 
 
 def kept_version(raw: bytes) -> KeptVersion:
-    """The version in a document; raises ``Unreadable`` naming the wrong field."""
+    """The version in a document; raises ``Unreadable`` naming the wrong field, or if the document was changed."""
     found = dict(c.fields(raw))
     values = {name: None if value.type == c.NULL else value for name, value in found.items()}
     id, content, gone = found.get("id"), values.get("content"), found.get("deleted")  # an id may be null
@@ -92,7 +119,7 @@ def kept_version(raw: bytes) -> KeptVersion:
     at = values.get("at")
     if at is not None and (at.type != c.DATE or time_of(at) is None):
         raise Unreadable(f'"at" is a value of type {at.kind}, not a date')
-    return KeptVersion(
+    kept = KeptVersion(
         id,
         values.get("v"),
         time_of(at),
@@ -103,6 +130,8 @@ def kept_version(raw: bytes) -> KeptVersion:
         as_name(values.get("gap")) or "",
         as_name(values.get("unproven")) or "",
     )
+    check_proof(found, kept.document == raw)
+    return kept
 
 
 def as_name(value: Value | None) -> str | None:

@@ -14073,8 +14073,20 @@ Zum Verbinden öffnen</translation>
       <translation>es endet zu früh</translation>
     </message>
     <message>
+      <source>it has been changed since the export</source>
+      <translation>seit dem Export wurde es geändert</translation>
+    </message>
+    <message>
+      <source>it has commits without a hash that proves them</source>
+      <translation>es hat Commits ohne einen Hash, der sie beweist</translation>
+    </message>
+    <message>
       <source>it has no id</source>
       <translation>sie hat keine Id</translation>
+    </message>
+    <message>
+      <source>it holds {0}, but {1} were exported</source>
+      <translation>darin sind {0}, aber {1} wurden exportiert</translation>
     </message>
     <message>
       <source>it is missing</source>
@@ -14101,6 +14113,14 @@ Zum Verbinden öffnen</translation>
       <translation>es ist noch da</translation>
     </message>
     <message>
+      <source>it lacks the file {0}, which was moved or lost</source>
+      <translation>ihm fehlt die Datei {0}, die verschoben wurde oder verloren ging</translation>
+    </message>
+    <message>
+      <source>it lacks the hash that proves it; an earlier edition wrote it, or it was changed</source>
+      <translation>ihm fehlt der Hash, der es beweist; eine frühere Ausgabe hat es geschrieben, oder es wurde geändert</translation>
+    </message>
+    <message>
       <source>it or the version before it is damaged</source>
       <translation>sie oder die Version davor ist beschädigt</translation>
     </message>
@@ -14119,6 +14139,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>it was deleted, and nobody knows when</source>
       <translation>es wurde gelöscht, und niemand weiß, wann</translation>
+    </message>
+    <message>
+      <source>it was moved or renamed since the export</source>
+      <translation>seit dem Export wurde es verschoben oder umbenannt</translation>
     </message>
     <message>
       <source>it was not stored</source>
@@ -14161,6 +14185,10 @@ Zum Verbinden öffnen</translation>
       <translation>ihre Dokumente sind keine Namen mit je einer ganzen Zahl.</translation>
     </message>
     <message>
+      <source>its export was not finished, or its end was lost after {0}</source>
+      <translation>sein Export wurde nicht beendet, oder sein Ende ging nach {0} verloren</translation>
+    </message>
+    <message>
       <source>its feed has reached {0} UTC</source>
       <translation>seine Fütterung ist bis {0} UTC gekommen</translation>
     </message>
@@ -14199,6 +14227,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>its rows carry the documents' own {0}</source>
       <translation>ihre Zeilen tragen das eigene {0} der Dokumente</translation>
+    </message>
+    <message>
+      <source>its {0} are not the ones that were exported</source>
+      <translation>seine {0} sind nicht die, die exportiert wurden</translation>
     </message>
     <message>
       <source>just the newest</source>
@@ -15849,8 +15881,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht abgeschlossen werden: {1}</translation>
     </message>
     <message>
-      <source>{0} cannot be imported: {1}; export the history again.</source>
-      <translation>{0} lässt sich nicht importieren: {1}; exportieren Sie den Verlauf neu.</translation>
+      <source>{0} cannot be imported: {1}; export the history again, to another place.</source>
+      <translation>{0} kann nicht importiert werden: {1}; exportieren Sie den Verlauf noch einmal, an einen anderen Ort.</translation>
     </message>
     <message>
       <source>{0} cannot be made ({1}); choose another place.</source>
@@ -15903,6 +15935,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot be written ({1}); choose another place.</source>
       <translation>{0} kann nicht geschrieben werden ({1}); wählen Sie einen anderen Ort.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be written ({1}); make room and export again.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); schaffen Sie Platz und exportieren Sie noch einmal.</translation>
     </message>
     <message>
       <source>{0} cannot be written ({1}); make room or allow writing there.</source>
