@@ -8,6 +8,8 @@ versions and keeps those that are the newest. It never loads all versions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, field
@@ -21,6 +23,7 @@ from model.storage.field_reader import FieldReader
 from model.storage.reserved_fields import Own, number_of
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.values.kinds import KINDS
 
 MOST = 2000
 """The most keys of one query."""
@@ -37,14 +40,18 @@ TOGETHER = 200
 KEPT = 10_000
 """Documents whose newest version is remembered while a list is made."""
 
-BRACKETS = (
-    (c.MIN_KEY,), (c.NULL, c.UNDEFINED), (c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128), (c.STRING, c.SYMBOL), (c.OBJECT,),
-    (c.ARRAY,), (c.BINARY,), (c.OBJECT_ID,), (c.BOOLEAN,), (c.DATE,), (c.TIMESTAMP,), (c.REGEX,), (c.MAX_KEY,),
-)  # fmt: skip
+BRACKETS = tuple(
+    tuple(kind.code for kind in alike)
+    for _, alike in groupby(sorted(KINDS, key=attrgetter("rank")), key=attrgetter("rank"))
+)
 """Types in a server's sort order; ``$gt`` compares only within one bracket."""
 
 ALL_TYPES = tuple(kind for types in BRACKETS for kind in types)
-RARE = (c.UNDEFINED, c.SYMBOL, c.MIN_KEY, c.MAX_KEY, c.DECIMAL128)
+_COMMON = (
+    c.STRING, c.INT32, c.INT64, c.DOUBLE, c.BOOLEAN, c.DATE, c.OBJECT_ID, c.OBJECT, c.ARRAY, c.NULL, c.BINARY,
+    c.REGEX, c.TIMESTAMP,
+)  # fmt: skip
+RARE = tuple(kind for kind in ALL_TYPES if kind not in _COMMON)
 """Types whose numbers some servers refuse."""
 
 

@@ -7,7 +7,7 @@ import random
 
 import bson
 import pytest
-from bson import Decimal128, Int64, ObjectId
+from bson import Code, Decimal128, Int64, ObjectId
 
 from model.layouts.versions import Versions
 from model.localserver import LocalServer
@@ -55,3 +55,14 @@ def test_each_document_is_listed_once_by_its_newest_version(
                 assert dict(listed) == newest
                 order = [key(id.type, id.data) for id, _ in listed if id is not None]
                 assert order == sorted(order, reverse=down)
+
+
+def test_an_id_that_is_code_is_listed_behind_one_with_a_long_history() -> None:
+    rows = [*((1, v) for v in range(300)), (Code("f"), 0), (Code("f", {"x": 1}), 0)]
+    with LocalServer() as local, Server.connect(local.uri) as server:
+        local.load("db.things", [bson.encode({"_id": n, "docId": id, "v": v}) for n, (id, v) in enumerate(rows)])
+        local.index("db.things", [("docId", 1), ("v", 1)])
+        profile = stated("db.things", "versions")
+        documents = VersionDocuments(server, profile, Versions(server, profile).own)
+        heads = list(NewestQuery(server, profile, documents.newest).heads(None, wanted=2))
+    assert [id.kind for raw in heads if (id := c.get(raw, ("docId",)))] == ["Int32", "Code", "Code with scope"]
