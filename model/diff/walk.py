@@ -30,12 +30,7 @@ _SOME = 32  # small fields counted at once
 _WORTH = 1 << 17  # bytes looked at field by field, about 5 ms, before the patterns are compiled, 20 ms each
 
 # How to find a payload's end: its size, or what to add to the length that it begins with, or neither for a regex.
-SIZE: list[int] = [-1] * 256
-for _kind, _size in (
-    (c.DOUBLE, 8), (c.UNDEFINED, 0), (c.OBJECT_ID, 12), (c.BOOLEAN, 1), (c.DATE, 8), (c.NULL, 0), (c.INT32, 4),
-    (c.TIMESTAMP, 8), (c.INT64, 8), (c.DECIMAL128, 16), (c.MAX_KEY, 0), (c.MIN_KEY, 0),
-):  # fmt: skip
-    SIZE[_kind] = _size
+SIZE: list[int] = [FIXED.get(kind, -1) for kind in range(256)]
 EXTRA: list[int] = [-1] * 256
 for _kind, _size in ((c.STRING, 4), (c.CODE, 4), (c.SYMBOL, 4), (c.OBJECT, 0), (c.ARRAY, 0)):
     EXTRA[_kind] = _size

@@ -524,9 +524,17 @@ STRINGS: dict[int, int] = {kind.code: kind.length.count for kind in KINDS if isi
 def function(name: str) -> Callable[..., Any]:
     """The function that a row names; imports its file. Raises ``LookupError`` if the file has no such function."""
     file, _, of = name.partition(":")
-    found: Callable[..., Any] | None = getattr(import_module(f"model.{file}"), of, None)
-    if found is None:  # an AttributeError could be taken for one of a module that imports lazily
-        raise LookupError(f"A row of model/values/kinds.py names {name}, and there is no such function.")
+    try:
+        found: Callable[..., Any] | None = getattr(import_module(f"model.{file}"), of, None)
+    except ModuleNotFoundError as error:
+        if not f"model.{file}".startswith(error.name or " "):  # the file is there, and imports one that is not
+            raise
+        found = None
+    # An AttributeError could be taken for one of a module that imports lazily. A file asks for a column while it is
+    # imported, and then has only the functions above that line.
+    if found is None:
+        path = f"model/{file.replace('.', '/')}.py"
+        raise LookupError(f"A row of model/values/kinds.py names {name}: write {of} in {path}, above its tables.")
     return found
 
 

@@ -9845,10 +9845,6 @@ Zum Verbinden öffnen</translation>
       <translation>Eine nach dem Profil gebildete Zeile würde in {0} nicht als das gelesen, wovon sie handelt; prüfen Sie row darin.</translation>
     </message>
     <message>
-      <source>A row of model/values/kinds.py names {0}, and there is no such function.</source>
-      <translation>Eine Zeile von model/values/kinds.py nennt {0}, und eine solche Funktion gibt es nicht.</translation>
-    </message>
-    <message>
       <source>A scan of today does not find this; scan again.</source>
       <translation>Eine heutige Prüfung findet das nicht; prüfen Sie erneut.</translation>
     </message>

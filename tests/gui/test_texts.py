@@ -57,11 +57,17 @@ def test_the_catalogue_has_each_text_of_the_code_translated_and_no_other(code: s
     """`python -m tests.translating` brings it into step."""
     known, now = catalogue.read(code), catalogue.texts()
     window = {text: forms for text, forms in known.items() if not text.model}
-    lacking = [f"{text.source} ({where})" for text, where in now.items() if not window.get(text)]
-    assert not lacking, "run python -m tests.translating, then translate what it lists"
-    assert not [text.source for text in window.keys() - now.keys()], "run python -m tests.translating"
+    to_translate(code, [f"{text.source} ({where})" for text, where in now.items() if not window.get(text)])
     sentences = catalogue.sentences()
-    assert not [text.source for text in known if text.model and text.source not in sentences]
+    gone = [text.source for text in window.keys() - now.keys()]
+    gone += [text.source for text in known if text.model and text.source not in sentences]
+    assert not gone, f"run python -m tests.translating: {code} still has {gone}"
+
+
+def to_translate(code: str, lacking: list[str]) -> None:
+    """Say what a language lacks, a line each, and how to add it."""
+    lines = "\n".join(lacking)
+    assert not lacking, f"run python -m tests.translating, then translate into {code} what it lists:\n{lines}"
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -84,7 +90,7 @@ def test_each_sentence_of_the_model_that_reaches_the_window_is_translated(code: 
     known = {text for text, forms in catalogue.read(code).items() if forms}
     said = catalogue.said()
     assert len(said) > 900
-    assert not [text.source for text in said - known]
+    to_translate(code, [text.source for text in said - known])
 
 
 def test_a_sentence_is_told_from_a_key_and_a_docstring() -> None:

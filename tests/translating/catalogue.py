@@ -81,7 +81,7 @@ OPENING = (
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
     "Of the kind", "module {0} has no attribute {1}",
-    "A row of model/values/kinds.py names {0}, and there is no such function.",
+    "A row of model/values/kinds.py names {0}: write {1} in {2}, above its tables.",
     "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",
     "no such file", "no servers found yet", "name or service not known", "nodename nor", "name resolution",
     "replica set", "got response id", "message length", "connection closed", "timed out", "no scheme", "wire version",

@@ -48,41 +48,44 @@ _odd = st.sampled_from(
         Value(c.DECIMAL128, b"\xff" * 16),
         Value(c.DATE, scalars.int64.pack(scalars.INT64_MIN)),
         Value(c.DATE, scalars.int64.pack(scalars.YEAR_10000)),
-        Value(c.UNDEFINED, b""),
-        Value(c.MIN_KEY, b""),
-        Value(c.MAX_KEY, b""),
-        Value(c.NULL, b""),
-        Value(c.BOOLEAN, b"\x00"),
-        Value(c.BOOLEAN, b"\x01"),
     ]
 )
-leaves = st.one_of(
-    _odd,
-    _int(c.INT32, scalars.int32, 32),
-    _int(c.INT64, scalars.int64, 64),
-    _int(c.DATE, scalars.int64, 64),
-    st.floats().map(lambda f: Value(c.DOUBLE, scalars.double.pack(f))),
-    st.integers(-3, 3).map(lambda n: Value(c.DOUBLE, scalars.double.pack(float(n)))),
-    texts.map(lambda t: Value(c.STRING, scalars.string_data(t))),
-    texts.map(lambda t: Value(c.SYMBOL, scalars.string_data(t))),
-    texts.map(lambda t: Value(c.CODE, scalars.string_data(t))),
-    st.tuples(texts, st.just(c.EMPTY)).map(_scoped),
-    st.binary(min_size=12, max_size=12).map(lambda b: Value(c.OBJECT_ID, b)),
-    st.tuples(texts, st.binary(min_size=12, max_size=12)).map(
+BY_KIND: dict[int, st.SearchStrategy[Value]] = {
+    c.INT32: _int(c.INT32, scalars.int32, 32),
+    c.INT64: _int(c.INT64, scalars.int64, 64),
+    c.DATE: _int(c.DATE, scalars.int64, 64),
+    c.DOUBLE: st.one_of(st.floats(), st.integers(-3, 3).map(float)).map(
+        lambda f: Value(c.DOUBLE, scalars.double.pack(f))
+    ),
+    c.STRING: texts.map(lambda t: Value(c.STRING, scalars.string_data(t))),
+    c.SYMBOL: texts.map(lambda t: Value(c.SYMBOL, scalars.string_data(t))),
+    c.CODE: texts.map(lambda t: Value(c.CODE, scalars.string_data(t))),
+    c.SCOPED_CODE: st.tuples(texts, st.just(c.EMPTY)).map(_scoped),
+    c.OBJECT_ID: st.binary(min_size=12, max_size=12).map(lambda b: Value(c.OBJECT_ID, b)),
+    c.DB_POINTER: st.tuples(texts, st.binary(min_size=12, max_size=12)).map(
         lambda p: Value(c.DB_POINTER, scalars.string_data(p[0]) + p[1])
     ),
-    st.tuples(st.sampled_from([0, 2, 3, 4, 5, 128]), st.binary(max_size=17)).map(
+    c.BINARY: st.tuples(st.sampled_from([0, 2, 3, 4, 5, 128]), st.binary(max_size=17)).map(
         lambda p: Value(c.BINARY, scalars.binary_data(*p))
     ),
-    st.tuples(_cstrings, st.sampled_from(["", "i", "im", "mi", "ilmsux"])).map(
+    c.REGEX: st.tuples(_cstrings, st.sampled_from(["", "i", "im", "mi", "ilmsux"])).map(
         lambda p: Value(c.REGEX, p[0].encode() + b"\x00" + p[1].encode() + b"\x00")
     ),
-    st.binary(min_size=8, max_size=8).map(lambda b: Value(c.TIMESTAMP, b)),
-    st.binary(min_size=16, max_size=16).map(lambda b: Value(c.DECIMAL128, b)),
-    st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-1000, max_value=1000).map(
-        lambda d: Value(c.DECIMAL128, scalars.parse_decimal(str(d)) or b"")
-    ),
-)
+    c.TIMESTAMP: st.binary(min_size=8, max_size=8).map(lambda b: Value(c.TIMESTAMP, b)),
+    c.DECIMAL128: st.one_of(
+        st.binary(min_size=16, max_size=16),
+        st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-1000, max_value=1000).map(
+            lambda d: scalars.parse_decimal(str(d)) or b""
+        ),
+    ).map(lambda b: Value(c.DECIMAL128, b)),
+    c.BOOLEAN: st.sampled_from([Value(c.BOOLEAN, b"\x00"), Value(c.BOOLEAN, b"\x01")]),
+    c.NULL: st.just(Value(c.NULL, b"")),
+    c.UNDEFINED: st.just(Value(c.UNDEFINED, b"")),
+    c.MIN_KEY: st.just(Value(c.MIN_KEY, b"")),
+    c.MAX_KEY: st.just(Value(c.MAX_KEY, b"")),
+}
+"""Values of every kind but documents and arrays, which hold these."""
+leaves = st.one_of(_odd, *BY_KIND.values())
 
 
 def _nested(inner: st.SearchStrategy[Value], typed: bool, unique: bool) -> st.SearchStrategy[Value]:

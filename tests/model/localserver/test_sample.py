@@ -25,7 +25,6 @@ from model.localserver.sample import (
 from model.text import path_text
 from model.values import canonical as c
 from model.values.canonical import Value
-from model.values.kinds import BY_CODE
 
 NOW = 1_795_232_700  # 21 November 2026
 Built = dict[str, list[bytes]]
@@ -246,20 +245,6 @@ def test_the_long_contract_changes_where_the_map_says_so() -> None:
     expected = {path: set(values) - {1} for path, values in k118240.CHANGES.items() if set(values) - {1}}
     assert {path: at for path, at in when.items() if at != every} == expected
     assert len(k118240.CHANGES) == 30
-
-
-def test_every_bson_type_is_somewhere(built: Built) -> None:
-    seen: set[int] = set()
-
-    def walk(raw: bytes) -> None:
-        for _, kind, start, end in c.elements(raw):
-            seen.add(kind)
-            if kind in (c.OBJECT, c.ARRAY):
-                walk(raw[start:end])
-
-    for raw in built["reporting.bson_types"][:-1]:
-        walk(raw)
-    assert seen == set(BY_CODE)
 
 
 def test_what_does_not_survive_a_round_trip_is_kept_apart(built: Built) -> None:
