@@ -98,8 +98,10 @@ def _run(words: list[str]) -> int:
         print("It is in the window that is open already; --new-window opens another one.")
         return 0
     from gui.window import open_windows
+    from model.userdata.given_password import kept_from_children
 
-    return open_windows.run(request, asked.new_window)
+    with kept_from_children():
+        return open_windows.run(request, asked.new_window)
 
 
 def _from_anywhere(source: str) -> str:

@@ -23,6 +23,7 @@ from msgspec.structs import asdict
 import model
 from model import errors
 from model.errors import Refused
+from model.foundation.child_environment import PYTHON, child_environment
 
 if TYPE_CHECKING:
     from model.localserver import LocalServer
@@ -117,12 +118,13 @@ class ServerProcess:
 
 def _program() -> tuple[list[str], dict[str, str]]:
     """The command line and the environment of a process that serves."""
+    environment = child_environment(*PYTHON)
     if "__compiled__" in globals() or getattr(sys, "frozen", False):
-        return [os.path.abspath(sys.argv[0]) if os.path.isfile(sys.argv[0]) else sys.executable, WORD], {**os.environ}
+        return [os.path.abspath(sys.argv[0]) if os.path.isfile(sys.argv[0]) else sys.executable, WORD], environment
     # -P: a folder called model in the current directory is not ours.
     paths = [str(Path(model.__path__[0]).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     words = [sys.executable, "-P", "-m", "model.local_process"]
-    return words, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return words, environment | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def serve() -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gui.language import tr
 from model.errors import Refused
+from model.foundation.child_environment import DESKTOP, child_environment
 
 PLACES = {
     "palimpsest.desktop": "applications",
@@ -96,6 +97,7 @@ def _tell_desktop() -> None:
     for program, folder in _UPDATES:
         if (found := shutil.which(program)) is not None and (_home() / folder).is_dir():
             try:
-                subprocess.run([found, str(_home() / folder)], capture_output=True, timeout=_PATIENCE, check=False)
+                command, own = [found, str(_home() / folder)], child_environment(*DESKTOP)
+                subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False, env=own)
             except (OSError, subprocess.TimeoutExpired):
                 continue

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui import tasks
 from gui.style import preferences
+from model.foundation.child_environment import DESKTOP, child_environment
 
 PATIENCE = 2.0  # seconds that a desktop program has to answer
 _CLIENT_AREA_ANIMATION = 0x1042
@@ -73,7 +74,12 @@ def _said(command: tuple[str, ...]) -> str:
 
     try:
         return subprocess.run(
-            [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE
+            [program, *command[1:]],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env=child_environment(*DESKTOP),
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return ""

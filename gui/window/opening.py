@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,6 +17,7 @@ from gui.style.states import StateView
 from model.errors import Refused
 from model.session import Session
 from model.userdata.connections import Connections, SavedConnection, label, needs_password, without_password
+from model.userdata.given_password import given_password
 
 SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")
@@ -196,7 +196,7 @@ def _nothing(_: object) -> None:
 
 
 def _lacks_password(opening: Opening) -> bool:
-    if os.environ.get("PALIMPSEST_PASSWORD"):
+    if given_password():
         return False
     return needs_password(opening.source) and needs_password(Connections().complete(opening.source))
 

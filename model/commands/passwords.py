@@ -13,7 +13,6 @@ TYPE_CHECKING = False  # importing it from typing takes longer than all imports 
 if TYPE_CHECKING:
     import argparse
 
-VARIABLE = "PALIMPSEST_PASSWORD"
 _STARTS, _ENDS = 48, 49  # the fields of /proc/self/stat with the argument list's addresses in memory, see proc(5)
 _BEHIND_NAME = 3  # the first field after the program's name, which may contain blanks
 _LONGEST_PASSWORD_FILE = 4096  # bytes
@@ -51,20 +50,12 @@ def hide(words: Sequence[str]) -> None:
 def given(args: argparse.Namespace) -> Iterator[None]:
     """Provide the password for the command's source, from ``--password-file`` or a question on the terminal.
 
-    Until the end of the block it is in this process's environment, as if it had been set there. Raises ``Refused``.
+    Until the end of the block ``given_password`` has it, and no environment. Raises ``Refused``.
     """
-    password = _password(args)
-    before = os.environ.get(VARIABLE)
-    if password is None:
+    from model.userdata.given_password import kept_from_children
+
+    with kept_from_children(_password(args)):
         yield
-        return
-    os.environ[VARIABLE] = password
-    try:
-        yield
-    finally:
-        del os.environ[VARIABLE]
-        if before is not None:
-            os.environ[VARIABLE] = before
 
 
 def _password(args: argparse.Namespace) -> str | None:

@@ -23,7 +23,7 @@ from model.errors import Refused, Unreadable
 from model.exchange import git_program
 from model.exchange.export_total import ExportTotal
 from model.exchange.file_names import file_name, folder_name
-from model.exchange.git_program import GitProgram
+from model.exchange.git_program import BRANCH, GitProgram
 from model.exchange.history_origin import HistoryOrigin, history_origin
 from model.exchange.kept_version import KeptVersion, as_name, kept_version, not_importable
 from model.exchange.known_versions import KnownVersions, known_versions
@@ -69,7 +69,6 @@ class GitExport(Struct):
 
     origin: HistoryOrigin
     step: Checkpoint
-    branch: str
     known: KnownVersions
     coming: ExternalSort  # the data of the commits, sorted on disk
     pipe: subprocess.Popen[bytes]
@@ -125,7 +124,7 @@ class GitExport(Struct):
             for mark, path, message, who, shown in rows:
                 self.step(done, self.written)
                 last = shown if shown is not None else last  # an unknown time becomes that of the commit before
-                self._put(b"commit %s\n" % self.branch.encode())
+                self._put(b"commit %s\n" % BRANCH.encode())
                 when = b" %d +0000\n" % max(0, last)
                 self._put(b"author " + who + when + b"committer " + who + when)
                 if done == 0:
@@ -134,7 +133,7 @@ class GitExport(Struct):
                     message += _encoded(f"{_TOTAL}: {self.total.said}\n")
                 self._data(message)
                 if done == 0 and self.last is not None:
-                    self._put(b"from %s^0\n" % self.branch.encode())
+                    self._put(b"from %s^0\n" % BRANCH.encode())
                 self._put(b"M 100644 :%d %s\n" % (mark, path) if mark else b"D %s\n" % path)
                 done += 1
         self._put(b"done\n")
@@ -178,14 +177,14 @@ def git_export(folder: Path, origin: HistoryOrigin, step: Checkpoint) -> Iterato
 
 @contextmanager
 def _export(git: GitProgram, origin: HistoryOrigin, step: Checkpoint) -> Iterator[GitExport]:
-    folder, branch = git.folder, git.answer("symbolic-ref", "HEAD")
-    if branch is None:
+    folder = git.folder
+    if git.branch is None:
         raise Refused(f"{folder} has no branch checked out; check one out first.")
-    last = git.answer("rev-list", "--max-count=1", "--format=%ct", "HEAD", "--")
+    last = git.output("rev-list", "--max-count=1", "--format=%ct", "HEAD", "--") if git.head is not None else None
     there = GitHistory.opened(folder) if last is not None else None
     if there is not None and there.origin.ns != origin.ns:
         raise Refused(f"{folder} holds the history of {there.origin.ns}; export {origin.ns} into another folder.")
-    if not git.bare and git.answer("status", "--porcelain", "--untracked-files=all") != "":
+    if not git.bare and git.output("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=all"):
         raise Refused(f"{folder} has files that no export wrote; move them elsewhere, or choose an empty folder.")
     total = ExportTotal()
     with known_versions() as known, ExternalSort(TOGETHER) as coming:
@@ -195,11 +194,11 @@ def _export(git: GitProgram, origin: HistoryOrigin, step: Checkpoint) -> Iterato
             total.add(_proof(lines, folder))
         with git.running(("fast-import", "--quiet", "--done", "--date-format=raw")) as pipe:
             second = int(last.split()[-1]) if last is not None else None
-            made = GitExport(origin, step, branch, known, coming, pipe, second, total)
+            made = GitExport(origin, step, known, coming, pipe, second, total)
             yield made
             made.commit()
         if made.written and not git.bare:
-            git.do("reset", "--quiet", "--hard")
+            git.output("reset", "--quiet", "--hard")
 
 
 def _names(lines: Lines) -> tuple[bytes, bytes]:
@@ -280,7 +279,7 @@ class GitHistory(Struct, frozen=True):
         """The history in a folder; raises ``Refused`` if there is none."""
         git_program.program()
         git = git_program.repository(folder)
-        if git is None or git.answer("rev-parse", "--verify", "--quiet", "HEAD^0") is None:
+        if git is None or git.head is None:
             raise Refused(f"{folder} holds no git repository with a commit; give the folder of an export.")
         try:
             [first] = [lines for _, lines in cls(git, HistoryOrigin(""))._commits("--max-parents=0")]

@@ -1,8 +1,14 @@
-"""The program ``git``, run on a repository without the settings, hooks and programs that the repository may name."""
+"""The program ``git`` on a repository whose settings, filters, hooks and remotes are never read.
+
+A repository that came from elsewhere may name programs in its configuration, and git has ever more settings that do.
+So each command runs with a private git directory of our own, which borrows only the objects and the index; what is
+checked out there is read from the repository's files, and written back when a command has added commits.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,8 +20,16 @@ from typing import IO
 from msgspec import Struct
 
 from model.errors import Refused
+from model.foundation.child_environment import child_environment
+from model.foundation.input_files import whole_text
 
-_WITHOUT = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+BRANCH = "refs/heads/main"
+"""The name that the branch of any repository has for the commands."""
+
+_REF = re.compile(r"refs/heads(?:/(?!\.)(?:(?!\.\.|@\{)[^\x00-\x20\x7f~^:?*\[\\/])+(?<!\.lock)(?<!\.))+")
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SHA256 = re.compile(r"objectformat\s*=\s*\"?sha256", re.IGNORECASE)
+_CONFIG = ("[core]", "repositoryformatversion=1", "filemode=false", "[gc]", "auto=0", "[extensions]")
 
 
 class GitProgram(Struct, frozen=True):
@@ -29,27 +43,52 @@ class GitProgram(Struct, frozen=True):
         """Whether it has no work tree."""
         return self.inner == self.folder
 
-    def answer(self, *words: str) -> str | None:
-        """The output of a command; None if it failed."""
-        with tempfile.TemporaryFile() as said:
-            done = subprocess.run(self._command(words), stdout=subprocess.PIPE, stderr=said, env=_environment())
-        return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
+    @property
+    def branch(self) -> str | None:
+        """The full name of the branch that is checked out; None if a commit is checked out instead."""
+        said = self._read("HEAD") or ""
+        if not said.startswith("ref:"):
+            return None
+        name = said.removeprefix("ref:").strip()
+        place = self.inner.resolve()
+        if not _REF.fullmatch(name) or (place / name).resolve() != place / name:
+            raise Refused(f"{self.folder} keeps its branches in an unusual way; choose another folder.")
+        return name
 
-    def do(self, *words: str) -> None:
-        """Run a command and ignore its output."""
+    @property
+    def head(self) -> str | None:
+        """The commit that is checked out; None if there is none yet."""
+        name = self.branch
+        said = self._read("HEAD" if name is None else name)
+        if said is None and name is not None:
+            lines = (self._read("packed-refs") or "").splitlines()
+            said = next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), None)
+        if said is not None and not _HASH.fullmatch(said):
+            raise Refused(f"{self.folder} keeps its branches in an unusual way; choose another folder.")
+        return said
+
+    def output(self, *words: str) -> str:
+        """The output of a command."""
         with self.running(words) as process:
             assert process.stdout is not None
-            process.stdout.read()
+            return process.stdout.read().decode("utf-8", "replace").strip()
 
     @contextmanager
     def running(self, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """A running command with pipes for input and output; stopped if the work inside raises an error."""
-        with tempfile.TemporaryFile() as said:
-            pipe = subprocess.PIPE
+        """A running command with pipes for input and output; stopped if the work inside raises an error.
+
+        Commits that it adds to ``BRANCH`` are added to the branch of the repository.
+        """
+        with tempfile.TemporaryDirectory(prefix="palimpsest-") as private, tempfile.TemporaryFile() as said:
+            head, pipe = self.head, subprocess.PIPE
+            own = self._private(Path(private), head)
+            command = [program(), f"--git-dir={private}", *self._tree(), *words]
+            environment = _environment(private) | {
+                "GIT_OBJECT_DIRECTORY": str(self.inner / "objects"),
+                "GIT_INDEX_FILE": str(self.inner / "index"),
+            }
             try:
-                process = subprocess.Popen(
-                    self._command(words), stdin=pipe, stdout=pipe, stderr=said, env=_environment()
-                )
+                process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said, env=environment)
             except OSError as error:
                 raise Refused(f"git cannot be run ({error.strerror or error}).") from None
             assert process.stdin is not None
@@ -70,10 +109,54 @@ class GitProgram(Struct, frozen=True):
                     broken = True
                 if process.wait() or broken:
                     raise Refused(f"git could not do it for {self.folder}: {_last_line(said)}.")
+            after = own.read_text("ascii").strip() if own.exists() else None
+            if after is not None and after != head:
+                self._advance(head, after)
 
-    def _command(self, words: Sequence[str]) -> list[str]:
-        tree = [] if self.bare else [f"--work-tree={self.folder}"]
-        return [program(), *_WITHOUT, f"--git-dir={self.inner}", *tree, *words]
+    def _tree(self) -> list[str]:
+        return [] if self.bare else [f"--work-tree={self.folder}"]
+
+    def _private(self, place: Path, head: str | None) -> Path:
+        """Make the private git directory of one command; returns the file of its branch."""
+        is_sha256 = len(head) == 64 if head is not None else _SHA256.search(self._read("config") or "")
+        hashes = "objectformat=sha256" if is_sha256 else "objectformat=sha1"
+        (place / "config").write_text("\n".join([*_CONFIG, hashes, ""]), "ascii")
+        own = place / BRANCH
+        own.parent.mkdir(parents=True)
+        (place / "HEAD").write_text(f"ref: {BRANCH}\n", "ascii")
+        (place / "info").mkdir()
+        (place / "info" / "exclude").write_text(self._read("info/exclude") or "", "utf-8")
+        if head is not None:
+            own.write_text(f"{head}\n", "ascii")
+        return own
+
+    def _advance(self, before: str | None, after: str) -> None:
+        """Write the commit to which the branch has moved, unless somebody else has moved it."""
+        name = self.branch
+        assert name is not None
+        path = self.inner / name
+        lock = path.with_name(f"{path.name}.lock")  # as git itself locks it
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with lock.open("x", encoding="ascii") as file:
+                file.write(f"{after}\n")
+            if self.head != before:
+                lock.unlink()
+                raise Refused(f"{self.folder} got other commits meanwhile; export again.")
+            os.replace(lock, path)
+        except OSError as error:
+            raise Refused(f"{path} cannot be written ({error.strerror}); export again.") from None
+
+    def _read(self, name: str) -> str | None:
+        """The text of a file in the repository, without blanks around it; None if it is missing."""
+        try:
+            return whole_text(self.inner / name).strip()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise Refused(f"{self.inner / name} cannot be read ({error.strerror or error}).") from None
+        except ValueError:
+            raise Refused(f"{self.inner / name} is not text as git writes it; choose another folder.") from None
 
 
 def program() -> str:
@@ -94,21 +177,43 @@ def repository(folder: Path) -> GitProgram | None:
 
 def begun(folder: Path) -> GitProgram:
     """A new repository in an empty or missing folder."""
-    made = GitProgram(folder, folder / ".git")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Refused(f"{folder} cannot be made ({error.strerror}); choose another place.") from None
-    made.do("init", "--quiet", "--initial-branch=main", "--template=")
-    return made
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as home:
+        command = [program(), "init", "--quiet", "--initial-branch=main", "--template=", "--", str(folder)]
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=_environment(home))
+    if done.returncode:
+        raise Refused(f"git could not do it for {folder}: {_last(done.stderr)}.")
+    return GitProgram(folder, folder / ".git")
 
 
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+def _environment(home: str) -> dict[str, str]:
+    """An environment without settings of the caller, of the person or of the system."""
+    return child_environment() | {
+        "HOME": home,
+        "XDG_CONFIG_HOME": home,
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_DEFAULT_HASH": "sha1",
+        "GIT_DEFAULT_REF_FORMAT": "files",
+    }
 
 
 def _last_line(said: IO[bytes]) -> str:
     said.seek(0)
-    lines = [line for line in said.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return _last(said.read())
+
+
+def _last(said: bytes) -> str:
+    lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
     return lines[-1].removeprefix("fatal: ").rstrip(".") if lines else "it ended without a word"

@@ -31,6 +31,7 @@ _HERE = ("localhost", "127.0.0.1", "[::1]")
 _REPEATED = "readpreferencetags"  # the one option that may stand in an address several times
 _WITHOUT_PASSWORD = frozenset(("MONGODB-X509", "MONGODB-OIDC", "GSSAPI"))
 _HOLDS_AT = re.compile(r"(appName|ssh|auth\w*|replicaSet|proxy\w+|tls\w+|ssl\w+|readPreferenceTags)=", re.IGNORECASE)
+_SSH_PASSWORD = re.compile(r"(?<=:).*(?=@)", re.DOTALL)  # ssh takes none, but somebody may write one
 _NOT_IN_HOSTS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\"<>\\^`{|}]")
 
 
@@ -222,6 +223,9 @@ class Address(Struct, frozen=True):
                 other = other._with_piece(name, f"{name}={quote(text, safe=f'/:,${DOTS}')}" if text else "")
             elif _is_secret(name):
                 other = other._with_piece(name, f"{name}={instead}" if instead else "")
+            elif name.lower() == "ssh" and (written := _SSH_PASSWORD.search(text := unquote_plus(value))):
+                text = text.replace(f":{written[0]}@", f":{instead}@" if instead else "@")
+                other = other._with_piece(name, f"{name}={quote(text, safe=f'/:,$@{DOTS}')}")
         return other
 
     @property
@@ -234,6 +238,8 @@ class Address(Struct, frozen=True):
                 found += [was for key, was in _properties(value) if not _is_open(key)]
             elif _is_secret(name):
                 found.append(value)
+            elif name.lower() == "ssh":
+                found += [each[0] for text in (value, unquote_plus(value)) if (each := _SSH_PASSWORD.search(text))]
         return tuple(dict.fromkeys(each for one in found for each in (one, unquote_plus(one)) if each))
 
     def unmasked(self, known: Address | None) -> Address:

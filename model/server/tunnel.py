@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from model.errors import Unreachable
 from model.foundation.address import Address
+from model.foundation.child_environment import SSH, child_environment
 
 PATIENCE = 30.0  # seconds for ssh to log in, including jump hosts
 _LOOK = 0.05  # seconds between two checks whether it has
@@ -44,6 +45,8 @@ def trouble_with(address: Address) -> str:
     through = address.option("ssh")
     if not through:
         return ""
+    if ":" in through.rpartition("@")[0]:
+        return "Write no password into ssh in the address: it takes keys, from an agent or by ~/.ssh/config."
     if not _TARGET.fullmatch(through) or through.startswith("-"):
         return "Write ssh in the address as user@host, or as a name of ~/.ssh/config."
     if address.by_dns or "," in address.hosts:
@@ -78,6 +81,7 @@ class Tunnel:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=said,
+                    env=child_environment(*SSH),
                 )
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,6 @@ Dumps and the sample are served by the in-process server and are gone when it cl
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from model.errors import NotFound, Refused, Unreachable
 from model.local_process import Served, ServerProcess
 from model.userdata import connections, folders
 from model.userdata.connections import Connections
+from model.userdata.given_password import given_password
 
 if TYPE_CHECKING:  # imported on connection, so that a window appears before it
     from model.foundation.checkpoints import Checkpoint
@@ -137,7 +137,7 @@ def _remote(source: str, read_only: bool, password: str | None, home: Path | Non
 
 def with_kept_password(uri: str, home: Path | None = None) -> str:
     """The URI with secrets from environment and keyring; unchanged if it needs none."""
-    kept = os.environ.get("PALIMPSEST_PASSWORD")
+    kept = given_password()
     if kept and connections.needs_password(uri):
         uri = connections.with_password(uri, kept)
     return Connections(home).complete(uri)

@@ -13121,6 +13121,10 @@ Zum Verbinden öffnen</translation>
       <translation>Würde zur ganzen Zahl</translation>
     </message>
     <message>
+      <source>Write no password into ssh in the address: it takes keys, from an agent or by ~/.ssh/config.</source>
+      <translation>Schreiben Sie kein Passwort in ssh in der Adresse: es nimmt Schlüssel, von einem Agenten oder nach ~/.ssh/config.</translation>
+    </message>
+    <message>
       <source>Write ssh in the address as user@host, or as a name of ~/.ssh/config.</source>
       <translation>Schreiben Sie ssh in der Adresse als user@host oder als einen Namen aus ~/.ssh/config.</translation>
     </message>
@@ -15933,6 +15937,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht geschrieben werden ({1}); wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
+      <source>{0} cannot be written ({1}); export again.</source>
+      <translation>{0} kann nicht geschrieben werden ({1}); exportieren Sie noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} cannot be written ({1}); make room and export again.</source>
       <translation>{0} kann nicht geschrieben werden ({1}); schaffen Sie Platz und exportieren Sie noch einmal.</translation>
     </message>
@@ -16151,6 +16159,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} got another row at this very moment; try again.</source>
       <translation>{0} bekam in diesem Augenblick eine weitere Zeile; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>{0} got other commits meanwhile; export again.</source>
+      <translation>{0} hat inzwischen andere Commits bekommen; exportieren Sie noch einmal.</translation>
     </message>
     <message>
       <source>{0} got {1} since the scan</source>
@@ -16957,6 +16969,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Text</translation>
     </message>
     <message>
+      <source>{0} is not text as git writes it; choose another folder.</source>
+      <translation>{0} ist kein Text, wie git ihn schreibt; wählen Sie einen anderen Ordner.</translation>
+    </message>
+    <message>
       <source>{0} is not text in UTF-8 (byte {1}); save it as UTF-8.</source>
       <translation>{0} ist kein Text in UTF-8 (Byte {1}); speichern Sie ihn als UTF-8.</translation>
     </message>
@@ -17147,6 +17163,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is {1}; unpack it, and give the folder or the file that comes out.</source>
       <translation>{0} ist {1}; entpacken Sie es, und geben Sie den Ordner oder die Datei an, die herauskommt.</translation>
+    </message>
+    <message>
+      <source>{0} keeps its branches in an unusual way; choose another folder.</source>
+      <translation>{0} hält seine Zweige auf ungewöhnliche Weise; wählen Sie einen anderen Ordner.</translation>
     </message>
     <message>
       <source>{0} keeps only the newest version of a document.</source>
