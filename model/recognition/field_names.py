@@ -84,6 +84,8 @@ FLAGS = _set(
     last islast live islive actual isactual
     """
 )
+WORDS = _set("current active head last live actual")
+"""The flags whose names ordinary fields have too: a last name, an actual amount."""
 HASHES = _set(
     """
     versionedid hash contenthash dochash documenthash digest contentdigest versionhash sha sha1

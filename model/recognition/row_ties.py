@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from model.recognition.field_names import FLAGS, OPERATIONS, bare
+from model.recognition.field_names import FLAGS, OPERATIONS, WORDS, bare
 from model.recognition.sampling import Document
 from model.storage.outlines import is_flagged
 from model.storage.reserved_fields import time_of
@@ -40,7 +40,7 @@ def _tied(path: Sequence[str], several: Sequence[Rows], values: Sequence[Sequenc
     """What one field says of other rows, as a clause; "" if it says nothing."""
     name = ".".join(path)
     enough = len(values) > 1 and sum(map(len, values)) >= ROWS
-    named = bare(path[-1]) in FLAGS
+    named = _is_called_flag(path[-1], values)
     if (len(values) >= FEWEST or named) and all(map(_flags_newest, values)):
         return f"{name} marks the newest row alone, and has to be taken from the row before"
     if named and not partial and _firsts_differ([each[::-1] for each in values]):
@@ -52,6 +52,20 @@ def _tied(path: Sequence[str], several: Sequence[Rows], values: Sequence[Sequenc
     if enough and bare(path[-1]) in EVENTS and _firsts_differ(values):
         return f"{name} says what each row did, and does so otherwise in the first"
     return ""
+
+
+def _is_called_flag(name: str, values: Sequence[Sequence[Value | None]]) -> bool:
+    """Whether a field has the name of a flag.
+
+    If ordinary fields have that name too, it must be true or false, or have one value in the newest rows of several
+    documents and one in all others.
+    """
+    if bare(name) not in FLAGS or bare(name) not in WORDS:
+        return bare(name) in FLAGS
+    newest, others = {each[-1] for each in values}, {value for each in values for value in each[:-1]}
+    if all(value is None or value.type == c.BOOLEAN for value in newest | others):
+        return True
+    return len(values) > 1 and len(newest) == len(others) == 1
 
 
 def _firsts_differ(values: Sequence[Sequence[Value | None]]) -> bool:

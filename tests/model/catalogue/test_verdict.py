@@ -263,6 +263,31 @@ def test_an_archive_whose_rows_get_an_end_is_not_written(session: Session, datab
     assert database["things_history"].count_documents({}) == 16
 
 
+@pytest.mark.parametrize("stated", [False, True], ids=["recognised", "stated"])
+def test_a_field_that_is_named_like_a_flag_and_holds_anything_else_depends_on_nothing(
+    server_uri: str, database: Db, tmp_path: Path, stated: bool
+) -> None:
+    names = {1: "Byron", 2: "King", 3: "Lovelace"}
+    rows = versions(lambda v, last: {"last": names[v], "actual": float(v // last)}, ids=1)
+    database["rows"].insert_many(rows)
+    database["rows"].create_index([("docId", 1), ("v", 1)], unique=True)
+    ns, file = f"{database.name}.rows", tmp_path / "profile.toml"
+    file.write_text(STATED.format(ns) if stated else "")
+    with Session.open(server_uri, profile=file, home=tmp_path) as session:
+        outcome = session.edit(ns, Value.of("s0"), {"price": 1})
+        assert outcome.kind == "applied", outcome.detail
+
+
+@pytest.mark.parametrize("name", ["last", "is_last"])
+def test_an_ordinary_word_with_two_values_in_several_documents_is_a_flag(
+    session: Session, database: Db, name: str
+) -> None:
+    database["rows"].insert_many(versions(lambda v, last: {name: "Y" if v == last else "N"}, ids=2))
+    database["rows"].create_index([("docId", 1), ("v", 1)], unique=True)
+    outcome = session.edit(f"{database.name}.rows", Value.of("s1"), {"price": 1})
+    assert (outcome.kind, f"{name} marks the newest row alone" in outcome.detail) == ("refused", True)
+
+
 def test_states_that_change_as_they_like_depend_on_nothing(session: Session, database: Db) -> None:
     closed = {1: False, 2: True, 3: True}
     database["rows"].insert_many(versions(lambda v, last: {"closed": closed[v], "due": day(v), "type": f"t{v % 2}"}))
