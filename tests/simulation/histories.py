@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import bson
 from bson import ObjectId
@@ -26,19 +26,31 @@ class Entry:
     content: bytes
 
 
+class Collections(Protocol):
+    """Documents by the collections that hold them."""
+
+    def documents(self, ns: str) -> list[bytes]:
+        """What a collection holds."""
+
+
 def history(machine: Machine, profile: CollectionProfile, id: str = "K-1") -> list[Entry]:
-    """The versions of a document, by default of the one that every simulation writes to."""
-    assert profile.layout in _READERS, f"_READERS in tests/simulation/histories.py lacks {profile.layout}"
-    entries = _READERS[profile.layout](machine, profile, id)
-    return entries if profile.token else _told_apart(entries, machine, profile, id)
+    """The versions of a document, by default of the one that every simulation writes to.
 
-
-def _told_apart(entries: list[Entry], machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
-    """Versions without tokens, with those of the attempts whose writes made them: the machine's log knows."""
-    if p.layout in OWN_DOCUMENTS or p.layout in UNNUMBERED:
+    Those that carry no token have that of the attempt whose write made them: the machine's log knows.
+    """
+    if profile.layout in UNNUMBERED:
+        return _changes(machine, profile, id)
+    entries = stored(machine, profile, id)
+    if profile.token or profile.layout in OWN_DOCUMENTS:
         return entries
-    wrote = _writers(machine, p, id)
+    wrote = _writers(machine, profile, id)
     return [replace(each, token=wrote.get((each.v, still(each.content)))) for each in entries]
+
+
+def stored(collections: Collections, profile: CollectionProfile, id: str) -> list[Entry]:
+    """The versions of a document as they are stored: without a token where neither a field nor an ``_id`` is one."""
+    assert profile.layout in _READERS, f"_READERS in tests/simulation/histories.py lacks {profile.layout}"
+    return _READERS[profile.layout](collections, profile, id)
 
 
 def _writers(machine: Machine, p: CollectionProfile, id: str) -> dict[tuple[Any, bytes], ObjectId]:
@@ -66,17 +78,20 @@ def holds(machine: Machine, p: CollectionProfile, stored: Iterable[tuple[str, by
     return any(key in mine for ns, raw in stored for key in _keys(raw, p, ns))
 
 
-def _keys(raw: bytes | None, p: CollectionProfile, ns: str = "") -> Iterator[tuple[Any, bytes]]:
-    """The versions in a stored document, by number and content."""
-    if raw is None:
-        return
+def versions_in(raw: bytes, p: CollectionProfile, ns: str = "") -> Iterator[Entry]:
+    """The versions in one stored document: of the collection, or of its archive."""
     doc = bson.decode(raw)
     if ns and ns == p.archive:
-        made = [_entry(doc, p, p.archive_id)]
-    else:
-        past = doc.get(p.prev, ()) if p.layout in ("embedded", "nested") else ()
-        made = [*(_entry(part, p, *([p.prev] if p.layout == "nested" else [])) for part in past), _current(doc, p)]
-    yield from ((each.v, still(each.content)) for each in made)
+        yield _entry(doc, p, p.archive_id)
+        return
+    past = doc.get(p.prev, ()) if p.layout in ("embedded", "nested") else ()
+    yield from (_entry(part, p, *([p.prev] if p.layout == "nested" else [])) for part in past)
+    yield _current(doc, p)
+
+
+def _keys(raw: bytes | None, p: CollectionProfile, ns: str = "") -> Iterator[tuple[Any, bytes]]:
+    """The versions in a stored document, by number and content."""
+    yield from ((each.v, still(each.content)) for each in (versions_in(raw, p, ns) if raw is not None else ()))
 
 
 def flagged(machine: Machine, profile: CollectionProfile) -> list[Any]:
@@ -99,16 +114,16 @@ def _by_number(docs: Iterable[Stored], p: CollectionProfile) -> list[Stored]:
     return sorted(docs, key=lambda doc: doc[p.version])
 
 
-def _own_documents(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
-    docs = _by_number(_decoded(machine.documents(p.ns), p.id, id), p)
+def _own_documents(collections: Collections, p: CollectionProfile, id: str) -> list[Entry]:
+    docs = _by_number(_decoded(collections.documents(p.ns), p.id, id), p)
     return [_entry(doc, p, p.id, *([p.current] if p.layout == "flagged" else [])) for doc in docs]
 
 
-def _deltas(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
+def _deltas(collections: Collections, p: CollectionProfile, id: str) -> list[Entry]:
     state: Stored = {}
     entries = []
     own = ("_id", p.id, p.version, p.token, p.removed, f"{p.token}_next")
-    for doc in _by_number(_decoded(machine.documents(p.ns), p.id, id), p):
+    for doc in _by_number(_decoded(collections.documents(p.ns), p.id, id), p):
         if doc.get(p.deleted) is True and not doc.keys() - {*own, p.deleted}:
             state = {}  # a tombstone: nothing is left of what was there before
             entries.append(Entry(doc[p.version], doc[p.token or "_id"], bson.encode({p.deleted: True})))
@@ -120,19 +135,19 @@ def _deltas(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     return entries
 
 
-def _embedded(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
-    docs = _decoded(machine.documents(p.ns), "_id", id)
+def _embedded(collections: Collections, p: CollectionProfile, id: str) -> list[Entry]:
+    docs = _decoded(collections.documents(p.ns), "_id", id)
     return [_entry(part, p) for doc in docs for part in (*doc[p.prev], doc[p.current])]
 
 
-def _nested(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
-    docs = _decoded(machine.documents(p.ns), "_id", id)
+def _nested(collections: Collections, p: CollectionProfile, id: str) -> list[Entry]:
+    docs = _decoded(collections.documents(p.ns), "_id", id)
     return [_entry(part, p, p.prev) for doc in docs for part in (*doc.get(p.prev, ()), doc)]
 
 
-def _archive(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
-    current = [_entry(doc, p) for doc in _decoded(machine.documents(p.ns), "_id", id)]
-    past = _by_number(_decoded(machine.documents(p.archive), p.archive_id, id), p)
+def _archive(collections: Collections, p: CollectionProfile, id: str) -> list[Entry]:
+    current = [_entry(doc, p) for doc in _decoded(collections.documents(p.ns), "_id", id)]
+    past = _by_number(_decoded(collections.documents(p.archive), p.archive_id, id), p)
     rows = [_entry(doc, p, p.archive_id) for doc in past]
     # A row like the current version is the residue of a writer that died before its swap, or a stream's, as it should;
     # what a stranger has changed in place since is not in it.
@@ -161,7 +176,7 @@ def _changes(machine: Machine, p: CollectionProfile, id: str) -> list[Entry]:
     return entries
 
 
-_READERS: dict[str, Callable[[Machine, CollectionProfile, str], list[Entry]]] = {
+_READERS: dict[str, Callable[[Collections, CollectionProfile, str], list[Entry]]] = {
     "versions": _own_documents,
     "flagged": _own_documents,
     "embedded": _embedded,
@@ -169,6 +184,4 @@ _READERS: dict[str, Callable[[Machine, CollectionProfile, str], list[Entry]]] = 
     "archive": _archive,
     "deltas": _deltas,
     "stream": _archive,
-    "hashed": _changes,
-    "plain": _changes,
 }

@@ -14,10 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.simulation.histories import Entry, history
+from tests.simulation.histories import Entry, stored
 from tests.soak import ground
-from tests.soak.auditing import FORGOTTEN, NOT_THERE, VERSIONS, Row, as_told, document_of, of_repair
+from tests.soak.auditing import FORGOTTEN, VERSIONS, as_told, of_repair
 from tests.soak.ledger import Attempt
+from tests.soak.makers import NOT_THERE, Makers, Row, document_of, sha1
 
 
 def watch(journal: Path) -> None:
@@ -33,29 +34,27 @@ def watch(journal: Path) -> None:
     db.close()
 
 
-def sha1(raw: bytes) -> str:
-    """How journals name a content."""
-    return hashlib.sha1(raw, usedforsecurity=False).hexdigest()
-
-
-def faults(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row]) -> Iterator[str]:
+def faults(
+    database: ground.Db, stated: ground.Profiles, tried: Sequence[Attempt], journals: Sequence[Row]
+) -> Iterator[str]:
     """What is wrong, a sentence each."""
-    yield from repaired(database, tried, journals)
-    stated = ground.profiles(database.name)
+    yield from repaired(database, stated, tried, journals)
     for place, (_, target, _) in ground.VACATED.items():
         ours = [each for each in tried if each.said.get("place") == place]
         entries = [row for row in journals if row["ns"] == stated[place].ns and row["action"] in VERSIONS]
         old, new = (
-            {id: history(shelf.of(id), stated[name], id) for id in shelf.ids}
+            {id: stored(shelf.of(id), stated[name], id) for id in shelf.ids}
             for name, shelf in ((name, ground.Shelf(database, stated[name])) for name in (place, target))
         )
-        yield from vacated(place, old, new, ours, entries)
+        yield from vacated(place, old, new, ours, entries, Makers(stated[place], entries))
 
 
 # --- what repairs remove
 
 
-def repaired(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row]) -> Iterator[str]:
+def repaired(
+    database: ground.Db, stated: ground.Profiles, tried: Sequence[Attempt], journals: Sequence[Row]
+) -> Iterator[str]:
     """Whether all that repairs removed is in the quarantine, was cleared away there, or is back in its place."""
     kept: set[tuple[str, str]] = set()
     for id, ns, raw in ground.copies(database):
@@ -75,7 +74,7 @@ def repaired(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[R
         for row in found:
             if row["kind"] == "applied" and one not in kept | cleared | returned.keys():
                 yield f"{_who(row)} removed a document from {one[0]}, and no copy of it is in the quarantine"
-    p = ground.profiles(database.name)["damaged"]
+    p = stated["damaged"]
     shelf = ground.Shelf(database, p)
     there = {sha1(raw) for id in shelf.ids for raw in shelf.of(id).documents(p.archive)}
     for each in tried:
@@ -99,6 +98,7 @@ def vacated(
     new: dict[str, list[Entry]],
     tried: Sequence[Attempt],
     journals: Sequence[Row],
+    makers: Makers,
 ) -> Iterator[str]:
     """Whether every version is in the old place or in the new one, once, and each applied entry has its version."""
     both: dict[str, list[Entry]] = {}
@@ -110,7 +110,7 @@ def vacated(
         both[id] = [merged[v] for v in sorted(merged)]
         if id in new and id in old and {_plain(each) for each in old[id]} <= {_plain(each) for each in new[id]}:
             yield f"{place} {id}: all of it is in the new place, and it was not removed from the old one"
-    yield from as_told(place, both, tried)
+    yield from as_told(place, both, tried, makers)
     there = {(id, sha1(entry.content)) for id, entries in both.items() for entry in entries}
     noted = {(document_of(row), row["hash_after"]) for row in journals if row["kind"] not in NOT_THERE}
     for row in journals:

@@ -54,6 +54,7 @@ class Soak:
     doubt: float = 0.15
     documents: int = 3  # of each collection, at any time
     careless: str = ""
+    tokens: bool = False  # whether writes leave a token in documents, as a profile may state it
     mounted: bool = True  # whether the tiny disk may be a file system that is mounted for it
 
 
@@ -88,6 +89,7 @@ class Conductor:
         self.soak, self.folder, self.uri, self.database = soak, folder, uri, database
         self.rng = random.Random(soak.seed)
         self.told = Told()
+        self.stated = ground.profiles(database.name, soak.tokens)
         count = (soak.processes + 1) // 2  # two share a home, as two windows of one person do
         self.homes = [folder / f"home{number}" for number in range(count)]
         self.clocks = [folder / f"clock{number}" for number in range(count)]
@@ -104,8 +106,8 @@ class Conductor:
 
     def run(self, said: Callable[[str], None]) -> Told:
         """Let them work for as long as is wished, then settle and audit."""
-        ground.prepare(self.database)
-        ground.state(self.database.name, self.folder / "layouts.toml")
+        ground.prepare(self.database, self.stated)
+        ground.state(self.stated, self.folder / "layouts.toml")
         for home in self.homes:
             home.mkdir()
         with TinyDisk(self.homes[0], self.soak.mounted) as self.disk:
@@ -125,9 +127,9 @@ class Conductor:
         self.told.outcomes = Counter(f"{each.what} {each.outcome or 'never told'}" for each in tried)
         self.told.did["things tried"] = len(tried)
         self.told.did["entries in journals"] = len(journals)
-        self.told.wrong += auditing.faults(self.database, tried, journals)
-        self.told.wrong += clearances.faults(self.database, tried, journals)
-        self.told.wrong += departures.faults(self.database, tried, journals, self.proxy.arrived)
+        self.told.wrong += auditing.faults(self.database, self.stated, tried, journals)
+        self.told.wrong += clearances.faults(self.database, self.stated, tried, journals)
+        self.told.wrong += departures.faults(self.database, self.stated, tried, journals, self.proxy.arrived)
         return self.told
 
     # --- while they work
@@ -184,6 +186,7 @@ class Conductor:
             began=self._began,
             documents=self.soak.documents,
             careless=self.soak.careless if kind == "working" else "",
+            tokens=self.soak.tokens,
             kind=kind,
         )
         process = self._nursery.Process(target=live, args=(given,))
@@ -342,6 +345,7 @@ def run(soak: Soak, said: Callable[[str], None] = print, kept: Path | None = Non
 
 def lines(soak: Soak, told: Told) -> Iterator[str]:
     """What came of it, for people."""
-    yield f"seed {soak.seed}{f', {soak.careless}' if soak.careless else ''}: {_words(told.did)}"
+    how = "".join(f", {each}" for each in (soak.careless, "with tokens" if soak.tokens else "") if each)
+    yield f"seed {soak.seed}{how}: {_words(told.did)}"
     yield f"  {_words(told.outcomes)}"
     yield from (f"  WRONG: {wrong}" for wrong in told.wrong)

@@ -2,12 +2,11 @@
 
 What was removed is gone, unless somebody or a late write brought it back; what was brought back is there, unless
 somebody removed it again. Here each edit leaves its mark in a further field, `LAST`, so that a content identifies its
-edit.
+edit, and so, beside its number, its version where no token does.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import zlib
@@ -19,16 +18,20 @@ from typing import Any, TypeAlias
 import bson
 
 from model.foundation.collection_profile import CollectionProfile
-from tests.simulation.histories import history
+from tests.simulation.histories import Entry, stored, versions_in
 from tests.soak import ground
-from tests.soak.auditing import NOT_THERE, VERSIONS, Row, document_of, told_and_there
+from tests.soak.auditing import VERSIONS, told_and_there
 from tests.soak.ledger import Attempt
+from tests.soak.makers import NOT_THERE, PERHAPS, Makers, Row, are_marked, document_of, sha1
 
 LAST = "last"
 SOUGHT = " is not in the database"
 """A part of what is noted of a write in doubt that is looked for in vain."""
 Item: TypeAlias = tuple[str, str]
-"""A namespace, and the token of a version that is stored there; of a document without versions, one of its marks."""
+"""A namespace, and what a version that is stored there is known by: its token, else its mark with number and content.
+
+Of a document without versions, one of its marks.
+"""
 Late: TypeAlias = Sequence[tuple[float, bytes]]
 """Messages that arrived after their sender had given them up, each with the time."""
 
@@ -52,6 +55,8 @@ class Passage:
 
     removals: list[Move] = field(default_factory=list)
     returns: list[Move] = field(default_factory=list)
+    repeated: set[str] = field(default_factory=set)
+    """What those versions are known by that restores and undos may have made more than once."""
 
     @property
     def taken(self) -> list[ground.Book]:
@@ -59,10 +64,12 @@ class Passage:
         return [each.book for each in self.removals if each.kind not in NOT_THERE]
 
 
-def faults(database: ground.Db, tried: Sequence[Attempt], journals: Sequence[Row], late: Late) -> Iterator[str]:
+def faults(
+    database: ground.Db, stated: ground.Profiles, tried: Sequence[Attempt], journals: Sequence[Row], late: Late
+) -> Iterator[str]:
     """What is wrong in the collections out of which documents are deleted and purged, a sentence each."""
     for place in ground.LEFT:
-        p = ground.profiles(database.name)[place]
+        p = stated[place]
         rows: dict[str, list[Row]] = defaultdict(list)
         for row in journals:
             if row["ns"] == p.ns:
@@ -85,8 +92,11 @@ def _document(
     if p.layout == "plain":
         yield from _marks({name for _, name in there.union(*(_items(p, each) for each in passage.taken))}, tried)
     else:
-        yield from _edits(p, id, [book, *passage.taken], tried)
-        yield from _noted(p, id, [book, *passage.taken], rows)
+        books, makers = [book, *passage.taken], Makers(p, _making(rows))
+        yield from _edits(p, id, books, tried, makers)
+        yield from _noted(p, id, books, rows, makers)
+        entries = itertools.chain.from_iterable(stored(each, p, id) for each in passage.taken)
+        passage.repeated = {_known_by(p, entry) for entry in entries if makers.has_several(id, entry)}
     yield from _gone(p, there, passage, tried, late)
     yield from _there_again(there, passage, late)
 
@@ -103,11 +113,16 @@ def _marks(known: set[str], tried: Sequence[Attempt]) -> Iterator[str]:
         yield f"nobody made {sorted(strange)[:3]}"
 
 
-def _edits(p: CollectionProfile, id: str, books: Sequence[ground.Book], tried: Sequence[Attempt]) -> Iterator[str]:
-    """Whether each edit made one content of another one, which is there or was taken away."""
+def _edits(
+    p: CollectionProfile, id: str, books: Sequence[ground.Book], tried: Sequence[Attempt], makers: Makers
+) -> Iterator[str]:
+    """Whether each edit made one content of another one, which is there or was taken away.
+
+    Where no token tells, a version that has two contents shows as an edit that is there twice.
+    """
     contents: dict[str, bytes] = {}
-    for entry in itertools.chain.from_iterable(history(book, p, id) for book in books):
-        if contents.setdefault(str(entry.token), entry.content) != entry.content:
+    for entry in itertools.chain.from_iterable(stored(book, p, id) for book in books):
+        if contents.setdefault(makers.name(id, entry), entry.content) != entry.content:
             yield f"version {entry.v} has two contents"
     states = [bson.decode(content) for content in set(contents.values())]
     made: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -135,40 +150,48 @@ def _follows(state: Mapping[str, Any], others: Iterable[Mapping[str, Any]]) -> b
     return any(state.get("total", 0) - before.get("total", 0) in (0, 1) for before in befores)
 
 
-def _noted(p: CollectionProfile, id: str, books: Sequence[ground.Book], rows: Sequence[Row]) -> Iterator[str]:
-    """Whether each version has its entry and follows the one that this names, and each applied entry its version."""
+def _making(rows: Sequence[Row]) -> list[Row]:
+    """The entries that make a version; those are left out that put back what has makers of its own."""
     removals = {(row["home"], row["id"]) for row in rows if _removes(row)}
-    by_token = {
-        row["token"]: row
+    return [
+        row
         for row in rows
-        if row["action"] in (*VERSIONS, "delete")
-        and not _removes(row)
-        and (row["home"], row["undoes"]) not in removals  # that one puts back what has tokens of its own
-    }
-    known: set[str] = set()
-    taken: set[str] = set()
-    for place, book in enumerate(books):
-        entries = history(book, p, id)
+        if row["action"] in (*VERSIONS, "delete") and not _removes(row) and (row["home"], row["undoes"]) not in removals
+    ]
+
+
+def _noted(
+    p: CollectionProfile, id: str, books: Sequence[ground.Book], rows: Sequence[Row], makers: Makers
+) -> Iterator[str]:
+    """Whether each version has its entry and follows the one that this names, and each applied entry its version.
+
+    Where no token tells, several entries can be of one version: number and content may come back in another life of a
+    document by a restore or an undo, so one of them has to fit. An edit's content only comes back by these.
+    """
+    histories = [stored(book, p, id) for book in books]
+    taken = {makers.name(id, entry) for entries in histories[1:] for entry in entries}
+    known = {makers.name(id, entry) for entry in histories[0]} | taken
+    for place, entries in enumerate(histories):
         numbers = [entry.v for entry in entries]
         if not place and numbers != sorted(set(numbers)):
             yield f"the versions are {numbers}"
-        before = {entry.v: hashlib.sha1(entry.content, usedforsecurity=False).hexdigest() for entry in entries}
+        before = {entry.v: sha1(entry.content) for entry in entries}
         for entry in entries:
-            known.add(str(entry.token))
-            if place:
-                taken.add(str(entry.token))
-            row = by_token.get(str(entry.token))
-            if row is None:
+            found = makers.of(id, entry)
+            hash = before.get(entry.v - 1)
+            if not found:
                 yield f"version {entry.v} has no entry in the journals"
-            elif row["hash_before"] not in (None, before.get(entry.v - 1, row["hash_before"])):
-                yield f"version {entry.v} of {_who(row)} does not follow the version that it began from"
-    for token, row in by_token.items():
-        if row["kind"] == "applied" and token not in known:
+            elif hash is not None and all(row["hash_before"] not in (None, hash) for row in found):
+                yield f"version {entry.v} of {_who(found[0])} does not follow the version that it began from"
+            # When somebody looked, it was gone already.
+            sought = makers.name(id, entry) in taken and any(SOUGHT in row["detail"] for row in found)
+            if found and not sought and all(row["kind"] not in PERHAPS for row in found):
+                yield f"{_who(found[0])} ({found[0]['detail']}), and its version {entry.v} is there"
+    removed = any(_removes(row) for row in rows)
+    for row in _making(rows):
+        if row["kind"] == "applied" and makers.made(row) not in known:
             yield f"{_who(row)} says applied, and its version is neither there nor kept by a removal"
-        sought = SOUGHT in row["detail"] and token in taken  # when somebody looked, it was gone already
-        if row["kind"] in NOT_THERE and token in known and not sought:
-            yield f"{_who(row)} ({row['detail']}), and its version is there"
-        if row["kind"] in ("begun", "unknown") and not removals:  # another life of a document may say nothing
+        if row["kind"] in ("begun", "unknown") and not removed:  # another life of a document may say nothing
             yield f"{_who(row)} was never settled: {row['detail']}"
 
 
@@ -215,12 +238,19 @@ def _kept(row: Row) -> ground.Book:
 def _items(p: CollectionProfile, book: ground.Book) -> set[Item]:
     found: set[Item] = set()
     for ns in filter(None, (p.ns, p.archive)):
-        for doc in map(bson.decode, book.documents(ns)):
-            parts = [doc[p.current], *doc[p.prev]] if p.layout == "embedded" else [doc]
-            parts += doc.get(p.prev, ()) if p.layout == "nested" else ()
-            names = doc["marks"] if p.layout == "plain" else (str(part[p.token]) for part in parts)
-            found |= {(ns, name) for name in names}
+        for raw in book.documents(ns):
+            if p.layout == "plain":
+                found |= {(ns, mark) for mark in bson.decode(raw)["marks"]}
+            else:
+                found |= {(ns, _known_by(p, entry)) for entry in versions_in(raw, p, ns)}
     return found
+
+
+def _known_by(p: CollectionProfile, entry: Entry) -> str:
+    """What tells a version from others: its token, else its number and content, behind the mark that it holds."""
+    if are_marked(p):
+        return str(entry.token)
+    return f"{bson.decode(entry.content)[LAST]} v{entry.v} {sha1(entry.content)}"
 
 
 def _gone(
@@ -230,7 +260,8 @@ def _gone(
     for each in passage.removals:
         if each.kind != "applied":
             continue
-        left = each.items & there
+        # Where no token tells, a restore or an undo may have made once more what was removed; no edit does.
+        left = {item for item in each.items & there if item[1] not in passage.repeated}
         for back in passage.returns:
             if (back.kind not in ("conflict", "refused") or back in passage.removals) and back.ended > each.began:
                 names = {name for _, name in back.items}  # the next edit brings a current document into the archive
@@ -260,6 +291,7 @@ def _there_again(there: set[Item], passage: Passage, late: Late) -> Iterator[str
 def _speaks(of: bytes, item: Item) -> bool:
     """Whether a message that arrived late holds an item."""
     ns, name = item
+    name, _, _ = name.partition(" ")
     token = bson.ObjectId(name).binary if bson.ObjectId.is_valid(name) else name.encode()
     return ns.partition(".")[2].encode() in of and token in of
 

@@ -1,19 +1,24 @@
-"""The collections of a soak, one of each layout and those that move, with the profile that states them."""
+"""The collections of a soak, one of each layout and those that move, with the profile that states them.
+
+As by default no write leaves a token in a document; with tokens all do whose layout has a place for one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import bson
 import pymongo.database
 from bson.raw_bson import RawBSONDocument
 
 from model.foundation.collection_profile import CollectionProfile
-from model.layouts.registry import has_archive, stated
+from model.layouts.registry import declared, has_archive, stated
 
 Db = pymongo.database.Database[dict[str, Any]]
+Profiles: TypeAlias = Mapping[str, CollectionProfile]
+"""What is stated of collections, by their names."""
 
 PLACES = {
     "archive": "archive",
@@ -52,27 +57,32 @@ COUNTS = "counts"
 COUNTERS = tuple(f"c{number}" for number in range(3))
 
 
-def profiles(database: str) -> dict[str, CollectionProfile]:
+def profiles(database: str, tokens: bool = False) -> Profiles:
     """What is stated of each collection."""
     layouts = PLACES | LEFT | dict(MOVES.values())
     for place, (layout, target, to) in VACATED.items():
         layouts |= {place: layout, target: to}
-    found = {place: stated(f"{database}.{place}", layout) for place, layout in layouts.items()}
-    return found | {COUNTS: stated(f"{database}.{COUNTS}", "pending")}
+    layouts |= {COUNTS: "pending"}
+    marked = {place for place, layout in layouts.items() if tokens and "token" in declared(layout).roles}
+    return {
+        place: stated(f"{database}.{place}", layout, **({"token": "_w"} if place in marked else {}))
+        for place, layout in layouts.items()
+    }
 
 
-def state(database: str, path: Path) -> None:
+def state(collections: Profiles, path: Path) -> None:
     """Write the profile."""
     tables = []
-    for p in profiles(database).values():
+    for p in collections.values():
         lines = ["[[collection]]", f'ns = "{p.ns}"', f'layout = "{p.layout}"']
-        tables.append("\n".join([*lines, *([f'archive = "{p.archive}"'] if has_archive(p.layout) else [])]))
+        lines += [f'archive = "{p.archive}"'] if has_archive(p.layout) else []
+        tables.append("\n".join([*lines, *([f'token = "{p.token}"'] if p.token else [])]))
     path.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
 
 
-def prepare(database: Db) -> None:
+def prepare(database: Db, collections: Profiles) -> None:
     """Make the indexes that safety rests on, and the counters."""
-    for p in profiles(database.name).values():
+    for p in collections.values():
         if has_archive(p.layout):
             _named(database, p.archive).create_index([(p.archive_id, 1), (p.version, 1)], unique=True)
         elif p.id != "_id":

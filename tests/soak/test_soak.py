@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from typing import Any
 
+import bson
 import pytest
 
+from tests.simulation.histories import stored
+from tests.soak.auditing import as_noted
 from tests.soak.conductor import Soak, Told, lines, run
 from tests.soak.departures import Item, Move, Passage, _gone
 from tests.soak.ground import Book, profiles
+from tests.soak.makers import Makers, Row, sha1
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process's files are Linux's")
 
@@ -30,6 +36,47 @@ def test_a_purged_version_may_be_in_the_archive_where_it_was_brought_back_and_ed
     purge = _move("applied", 1.0, (p.archive, "aa"), (p.archive, "bb"))
     passage = Passage([purge], [_move("applied", 3.0, (p.ns, returned))])
     assert bool(list(_gone(p, {(p.archive, "aa"), (p.ns, "cc")}, passage, [], []))) is is_wrong
+
+
+A, B = {"w0": "a"}, {"w0": "b"}
+
+
+def _entry(action: str, kind: str, v: int, before: dict[str, Any] | None, after: dict[str, Any]) -> Row:
+    """An entry of a journal, of a write that was to make version ``v``; its token is in no document."""
+    ended = {"kind": kind, "detail": "", "version_after": json.dumps(v) if kind == "applied" else None}
+    began = None if before is None else sha1(bson.encode(before))
+    hashes = {"hash_before": began, "hash_after": sha1(bson.encode(after))}
+    numbered = {"version_before": None if before is None else json.dumps(v - 1)}
+    row = {"id": v, "home": "home0", "action": action, "document": '"K"', "token": f"{v}"}
+    return row | ended | hashes | numbered
+
+
+MADE = [_entry("create", "applied", 1, None, A), _entry("edit", "applied", 2, A, B)]
+BACK = _entry("restore", "applied", 3, B, A)
+JOURNALS: dict[str, tuple[list[Row], str]] = {
+    "one entry each": ([*MADE, BACK], ""),
+    "two equal restores": ([*MADE, BACK, BACK], ""),
+    "an equal restore that came too late": ([*MADE, BACK, BACK | {"kind": "conflict", "version_after": None}], ""),
+    "two edits": ([*MADE, MADE[1], BACK], "version 2 has 2 entries in the journals"),
+    "an edit and a restore": ([*MADE, BACK, BACK | {"action": "edit"}], "version 3 has 2 entries in the journals"),
+    "a restore without an entry": (MADE, "version 3 has 0 entries in the journals"),
+    "an edit that says conflict": ([MADE[0], MADE[1] | {"kind": "conflict"}, BACK], "is there, and it says conflict"),
+    "a restore that says conflict": ([*MADE, BACK | {"kind": "conflict"}], "is there, and it says conflict"),
+    "a restore of another base": ([*MADE, BACK, _entry("undo", "applied", 3, A, A)], "does not follow the version"),
+    "an edit that is not there": ([*MADE, BACK, _entry("edit", "applied", 4, A, B)], "its version is there 0 times"),
+    "another number": ([*MADE, BACK | {"version_after": "4"}], "version 3 has 0 entries in the journals"),
+    "nothing of it": ([], "version 1 has 0 entries in the journals"),
+}
+
+
+@pytest.mark.parametrize("case", JOURNALS)
+def test_versions_without_tokens_are_held_against_the_journals_by_number_and_content(case: str) -> None:
+    rows, said = JOURNALS[case]
+    p = profiles("soak")["embedded"]
+    document = {"_id": "K", "current": {"v": 3, **A}, "prev": [{"v": 1, **A}, {"v": 2, **B}]}
+    entries = stored(Book({p.ns: [bson.encode(document)]}), p, "K")
+    found = list(as_noted("embedded", {"K": entries}, rows, Makers(p, rows)))
+    assert any(said in each for each in found) if said else not found, found
 
 
 def soaked(soak: Soak) -> Told:

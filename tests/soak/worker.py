@@ -63,6 +63,7 @@ class Assignment:
     began: float  # when the soak did, by `time.monotonic`, which all processes of a computer share
     documents: int
     careless: str = ""
+    tokens: bool = False
     kind: Literal["beginning", "working", "settling", "going on"] = "working"
 
 
@@ -350,7 +351,8 @@ class Worker:
                 return
             token = ObjectId(b"\x66" + self.rng.randbytes(3) + LONG_AGO + self.rng.randbytes(3))
             v = found["v"] + 1000 + self.rng.randrange(1000)
-            row = {"_id": token, "docId": id, "v": v, "_w": token, "phantom": True}
+            marked = {"_w": token} if self.given.tokens else {}
+            row = {"_id": token, "docId": id, "v": v, **marked, "phantom": True}
             number = self.ledger.begin("plant", token=str(token), hash=clearances.sha1(bson.encode(row)))
             database["damaged_history"].insert_one(row)
             self.ledger.end(number, "applied")
