@@ -152,12 +152,13 @@ class Catalogue:
         looking, free = Offers(self._port), dict[str, list[str]]()
         for ns in places:
             info, _ = self.known(ns)
-            if not info.unversioned or info.doubt or self.is_stated(ns) or self.is_picked(ns):
+            if not info.unversioned or self.is_stated(ns) or self.is_picked(ns):
                 continue
             db, _ = split(ns)
             if db not in free:
                 free[db] = list(self._free(db))
-            if (made := looking.of(ns, [each for each in free[db] if each != ns], step)) is not None:
+            others = [] if info.doubt else [each for each in free[db] if each != ns]
+            if (made := looking.of(ns, others, step)) is not None:
                 yield made
 
     def _free(self, db: str) -> Iterator[str]:

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from model.catalogue.find_writers import signed
 from model.errors import Refused, Unreadable
-from model.recognition.field_names import AUTHORS, STREAMS, TIMES, bare, words
+from model.recognition.field_names import AUTHORS, STREAMS, TIMES, bare, is_version_name, words
 from model.recognition.find_archives import is_past_of
 from model.recognition.find_logs import record_in
-from model.recognition.key_candidates import is_id_name, is_version_name, names_a_part
+from model.recognition.key_candidates import is_id_name, names_a_part
 from model.recognition.sampling import (
     ID_TYPES,
     SAMPLED,

@@ -2,7 +2,8 @@
 
 Between a claim and silence stands the offer. A few shapes are tried: whole states in a second collection, at the root
 of a row or below one path; the same in an array of the document, either end first; patches beside the document. A
-reading is offered only if documents come out of it as they are. Nothing is ever written under an offer.
+reading is offered only if documents come out of it as they are. So is a document for every version where most ids have
+a version twice. Nothing is ever written under an offer.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.registry import bind
 from model.patches import FORMS
-from model.recognition.field_names import AUTHORS, bare
+from model.recognition import find_version_documents
+from model.recognition.field_names import AUTHORS, bare, is_version_name
 from model.recognition.find_archives import is_past_of
-from model.recognition.key_candidates import is_version_name
 from model.recognition.sampling import ID_TYPES, Document, Sample, matching, take
 from model.server.retry import Port
 from model.storage.row_paths import value_at
@@ -73,6 +74,9 @@ class Offers:
         """
         documents = self._sample(ns)
         name = documents.name
+        with contextlib.suppress(Unreadable, NotAllowed):
+            if (made := _of_duplicated(self._server, documents)) is not None:
+                return made
         for at, place in enumerate(
             (ns, *sorted(others, key=lambda each: not is_past_of(each.partition(".")[2], name)))
         ):
@@ -86,6 +90,30 @@ class Offers:
         if ns not in self._samples:
             self._samples[ns] = take(self._server, ns)
         return self._samples[ns]
+
+
+def _of_duplicated(server: Port, documents: Sample) -> Offer | None:
+    """Versions by an id of which most documents have one twice, if they are in order otherwise."""
+    if (found := find_version_documents.hidden(server, documents)) is None:
+        return None
+    profile, (twice, several, _) = found
+    layout = bind(server, profile)
+    right = looked = 0
+    for id in dict.fromkeys(id for each in documents.documents if (id := each.get(profile.id)) is not None):
+        versions = list(islice(layout.history(id), ROWS))
+        if len({each.v for each in versions}) < 2:
+            continue
+        looked += 1
+        right += all(newer >= older for newer, older in pairwise(each.at for each in versions if each.at is not None))
+        if looked == LOOKED_AT:
+            break
+    if right < FEWEST or right < looked:
+        return None
+    said = (
+        f"The documents of {documents.name} are versions by {profile.id} and {profile.version}; {twice} of {several} "
+        f"ids have one twice ({right} of {looked} look-ups fit)."
+    )
+    return Offer(profile, right, looked, 0, said)
 
 
 def _of_pair(server: Port, documents: Sample, rows: Sample) -> Offer | None:

@@ -29,8 +29,8 @@ from model.layouts.log import Log
 from model.layouts.plain import Plain
 from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archive, info_of, stated, versions_told
 from model.recognition import find_embedded, find_logs, find_version_documents
+from model.recognition.field_names import is_version_name
 from model.recognition.find_archives import is_past, is_past_of, pair
-from model.recognition.key_candidates import is_version_name
 from model.recognition.lock_fields import with_lock
 from model.recognition.metadata_fields import TOKEN, token_doubt, usual_token
 from model.recognition.patterns import PATTERNS, Pattern, tokens_in
@@ -524,6 +524,7 @@ def _judged(
     doubt, several = several_writers(sample, made_by, partial(_by_itself, server, samples))
     if doubt:  # without a layout, every document can be seen
         made_by = Proposal(_plain(sample), 0.5, doubt, several)
+    doubt = doubt or made_by.doubt
     profile = made_by.profile
     why = made_by.why
     waiting = tokens_in(sample, profile) if declared(profile.layout).counts == "tokens" else []

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
 from model.layouts.registry import declared, fields_of, versions_told
-from model.recognition.field_names import BEFORE, NOW, bare
-from model.recognition.key_candidates import is_version_name
+from model.recognition.field_names import BEFORE, NOW, bare, is_version_name
 from model.recognition.sampling import Document, Proposal, Sample
 
 FEWEST, SHARE = 5, 10  # each part needs FEWEST documents, and 1 in SHARE of all sampled

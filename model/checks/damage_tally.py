@@ -2,7 +2,7 @@
 
 Damage is rare. If one class of damage occurs in more than a fifth of a collection's documents, and in at least five,
 the collection is probably written by other rules than those it is read by, and an edit or a repair would harm valid
-rows. Then nothing is written there until a person states the layout.
+rows. Then nothing is written there until a person states the layout. Some classes may occur more often.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from model.text.names import id_name
 from model.values.canonical import Value
 
 FEWEST = 5  # documents with one class of damage
-SHARE = 5  # more than 1 in SHARE of all documents
 UNTIL_STATED = "So nothing is written there until a profile states its layout."
 
 
@@ -28,6 +27,10 @@ class KnownClass(Protocol):
     @property
     def in_any_layout(self) -> bool:
         """Whether it means the same in every layout, so that it says nothing about one."""
+
+    @property
+    def tolerable(self) -> float:
+        """The share of documents up to which it is damage, and does not speak against the layout."""
 
     @property
     def may_be_lag(self) -> bool:
@@ -58,13 +61,17 @@ class DamageTally(Struct):
 
     def speaks_against(self, layout: str, documents: int) -> str:
         """Why the layout is in doubt, one sentence; "" if it is not. ``documents``: how many were checked."""
-        code, worst = max(self._found.items(), key=lambda pair: len(pair[1].ids), default=("", None))
-        if worst is None or len(worst.ids) < FEWEST or len(worst.ids) * SHARE <= documents:
+        found = sorted(self._found.items(), key=lambda pair: -len(pair[1].ids))
+        code, worst = next((pair for pair in found if self._is_too_often(*pair, documents)), ("", None))
+        if worst is None:
             return ""
         return (
             f"{self.ns} is taken for {layout}, which is in doubt: {len(worst.ids):,} of its {documents:,} documents "
             f"have the same trouble, {code} (as {id_name(worst.first)}: {worst.detail})."
         )
+
+    def _is_too_often(self, code: str, found: _Class, documents: int) -> bool:
+        return len(found.ids) >= FEWEST and len(found.ids) > self.class_of(code).tolerable * documents
 
 
 class _Class(Struct):

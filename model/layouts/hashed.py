@@ -32,7 +32,8 @@ from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
 from model.recognition import find_embedded
-from model.recognition.key_candidates import is_version_name, version_fields
+from model.recognition.field_names import is_version_name
+from model.recognition.key_candidates import version_fields
 from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, run

@@ -25,6 +25,11 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
 
 
+def is_version_name(name: str) -> bool:
+    """Whether a field is named like a version; Mongoose's "__v" is a lock and records no history."""
+    return bare(name) in VERSIONS and not name.startswith("__")
+
+
 def _set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 

@@ -18,15 +18,9 @@ from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
 from model.recognition.evidence import Grounds, Sign, unless, weighed, where
-from model.recognition.field_names import PAST, words
+from model.recognition.field_names import PAST, is_version_name, words
 from model.recognition.find_logs import records
-from model.recognition.key_candidates import (
-    is_id_name,
-    is_version_name,
-    names_a_part,
-    version_fields,
-    versions_in_turn,
-)
+from model.recognition.key_candidates import duplicates_in, is_id_name, names_a_part, version_fields, versions_in_turn
 from model.recognition.metadata_fields import Stamps, stamps, usual_token
 from model.recognition.row_ties import tie
 from model.recognition.sampling import (
@@ -48,7 +42,7 @@ from model.recognition.sampling import (
     together,
 )
 from model.recognition.small_collections import SmallCollections
-from model.recognition.version_order import Judged, Judgement, Verdict, judgement
+from model.recognition.version_order import MOST_REPEATED, Judged, Judgement, Verdict, judgement
 from model.server.retry import Port, Terms
 from model.storage import feed_state
 from model.storage.reserved_fields import whole_number
@@ -167,6 +161,15 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         version = self.link.version
         return not is_version_name(version) and (self.judged.good < 2 or names_a_part(version))
 
+    @cached_property
+    def earned(self) -> bool:
+        """Whether the order of the rows is right; two writers may have taken a number in a field named like one."""
+        if self.judged.earned or not (is_version_name(self.link.version) and self.judged.in_order):
+            return self.judged.earned
+        told = duplicates_in(self.server, self.link.archive, self.link.archive_id, self.link.version)
+        twice, ids = (self.judged.repeated, self.judged.several) if told is None else (told.twice, told.ids)
+        return twice <= MOST_REPEATED * ids
+
     @property
     def may_be_chance(self) -> bool:
         """Whether neither an index nor a name with enough documents supports it."""
@@ -245,7 +248,7 @@ AGAINST: tuple[Sign[Pairing], ...] = (
     Sign("records", "what the rows hold", leaves=unless(lambda it: it.records)),
     Sign(
         "contradiction", "the order of the rows of each document looked up",
-        leaves=unless(lambda it: not it.judged.earned), says=lambda it: it.judged.against,
+        leaves=unless(lambda it: not it.earned), says=lambda it: it.judged.against,
     ),
     Sign("a part's number", "the name of the version", leaves=unless(lambda it: it.numbers_parts)),
     Sign("chance", "the index, the name of the collection, and likeness", leaves=unless(lambda it: it.may_be_chance)),
@@ -373,17 +376,18 @@ def _judged(server: Port, sample: Sample, link: Link) -> Judged:
     """What the rows' numbers show for each document: one below another, and none far above the current one."""
     asked, _ = _asked(sample, link.id, link.version)
     dated = _is_dated(asked)
-    good = damaged = 0
+    good = damaged = repeated = 0
     by_id = {each.id: each for each in asked[:ASKED]}
     ids, rows = list(by_id), link.archive
     heights = {id: each.place for id, each in by_id.items()} if rows.leads_index(link.archive_id) else None
     for id, chain in read_chains(server, rows.ns, link.archive_id, link.version, ids, heights=heights):
         told = _judgement(chain, by_id[id].place, link.version, dated)
         if told.verdict is Verdict.AGAINST:
-            return Judged(link.version, good, damaged, f"{id_name(id)} {told.why}")
-        good += told.verdict is not Verdict.DAMAGED
+            return Judged(link.version, good, damaged, f"{id_name(id)} {told.why}", repeated)
+        good += told.verdict not in (Verdict.DAMAGED, Verdict.REPEATED)
         damaged += told.verdict is Verdict.DAMAGED
-    return Judged(link.version, good, damaged)
+        repeated += told.verdict is Verdict.REPEATED
+    return Judged(link.version, good, damaged, repeated=repeated)
 
 
 def _judgement(chain: SampledChain, place: int, version: str, dated: bool) -> Judgement:
@@ -397,7 +401,10 @@ def _judgement(chain: SampledChain, place: int, version: str, dated: bool) -> Ju
     if not dated and far > max(1, len(chain.places) // 5):
         return Judgement(Verdict.AGAINST, f"has a {version} there that is far above its own")
     told = judgement(chain.below(place), version)
-    return Judgement(Verdict.DAMAGED) if level > 1 and told.verdict is not Verdict.AGAINST else told
+    whole = told.verdict in (Verdict.SILENT, Verdict.GOOD, Verdict.REPEATED)
+    if level > 1 and told.verdict is not Verdict.AGAINST:
+        return Judgement(Verdict.REPEATED if whole else Verdict.DAMAGED)
+    return told
 
 
 def _is_dated(asked: Sequence[_Asked]) -> bool:

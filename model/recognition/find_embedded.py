@@ -23,8 +23,9 @@ from model.recognition.field_names import (
     TOKENS,
     bare,
     can_play_a_role,
+    is_version_name,
 )
-from model.recognition.key_candidates import is_version_name, names_a_part
+from model.recognition.key_candidates import names_a_part
 from model.recognition.metadata_fields import (
     HASH,
     TOKEN,

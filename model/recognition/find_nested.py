@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from model.foundation.collection_profile import CollectionProfile
 from model.recognition.evidence import Sign, fixed, unless, weighed, where
-from model.recognition.field_names import BEFORE, bare
+from model.recognition.field_names import BEFORE, bare, is_version_name
 from model.recognition.find_embedded import inner
-from model.recognition.key_candidates import is_version_name, names_a_part, version_fields
+from model.recognition.key_candidates import names_a_part, version_fields
 from model.recognition.metadata_fields import Stamps, stamps
 from model.recognition.row_ties import tie
 from model.recognition.sampling import SUREST, Document, Proposal, Sample, SampledChain, chain_of, of, on_grounds

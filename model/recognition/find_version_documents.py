@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from model.foundation.collection_profile import CollectionProfile
 from model.recognition.evidence import Sign, unless, weighed
-from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role
+from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role, is_version_name
 from model.recognition.find_logs import records
-from model.recognition.key_candidates import Fit, best, coverage, is_id_name, is_version_name, version_fields
+from model.recognition.key_candidates import Duplicates, Fit, best, coverage, is_id_name, version_fields
 from model.recognition.metadata_fields import Stamps, stamps
 from model.recognition.row_ties import tie
 from model.recognition.sampling import Document, Proposal, Sample, SampledChain, on_grounds
@@ -30,9 +30,20 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
     If any document contradicts the likely version field, proposes ``plain`` and says what contradicts.
     """
     fit = best(server, sample)
+    if fit is not None and fit.hidden:
+        twice, ids, _ = fit.duplicates
+        kind = _likely(sample, fit).kind.layout
+        but = (
+            f"{sample.name} looks like {kind} by {fit.id} and {fit.version}, but also like plain documents: for "
+            f"{twice} of {ids} ids one {fit.version} is in several documents."
+        )
+        return Proposal(CollectionProfile(sample.ns), 0.5, but, (kind,), doubt=but)
     if fit is None or not fit.confidence:
         signs = fit is not None and (fit.unique or (fit.hinted and is_id_name(fit.id)))
         against = fit.judged.against if fit is not None and signs else ""
+        if fit is not None and signs and not against and fit.duplicates.too_many:
+            twice, ids, _ = fit.duplicates
+            against = f"for {twice} of {ids} ids one {fit.version} is in several documents"
         if fit is None or not against:
             return None
         but = f"The field {fit.version} looks like a version by {fit.id}, but {against}."
@@ -41,6 +52,12 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
         but = f"The field {fit.version} numbers rows by {fit.id}, but these record changes or events, not states."
         return Proposal(CollectionProfile(sample.ns), 0.7, but, ("log",))
     return _proposed(sample, fit)
+
+
+def hidden(server: Port, sample: Sample) -> tuple[CollectionProfile, Duplicates] | None:
+    """The layout that only duplicate versions contradict, and these; None if there is none."""
+    fit = best(server, sample)
+    return None if fit is None or not fit.hidden else (_proposed(sample, fit).profile, fit.duplicates)
 
 
 def wanted(server: Port, sample: Sample, kind: VersionKind) -> Proposal | None:
@@ -181,7 +198,7 @@ STAMPED: tuple[Sign[LikelyVersions], ...] = (
 
 def _proposed(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Proposal:
     """The proposal for two fields; ``wanted`` is a person's choice among the three layouts."""
-    it = LikelyVersions(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
+    it = _likely(sample, fit)
     found, kind = it.stamps, wanted or it.kind
     fields: dict[str, Any] = {
         "id": fit.id,
@@ -199,6 +216,10 @@ def _proposed(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Pr
         fields["removed"] = removed_field(fit.several)
     grounds = fit.grounds.and_then(weighed((*(() if wanted else kind.telling), *STAMPED), it))
     return on_grounds(CollectionProfile(sample.ns, kind.layout, **fields), grounds, () if wanted else it.others)
+
+
+def _likely(sample: Sample, fit: Fit) -> LikelyVersions:
+    return LikelyVersions(sample, fit, *flag_field(fit.chains, {"_id", fit.id, fit.version}))
 
 
 def _free_flag(sample: Sample) -> str:

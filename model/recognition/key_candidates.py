@@ -11,14 +11,23 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from math import factorial, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from model.errors import OF_CIRCUMSTANCE, Refused
 from model.recognition.evidence import RULED_OUT, Grounds, Sign, unless, weighed
-from model.recognition.field_names import IDS, OPERATIONS, PARTS, PAYLOADS, STREAMS, VERSIONS, bare, words
+from model.recognition.field_names import (
+    IDS,
+    OPERATIONS,
+    PARTS,
+    PAYLOADS,
+    STREAMS,
+    bare,
+    is_version_name,
+    words,
+)
 from model.recognition.sampling import (
     ID_TYPES,
     SAMPLED,
@@ -32,7 +41,7 @@ from model.recognition.sampling import (
     scattered,
 )
 from model.recognition.small_collections import SmallCollections
-from model.recognition.version_order import Judged, Verdict, is_timed, judged, judgement, with_time
+from model.recognition.version_order import MOST_REPEATED, Judged, Verdict, is_timed, judged, judgement, with_time
 from model.server.retry import Port, Terms
 from model.storage.gaps import SECONDS
 from model.storage.reserved_fields import number_of
@@ -51,12 +60,31 @@ GROUPS = 2000
 AT_HAND = 2000  # documents of a collection that is read completely to check guesses without an index
 AT_HAND_BYTES = 1 << 20  # their bytes at most
 SHOWN = 8  # sampled ids with several versions, if an index and the names suggest versions
+LEAST_RISING = 5  # documents with different versions, to doubt that others are plain documents
 MOST_BEGIN = 0.6  # share of all ids; under fields that seldom change, few groups begin with version 1
 RARE, RARER, RAREST = (
     0.1,
     0.001,
     1e-6,
 )  # accepted probability of chance; smaller if names or likeness say less
+
+
+class Duplicates(NamedTuple):
+    """How many ids have a version in several documents."""
+
+    twice: int
+    ids: int  # all
+    rising: int  # those with different versions
+
+    @property
+    def too_many(self) -> bool:
+        """Whether two writers that took one number explain them no more."""
+        return self.twice > min(MOST_REPEATED * self.ids, self.rising)
+
+
+def duplicates_in(server: Port, sample: Sample, id: str, version: str) -> Duplicates | None:
+    """The versions that are stored twice in a collection; None if it is too large to tell."""
+    return gently(lambda: _grouped(server, sample, id, version), _Groups()).duplicates
 
 
 class Fit(Struct, frozen=True, eq=False, dict=True):
@@ -67,6 +95,7 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
     unique: bool  # an index separates the pairs
     chains: tuple[SampledChain, ...]
     beginning: float = 1.0  # the share of all ids whose rows begin with version 1
+    counted: Duplicates | None = None  # of all ids; None if unknown
 
     @property
     def hinted(self) -> bool:
@@ -93,6 +122,25 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
     def judged(self) -> Judged:
         """The evidence from the order of versions in the documents looked up."""
         return judged(self.chains, self.id, self.version)
+
+    @property
+    def earned(self) -> bool:
+        """Whether the order of versions is right; in a field named like one, two writers may have taken a number."""
+        return self.judged.earned or (self.hinted and self.judged.in_order)
+
+    @property
+    def duplicates(self) -> Duplicates:
+        """The versions that are stored twice: of all ids, or of those looked up."""
+        rising = sum(len(set(each.places)) > 1 for each in self.several)
+        return self.counted or Duplicates(self.judged.repeated, len(self.chains), rising)
+
+    @cached_property
+    def hidden(self) -> bool:
+        """Whether nothing but duplicates speaks against versions, and enough documents and names speak for them."""
+        told = self.hinted and (is_id_name(self.id) or (self.kindred and self.akin))
+        if not (told and self.duplicates.too_many and self.duplicates.rising >= LEAST_RISING):
+            return False
+        return weighed([sign for sign in UNINDEXED if sign.name != DUPLICATES], self).stands
 
     @cached_property
     def dense(self) -> float:
@@ -135,7 +183,7 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def clean(self) -> float:
-        """The share of documents with all versions from their lowest one on, each once."""
+        """The share of documents with all versions from their lowest one on, each once if no name tells."""
         return self._share(lambda part: self.dated or len(part) == part[-1] - part[0] + 1)
 
     @cached_property
@@ -149,8 +197,8 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
 
     def _share(self, good: Callable[[tuple[int, ...]], bool], first: Callable[[int], bool] | None = None) -> float:
         fine = sum(
-            len(set(each.places)) == len(each.places)
-            and all(map(good, each.stretches))
+            (self.hinted or len(set(each.places)) == len(each.places))
+            and all(good(tuple(dict.fromkeys(part))) for part in each.stretches)
             and (first is None or first(each.places[0]))
             for each in self.several
         )
@@ -200,7 +248,7 @@ class Fit(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def chance(self) -> float:
         """The probability that random numbers are in the order of time in all these documents."""
-        return prod(1 / factorial(len(each.places)) for each in self.several)
+        return prod(1 / factorial(len(set(each.places))) for each in self.several)
 
     @property
     def is_chance(self) -> bool:
@@ -245,6 +293,7 @@ KEY: dict[tuple[bool, bool], float] = {
 }
 """The weight of an index on both fields and of the version's name."""
 
+DUPLICATES = "duplicates"
 _TOLD: tuple[Sign[Fit], ...] = (
     Sign(
         "key",
@@ -269,8 +318,13 @@ _ORDERED: tuple[Sign[Fit], ...] = (
     Sign(
         "order",
         "the documents of each id",
-        leaves=unless(lambda fit: not fit.judged.earned),
+        leaves=unless(lambda fit: not fit.earned),
         says=lambda fit: fit.judged.said,
+    ),
+    Sign(
+        DUPLICATES,
+        "versions stored twice",
+        leaves=unless(lambda fit: fit.duplicates.too_many),
     ),
     Sign(
         "gaps",
@@ -354,11 +408,6 @@ UNINDEXED: tuple[Sign[Fit], ...] = (
 """Signs without an index: even random numbers are sometimes in order."""
 
 
-def is_version_name(name: str) -> bool:
-    """Whether a field is named like a version; Mongoose's "__v" is a lock and records no history."""
-    return bare(name) in VERSIONS and not name.startswith("__")
-
-
 def is_id_name(name: str) -> bool:
     """Whether a field is named like an id."""
     return bare(name) in IDS or words(name)[-1:] in (("id",), ("key",), ("uuid",), ("no",))
@@ -426,7 +475,7 @@ def _fit(server: Port, sample: Sample, id: str, version: str) -> Fit:
     groups = _Groups() if is_told else gently(lambda: _grouped(server, sample, id, version), _Groups())
     ids = _worth_a_look(sample, id, version, LOOK_UPS, groups.several)
     found = tuple(_looked_up(server, sample, id, version, ids, FEW if rare else LOOK_UPS))
-    return Fit(id, version, unique, found, groups.beginning)
+    return Fit(id, version, unique, found, groups.beginning, groups.duplicates)
 
 
 def _at_hand(sample: Sample, server: Port) -> tuple[Port, Sample]:
@@ -459,34 +508,47 @@ class _Groups(Struct, frozen=True):
 
     several: tuple[Value, ...] = ()
     beginning: float = 1.0
+    duplicates: Duplicates | None = None
 
 
 def _grouped(server: Port, sample: Sample, id: str, version: str) -> _Groups:
     """The documents grouped by id; of a large collection a random part, which cannot show where histories begin."""
     whole = (sample.count or COUNTED + 1) <= COUNTED
     some: list[Terms] = [] if whole else [{"$sample": {"size": COUNTED // 10}}]
-    counted: Terms = {"_id": f"${id}", "n": {"$sum": 1}}
 
-    def grouped(by_id: Terms) -> list[bytes]:
-        pipeline: list[Terms] = [*some, {"$group": by_id}, {"$limit": GROUPS}]
+    def grouped(*groups: Terms) -> list[bytes]:
+        pipeline: list[Terms] = [*some, *({"$group": each} for each in groups), {"$limit": GROUPS}]
         return list(server.aggregate(sample.ns, pipeline, max_ms=WITHIN_MS, batch=GROUPS))
 
+    pairs: Terms = {"_id": {"id": f"${id}", "v": f"${version}"}, "n": {"$sum": 1}}
+    by_id: Terms = {
+        "_id": "$_id.id",
+        "n": {"$sum": "$n"},
+        "most": {"$max": "$n"},
+        "versions": {"$sum": 1},
+        "first": {"$min": "$_id.v"},
+    }
     try:
-        rows, told = grouped({**counted, "first": {"$min": f"${version}"}}), whole
+        rows, told = grouped(pairs, by_id), whole
     except OF_CIRCUMSTANCE:
         raise
     except Refused:  # some servers cannot do anything but count in groups
-        rows, told = grouped(counted), False
-    found = []
-    begun = 0
-    for raw in rows:
-        value, n, first = (c.get(raw, (name,)) for name in ("_id", "n", "first"))
-        if value is not None and value.type in KEYS and n is not None:
-            found.append((number_of(n) or 0, value))
-            start = number_of(first) or 0
-            begun += first is not None and (first.type == c.DATE or start <= 1 or start >= SECONDS)
+        rows, told = grouped({"_id": f"${id}", "n": {"$sum": 1}}), False
+    named = ((value, raw) for raw in rows if (value := c.get(raw, ("_id",))) is not None and value.type in KEYS)
+    found = [(number_of(c.get(raw, ("n",))) or 0, value, raw) for value, raw in named]
     several = sorted((each for each in found if each[0] > 1), key=lambda each: -each[0])
-    return _Groups(tuple(value for _, value in several), begun / len(found) if found and told else 1.0)
+    ids = tuple(value for _, value, _ in several)
+    if not told or not found:
+        return _Groups(ids)
+    begun = sum(_begins(c.get(raw, ("first",))) for _, _, raw in found)
+    twice, rising = (sum((number_of(c.get(raw, (x,))) or 0) > 1 for _, _, raw in found) for x in ("most", "versions"))
+    return _Groups(ids, begun / len(found), Duplicates(twice, len(found), rising))
+
+
+def _begins(first: Value | None) -> bool:
+    """Whether a document's lowest version is the first, or a time."""
+    start = number_of(first) or 0
+    return first is not None and (first.type == c.DATE or start <= 1 or start >= SECONDS)
 
 
 def _looked_up(
@@ -505,9 +567,10 @@ def _promising(sample: Sample, id: str, version: str) -> bool:
     """Whether the sample does not contradict a pair without an index."""
     several = [places for places in (each.places for each in _met(sample, id, version).values()) if len(places) > 1]
     documents = sum(map(len, several))
-    if documents and sum(len(set(places)) for places in several) < 0.7 * documents:
+    named = is_version_name(version)
+    if documents and sum(len(set(places)) for places in several) < (0.5 if named else 0.7) * documents:
         return False
-    if is_version_name(version):
+    if named:
         return True
     return len(several) >= 2 and not names_a_part(version)
 

@@ -655,6 +655,7 @@ class Proposal(Struct, frozen=True):
     about: tuple[str, ...] = ()  # log: the collections of the documents that rows are about
     rows: tuple[str, ...] = ()  # the collections with rows, if each document has its own
     grounds: Grounds = Grounds()  # the evidence for confidence and why
+    doubt: str = ""  # plain: why nothing should be written by it, one sentence
 
 
 def on_grounds(profile: CollectionProfile, grounds: Grounds, alternatives: tuple[str, ...] = ()) -> Proposal:

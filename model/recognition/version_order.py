@@ -2,7 +2,8 @@
 
 A version differs in every row of a document, and rises with time. The rows' ``_id`` or a date named as a time of
 change tells the time; if neither does, the numbers must be consecutive. Known damage of histories does not
-contradict: a number taken by two writers, a deleted version, a number of another type. Everything else does.
+contradict: a number taken by two writers, a deleted version, a number of another type. Everything else does. Without
+a unique index two writers take one number often, so up to half of the documents may have such numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from model.recognition.field_names import CHANGE_TIMES, TIMES, bare
+from model.recognition.field_names import CHANGE_TIMES, TIMES, bare, is_version_name
 from model.recognition.sampling import Document, SampledChain, of
 from model.storage.gaps import SECONDS
 from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, time_of, unreadable
@@ -25,6 +26,7 @@ from model.values.canonical import Value
 
 SKEW = 2  # seconds by which two writers' clocks may differ
 MOST_GOOD = 0.8
+MOST_REPEATED = 0.5  # the share of documents with a number in several rows
 LEAST_ALIKE = 0.3  # the share of fields that two states of one document must have in common
 
 
@@ -34,6 +36,7 @@ class Verdict(Enum):
     SILENT = "silent"  # there is at most one row
     GOOD = "good"
     THINNED = "thinned"  # numbers are missing; time confirms most others and contradicts none
+    REPEATED = "repeated"  # a number is in several rows, and nothing else is wrong
     DAMAGED = "damaged"
     AGAINST = "against"
 
@@ -52,15 +55,21 @@ class Judged(Struct, frozen=True):
     good: int = 0
     damaged: int = 0
     against: str = ""  # the first document that contradicts, and how
+    repeated: int = 0
 
     @property
     def several(self) -> int:
         """The number of documents with several rows."""
-        return self.good + self.damaged
+        return self.good + self.damaged + self.repeated
+
+    @property
+    def in_order(self) -> bool:
+        """Whether nothing but repeated numbers is wrong in most documents."""
+        return not self.against and self.good >= MOST_GOOD * (self.good + self.damaged)
 
     @property
     def earned(self) -> bool:
-        """Whether nothing contradicts and most documents are in order."""
+        """Whether nothing contradicts and most documents are in order; repeated numbers are damage."""
         return not self.against and self.good >= MOST_GOOD * self.several
 
     @property
@@ -69,21 +78,24 @@ class Judged(Struct, frozen=True):
         if not self.several:
             return ""
         damaged = f" and {self.damaged} {'are' if self.damaged > 1 else 'is'} damaged" if self.damaged else ""
-        return f"{self.version} rises with time in {of(self.good, self.several, 'document')} checked{damaged}"
+        rising = of(self.good + self.repeated, self.several, "document")
+        twice = f" (in {self.repeated} of these a number is in several rows)" if self.repeated else ""
+        return f"{self.version} rises with time in {rising} checked{twice}{damaged}"
 
 
 def judged(chains: Iterable[SampledChain], id: str, version: str) -> Judged:
     """The combined verdicts of some documents, up to the first that contradicts."""
-    good = damaged = 0
+    good = damaged = repeated = 0
     for chain in chains:
         found = judgement(chain, version)
         if found.verdict is Verdict.AGAINST:
             name = chain.documents[0].get(id) if chain.documents else None
             who = id_name(name) if name is not None else "a document"
-            return Judged(version, good, damaged, f"{who} {found.why}")
+            return Judged(version, good, damaged, f"{who} {found.why}", repeated)
         good += found.verdict in (Verdict.GOOD, Verdict.THINNED)
         damaged += found.verdict is Verdict.DAMAGED
-    return Judged(version, good, damaged)
+        repeated += found.verdict is Verdict.REPEATED
+    return Judged(version, good, damaged, repeated=repeated)
 
 
 def judgement(chain: SampledChain, version: str) -> Judgement:
@@ -94,21 +106,30 @@ def judgement(chain: SampledChain, version: str) -> Judgement:
         return Judgement(Verdict.SILENT)
     if 2 * chain.unplaced > total:
         return Judgement(Verdict.AGAINST, f"has no {version} in {chain.unplaced} of {total} rows")
+    if why := _too_few(chain, version):
+        return Judgement(Verdict.AGAINST, why)
     repeats = len(places) - len(set(places))
-    shown = f"{version} {_shown(chain, version)}"
-    if len(places) > 1 and len(set(places)) == 1 and not _copies(chain.documents):
-        return Judgement(Verdict.AGAINST, f"has {shown} in all of its {len(places)} rows")
     spare = max(1, len(places) // 5)
-    if repeats > max(1, len(places) // 3):
-        return Judgement(Verdict.AGAINST, f"has only {len(set(places))} different {version} in {len(places)} rows")
     rises, falls, steps = with_time(chain, version)
     if falls > (spare if dated and len(places) > 2 else 0):
         return Judgement(Verdict.AGAINST, f"has a {version} that falls as time goes on")
-    if repeats or chain.unplaced or falls or _broken(chain.documents):
+    if chain.unplaced or falls or _broken(chain.documents):
         return Judgement(Verdict.DAMAGED)
     if not dated and any(b - a > 1 for part in chain.stretches for a, b in pairwise(part)):
-        return Judgement(Verdict.THINNED if 2 * rises >= steps else Verdict.DAMAGED)
-    return Judgement(Verdict.GOOD)
+        return Judgement(Verdict.THINNED if 2 * rises >= steps and not repeats else Verdict.DAMAGED)
+    return Judgement(Verdict.REPEATED if repeats else Verdict.GOOD)
+
+
+def _too_few(chain: SampledChain, version: str) -> str:
+    """Why a document's rows have too few different numbers for versions, in words that follow its name; "" if not."""
+    places, different = chain.places, len(set(chain.places))
+    created_twice = len(places) == 2 and places[0] <= 1 and is_version_name(version)
+    if len(places) > 1 and different == 1 and not (created_twice or _copies(chain.documents)):
+        shown = f"{version} {_shown(chain, version)}"
+        return f"has {shown} in all of its {len(places)} rows"
+    if len(places) - different > max(1, len(places) // 3):
+        return f"has only {different} different {version} in {len(places)} rows"
+    return ""
 
 
 class Inside(Struct, frozen=True):

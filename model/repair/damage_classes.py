@@ -56,6 +56,7 @@ class DamageClass(Struct, frozen=True):
     repair: Repair | None = None
     waits: bool = False  # no repair within the grace period, because its writer may still be at work
     in_any_layout: bool = False  # it means the same in every layout, so it never speaks against the one recognised
+    tolerable: float = 0.2  # the share of documents up to which it does not speak against a recognised layout
     is_gap: bool = False  # versions are missing that the quarantine may hold
     may_be_lag: bool = True  # on a secondary it may only look so, until that has what the primary has
 
@@ -103,6 +104,7 @@ CLASSES: dict[str, DamageClass] = {
             advice="The versions differ, so a person has to decide which is right: compare them, and delete the other "
             "by hand.",
             check=rules.twice,
+            tolerable=0.5,  # without a unique index, two writers take one number whenever they meet
             repair=Repair(
                 "remove-duplicate",
                 version_repairs.remove_duplicate,

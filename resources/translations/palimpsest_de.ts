@@ -9473,6 +9473,10 @@ Zum Verbinden öffnen</translation>
       <translation> $set fügt neue Felder in eigener Reihenfolge an.</translation>
     </message>
     <message>
+      <source> (in {0} of these a number is in several rows)</source>
+      <translation> (in {0} davon steht eine Nummer in mehreren Zeilen)</translation>
+    </message>
+    <message>
       <source> (not in {0}, for one)</source>
       <translation> (nicht in {0}, zum Beispiel)</translation>
     </message>
@@ -11893,6 +11897,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument hätte {0} MB, und ein Server nimmt höchstens 16 MB; machen Sie es kleiner.</translation>
     </message>
     <message>
+      <source>The documents of {0} are versions by {1} and {2}; {3} of {4} ids have one twice ({5} of {6} look-ups fit).</source>
+      <translation>Die Dokumente von {0} sind Versionen nach {1} und {2}; {3} von {4} IDs haben eine doppelt ({5} von {6} Stichproben passen).</translation>
+    </message>
+    <message>
       <source>The draft in {0} cannot be read; look into the file, then move it away.</source>
       <translation>Der Entwurf in {0} kann nicht gelesen werden; sehen Sie in die Datei, und verschieben Sie sie dann.</translation>
     </message>
@@ -13739,6 +13747,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>finished</source>
       <translation>abgeschlossen</translation>
+    </message>
+    <message>
+      <source>for {0} of {1} ids one {2} is in several documents</source>
+      <translation>bei {0} von {1} IDs steht dasselbe {2} in mehreren Dokumenten</translation>
     </message>
     <message>
       <source>from where the patches lead</source>
@@ -17201,6 +17213,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} sieht wie die Sperre eines anderen Programms aus, und nichts gibt an, wie sie weiterläuft: siehe guard in einem Profil.</translation>
     </message>
     <message>
+      <source>{0} looks like {1} by {2} and {3}, but also like plain documents: for {4} of {5} ids one {6} is in several documents.</source>
+      <translation>{0} sieht nach {1} mit {2} und {3} aus, aber auch nach einfachen Dokumenten: Bei {4} von {5} IDs steht dasselbe {6} in mehreren Dokumenten.</translation>
+    </message>
+    <message>
       <source>{0} looks like {1}, but with a confidence of {2} only, and {3} are needed to write.</source>
       <translation>{0} sieht nach {1} aus, aber nur mit einer Sicherheit von {2}; zum Schreiben braucht es {3}.</translation>
     </message>
@@ -17477,8 +17493,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} lehnt die Verbindung ab; prüfen Sie den Port und ob dort ein Server läuft.</translation>
     </message>
     <message>
-      <source>{0} rises with time in {1} checked{2}</source>
-      <translation>bei der Prüfung steigt {0} in {1} mit der Zeit{2}</translation>
+      <source>{0} rises with time in {1} checked{2}{3}</source>
+      <translation>bei der Prüfung steigt {0} in {1} mit der Zeit{2}{3}</translation>
     </message>
     <message>
       <source>{0} row{1} missing</source>

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
+from model.catalogue import verdict
+from model.commands import command_line
+from model.foundation.findings import Finding
 from model.foundation.records import CollectionInfo
 from model.server.retry import Server
+from model.session import Session
 from tests import support
 from tests.model.catalogue.recognition_scenes import SEEDS, Db, content, known, stamped, token
 
@@ -112,9 +116,66 @@ def test_a_version_that_one_document_in_twelve_contradicts_is_not_claimed(
 def test_damage_in_too_many_documents_is_no_damage(server: Server, database: Db) -> None:
     for number in range(1, 13):
         rows = lives(number)
-        again = [{**rows[1], "_id": ObjectId(), "status": "other"}] if number % 4 == 0 else []
-        database["things"].insert_many([*rows, *again])
+        database["things"].insert_many(SOUND["a version without its number"](rows) if number % 3 == 0 else rows)
     assert things(server, database).layout == "plain"
+
+
+def doubled(database: Db, doubled: int, documents: int = 30, layout: str = "versions") -> None:
+    """Documents of which the first so many have a version twice, as two writers store it without a unique index."""
+    rows = [row for number in range(1, documents + 1) for row in lives(number)]
+    for row in rows if layout == "flagged" else ():
+        row["current"] = row["v"] == 2 + int(row["docId"][2:]) % 4
+    again = [
+        {**row, "_id": token(number, row["v"], 4), "status": "other"}
+        for number in range(1, doubled + 1)
+        for row in rows
+        if row["docId"] == f"K-{number}" and row["v"] == 1 + number % 2
+    ]
+    rows = [*rows, *again]
+    if layout == "archive":
+        newest = {row["docId"]: row for row in rows}
+        newest = {id: max((row for row in rows if row["docId"] == id), key=lambda row: row["v"]) for id in newest}
+        now = [{**{k: x for k, x in row.items() if k != "docId"}, "_id": id} for id, row in newest.items()]
+        database["things"].insert_many(now)
+        database["things_history"].insert_many([row for row in rows if row["v"] < newest[row["docId"]]["v"]])
+    else:
+        database["things"].insert_many(rows)
+
+
+@pytest.mark.parametrize("layout", ["versions", "flagged", "archive"])
+@pytest.mark.parametrize("often", [6, 15])
+def test_up_to_half_of_the_documents_may_have_a_version_twice(
+    server: Server, database: Db, layout: str, often: int
+) -> None:
+    doubled(database, often, layout=layout)
+    info = things(server, database)
+    assert (info.layout, info.doubt) == (layout, ""), info.why
+    assert info.confidence >= verdict.SURE
+
+
+def test_a_version_twice_in_more_documents_is_said_and_offered(
+    server_uri: str, database: Db, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubled(database, 16)
+    said = "for 16 of 30 ids one v is in several documents"
+    with Session.open(server_uri) as session:
+        info = session.catalogue.info(f"{database.name}.things")
+        assert (info.layout, info.alternatives) == ("plain", ("versions",))
+        assert said in info.doubt
+        (offer,) = session.catalogue.offers([info.ns])
+    assert (offer.profile.layout, offer.profile.id, offer.profile.version) == ("versions", "docId", "v")
+    assert offer.right == offer.looked >= 5
+    assert command_line.main(["scan", server_uri, database.name]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("often", [6, 15])
+def test_a_scan_finds_each_version_that_is_stored_twice(server_uri: str, database: Db, often: int) -> None:
+    doubled(database, often)
+    with Session.open(server_uri) as session:
+        found = [each for each in session.scans.scan([f"{database.name}.things"]) if isinstance(each, Finding)]
+        assert [(each.code, each.doubt) for each in found] == [("V1", "")] * often
+        assert not session.catalogue.doubt(f"{database.name}.things")
 
 
 # --- documents that keep their past inside
