@@ -10,6 +10,8 @@ from model.errors import Unreadable
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 
+_OF_DOCUMENTS = ("insert", "update", "replace", "delete")
+
 
 class ChangeEvent(Struct, frozen=True):
     """One change of a document; or of the whole collection, if ``key`` is None."""
@@ -23,6 +25,13 @@ class ChangeEvent(Struct, frozen=True):
     removed: tuple[str, ...] = ()
     truncated: tuple[tuple[str, int], ...] = ()
     ns: str = ""
+
+    @property
+    def lacks(self) -> str:
+        """What a change of a document does not say although it must; "" if nothing. An update may lack its document,
+        and so may other events that were requested without it.
+        """
+        return "which document" if self.key is None and self.kind in _OF_DOCUMENTS else ""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -95,7 +104,14 @@ def _element(array: Value, at: int) -> Value | None:
 
 
 def read(raw: bytes) -> ChangeEvent:
-    """The event in a server's document."""
+    """The event in a server's document; raises ``Unreadable`` if it is not in the form of one."""
+    try:
+        return _read(raw)
+    except (Unreadable, LookupError, ValueError, TypeError, AttributeError) as error:
+        raise Unreadable(f"The server tells of a change in a form that cannot be read ({error}).") from None
+
+
+def _read(raw: bytes) -> ChangeEvent:
     found = dict(c.fields(raw))
     key = c.get(raw, ("documentKey", "_id"))
     full = found.get("fullDocument")
@@ -103,11 +119,11 @@ def read(raw: bytes) -> ChangeEvent:
     said = dict(c.fields(description.data)) if description is not None and description.type == c.OBJECT else {}
     return ChangeEvent(
         kind=str(found["operationType"].python()),
-        token=found["_id"].data,
+        token=_inner(found["_id"]),
         at=_time(found),
         key=key,
         document=full.data if full is not None and full.type == c.OBJECT else None,
-        updated=tuple(c.fields(said["updatedFields"].data)) if "updatedFields" in said else (),
+        updated=tuple(c.fields(_inner(said["updatedFields"]))) if "updatedFields" in said else (),
         removed=tuple(str(each.python()) for each in c.items(said["removedFields"])) if "removedFields" in said else (),
         truncated=tuple(_cut(each) for each in c.items(said["truncatedArrays"])) if "truncatedArrays" in said else (),
         ns=_place(raw),
@@ -119,8 +135,15 @@ def _place(raw: bytes) -> str:
     return ".".join(str(each.python()) for each in named if each is not None)
 
 
+def _inner(value: Value) -> bytes:
+    """The bytes of a sub-document."""
+    if value.type != c.OBJECT:
+        raise Unreadable(f"a value of type {value.kind} instead of a document")
+    return value.data
+
+
 def _cut(entry: Value) -> tuple[str, int]:
-    parts = dict(c.fields(entry.data))
+    parts = dict(c.fields(_inner(entry)))
     return str(parts["field"].python()), int(parts["newSize"].python())
 
 

@@ -21,7 +21,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from model.errors import Cancelled, NotAllowed, Refused
+from model.errors import Cancelled, NotAllowed, Refused, Unreadable
 from model.feed import change_event
 from model.feed.archive_comparison import compared, gap_below, told
 from model.feed.archive_rows import ArchiveRows
@@ -251,7 +251,7 @@ class CollectionFeed:
                 self._handle_empty()
                 break
             self.idle, self._quiet = False, 0
-            event = change_event.read(raw)
+            event = self._usable(raw)
             yield from self._event(event)
             self._place = replace(self._place, token=event.token, at=event.at)
             self._unkept += 1
@@ -343,6 +343,21 @@ class CollectionFeed:
                 yield self._word(f"{self.ns} was renamed; {self.rows.ns} is left as it is.")
             else:
                 yield self._word(f"{self.ns} was dropped; {self.rows.ns} is left as it is.")
+
+    def _usable(self, raw: bytes) -> ChangeEvent:
+        """The event; raises ``Refused`` if it cannot be used, so that the place stays before it."""
+        todo = f"the feed stays before it. Delete its place in {self.ledger.ns} to go on by comparing instead."
+        try:
+            event = change_event.read(raw)
+        except Unreadable as error:
+            raise Refused(f"{str(error).rstrip('.')}; {todo}") from None
+        lacks = event.lacks
+        if not lacks and event.kind in ("insert", "replace") and event.document is None and self._taking.take != "bare":
+            lacks = "with which content"
+        if lacks:
+            at = f"{event.at:%Y-%m-%d %H:%M:%S} UTC"
+            raise Refused(f"The server tells of a change in {self.ns} at {at} ({event.kind}), but not {lacks}; {todo}")
+        return event
 
     def _document(self, key: Value) -> bytes | None:
         """The document as it is now, just as a server looks it up for an update's event."""

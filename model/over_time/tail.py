@@ -16,7 +16,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, Refused, Unreadable
 from model.feed import change_event
 from model.feed.change_event import ChangeEvent
 from model.layouts.base import Layout
@@ -91,6 +91,11 @@ class _Gathered(Struct):
     def add(self, told: ToldVersion) -> None:
         self.told.append(told)
         self.came += 1
+
+    def note(self, said: str) -> None:
+        """Add a note that is not there yet: a stream may give cause for many equal ones."""
+        if said not in self.notes:
+            self.notes.append(said)
 
 
 class Tail:
@@ -231,14 +236,19 @@ class Tail:
                 raw = self._next(stream, found)
                 if raw is None:
                     break
-                event = change_event.read(raw)
-                stream.token, stream.at = event.token, event.at
-                self._take(event, found)
+                try:
+                    event = change_event.read(raw)
+                except Unreadable as error:
+                    found.note(str(error))
+                    stream.token, stream.at = stream.open.token, dt.datetime.now(dt.UTC)
+                else:
+                    stream.token, stream.at = event.token, event.at
+                    self._take(event, found)
                 if stream.open.ended:
                     stream.open.close()
                     stream.open = None
                 elif time.monotonic() - began >= SPELL:
-                    behind = max(behind, (dt.datetime.now(dt.UTC) - event.at).total_seconds())
+                    behind = max(behind, (dt.datetime.now(dt.UTC) - stream.at).total_seconds())
                     break
         self._streams = self._streams[1:] + self._streams[:1]  # so that each comes first in turn
         return behind
@@ -268,6 +278,8 @@ class Tail:
             found.notes += [f"{ns} was renamed." if renamed else f"{ns} was dropped." for ns in gone]
             return
         events = self._events.get(event.ns)
+        if events is not None and event.lacks:
+            found.note(f"The server tells of a change in {event.ns} ({event.kind}), but not {event.lacks}.")
         row = events.of(event) if events is not None else None
         if events is not None and row is not None:
             unnamed = event.document is None and not events.names_id

@@ -12409,6 +12409,18 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server hat {0} anders gespeichert als gesendet.</translation>
     </message>
     <message>
+      <source>The server tells of a change in a form that cannot be read ({0}).</source>
+      <translation>Der Server meldet eine Änderung in einer Form, die nicht zu lesen ist ({0}).</translation>
+    </message>
+    <message>
+      <source>The server tells of a change in {0} ({1}), but not {2}.</source>
+      <translation>Der Server meldet eine Änderung in {0} ({1}), aber nicht, {2}.</translation>
+    </message>
+    <message>
+      <source>The server tells of a change in {0} at {1} ({2}), but not {3}; {4}</source>
+      <translation>Der Server meldet eine Änderung in {0} um {1} ({2}), aber nicht, {3}; {4}</translation>
+    </message>
+    <message>
       <source>The server's answer could not be read.</source>
       <translation>Die Antwort des Servers konnte nicht gelesen werden.</translation>
     </message>
@@ -13311,6 +13323,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>a value of the stored document behind it</source>
       <translation>ein Wert des gespeicherten Dokuments danach</translation>
+    </message>
+    <message>
+      <source>a value of type {0} instead of a document</source>
+      <translation>ein Wert vom Typ {0} statt eines Dokuments</translation>
     </message>
     <message>
       <source>a version is missing there</source>
@@ -15021,6 +15037,10 @@ Zum Verbinden öffnen</translation>
       <translation>das Nachführen hat inzwischen dieselbe Version gebracht</translation>
     </message>
     <message>
+      <source>the feed stays before it. Delete its place in {0} to go on by comparing instead.</source>
+      <translation>der Feed bleibt davor stehen. Löschen Sie seine Stelle in {0}, um stattdessen mit einem Vergleich fortzufahren.</translation>
+    </message>
+    <message>
       <source>the field that lists the paths which a version removed</source>
       <translation>das Feld mit den Pfaden, die eine Version entfernte</translation>
     </message>
@@ -15589,6 +15609,10 @@ Zum Verbinden öffnen</translation>
       <translation>wo der Stand in einer Zeile steht</translation>
     </message>
     <message>
+      <source>which document</source>
+      <translation>welches Dokument</translation>
+    </message>
+    <message>
       <source>which versions have a row</source>
       <translation>welche Versionen eine Zeile haben</translation>
     </message>
@@ -15623,6 +15647,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>with gaps</source>
       <translation>mit Lücken</translation>
+    </message>
+    <message>
+      <source>with which content</source>
+      <translation>mit welchem Inhalt</translation>
     </message>
     <message>
       <source>without gaps</source>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -10,8 +10,12 @@ from bson import Int64
 
 from model.errors import Refused
 from model.feed.collection_feed import CollectionFeed
+from model.localserver import change_streams
+from model.localserver.change_log import LoggedChange
 from model.server.change_stream import Changes, Take
 from model.server.retry import Reply, Server, Write
+from model.values import canonical as c
+from model.values.canonical import Value
 from tests.model.feed.feed_support import Ground, ground, outcomes
 from tests.model.server.faulty_server import FaultyServer
 
@@ -83,3 +87,56 @@ def test_what_could_not_be_archived_is_told_once_however_much_it_is(
                 told += [fed.id.python() for fed in feed.step() if fed.outcome == "conflict" and fed.id]
         assert len(feed._told) == 2
     assert sorted(told) == [0, 1, 2, 3, 4]
+
+
+def _without(event: bytes, name: str) -> bytes:
+    return c.document([each for each in c.fields(event) if each[0] != name])
+
+
+def _with(event: bytes, name: str, value: object) -> bytes:
+    return c.document([(each, Value.of(value) if each == name else was) for each, was in c.fields(event)])
+
+
+UNUSABLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "no key": (lambda event: _without(event, "documentKey"), "but not which document"),
+    "a key without an id": (lambda event: _with(event, "documentKey", {"shard": 1}), "but not which document"),
+    "a key that is a text": (lambda event: _with(event, "documentKey", "A"), "but not which document"),
+    "no document": (lambda event: _without(event, "fullDocument"), "but not with which content"),
+    "no kind": (lambda event: _without(event, "operationType"), "in a form that cannot be read"),
+}
+
+
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_the_feed_stays_before_an_event_that_cannot_be_used_and_says_so(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, said = UNUSABLE[what]
+    told = change_streams.ChangeStreams._event
+
+    def event(self: object, stream: object, logged: LoggedChange) -> bytes:
+        raw = told(self, stream, logged)  # type: ignore[arg-type]
+        return change(raw) if logged.id == Value.of("B") else raw
+
+    with ground() as here:
+        here.feed()
+        here.orders.insert_many([{"_id": id, "v": 1, "n": 1} for id in "ABC"])
+        monkeypatch.setattr(change_streams.ChangeStreams, "_event", event)
+        for _ in range(2):
+            with pytest.raises(Refused, match=f"{said}.*the feed stays before it"):
+                here.feed()
+            assert [id for id, _, _ in here.archived()] == ["A"]
+        monkeypatch.undo()
+        assert outcomes(here.feed()) == [("applied", 1), ("applied", 1)]
+        assert [id for id, _, _ in here.archived()] == ["A", "B", "C"]
+
+
+def test_deleting_the_place_goes_on_behind_an_event_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ground() as here:
+        here.feed()
+        here.orders.insert_one({"_id": "A", "v": 1})
+        told = change_streams.ChangeStreams._event
+        monkeypatch.setattr(change_streams.ChangeStreams, "_event", lambda *each: _without(told(*each), "documentKey"))
+        with pytest.raises(Refused, match=r"Delete its place in shop\.orders_history_feed"):
+            here.feed()
+        here.ledger.delete_one({"_id": "shop.orders"})
+        assert outcomes(here.feed()) == [("applied", 1)]

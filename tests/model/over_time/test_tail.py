@@ -12,7 +12,8 @@ from bson import ObjectId
 
 from model.errors import Refused, Unreachable
 from model.layouts.base import Layout
-from model.localserver import LocalServer
+from model.localserver import LocalServer, change_streams
+from model.localserver.change_log import LoggedChange
 from model.over_time import tail as tails
 from model.over_time import version_poll
 from model.over_time.activity import Activity
@@ -244,6 +245,28 @@ def test_a_collection_that_is_dropped_is_said_and_followed_again_once_it_is_ther
     assert (notes, told(rows)) == (["shop.things was dropped."], [("A", 1, "created")])
     writer["shop"]["things"].insert_one({"docId": "B", "v": 1})
     assert told(all_of(tail)) == [("B", 1, "created")]
+
+
+def test_an_event_that_does_not_say_which_document_is_said_and_the_others_are_told(
+    server: Server, writer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = layout_of(server, "shop", "archive")
+    tail = Tail(server, [layout])
+    tail.more()
+    event = change_streams.ChangeStreams._event
+
+    def changed(self: object, stream: object, logged: LoggedChange) -> bytes:
+        raw = event(self, stream, logged)  # type: ignore[arg-type]
+        gone = {Value.of("B"): ("documentKey",), Value.of("C"): ("operationType",)}.get(logged.id or Value.of(""), ())
+        return c.document([each for each in c.fields(raw) if each[0] not in gone])
+
+    monkeypatch.setattr(change_streams.ChangeStreams, "_event", changed)
+    writer["shop"]["things"].insert_many([{"_id": id, "v": 1} for id in "ABCD"])
+    batch = tail.more()
+    assert told(list(batch.rows)) == [("A", 1, "created"), ("D", 1, "created")]
+    assert batch.notes[0] == "The server tells of a change in shop.things (insert), but not which document."
+    assert "in a form that cannot be read" in batch.notes[1]
+    assert len(batch.notes) == 2
 
 
 # --- a server that says no, or hangs up
