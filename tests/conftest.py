@@ -42,6 +42,7 @@ from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 from model.diff import walk
+from model.foundation import kept_files
 from model.local_process import Served, ServerProcess
 from model.localserver import time_limit
 from model.session import sources
@@ -259,6 +260,7 @@ def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = homes / uuid.uuid4().hex
     folder.mkdir()
     monkeypatch.setenv("PALIMPSEST_HOME", str(folder))
+    monkeypatch.setattr(kept_files, "notices", kept_files.Notices())
     return folder
 
 

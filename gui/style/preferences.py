@@ -1,18 +1,26 @@
 """What the window remembers between runs, and its Settings; read by every view, written in few places.
 
-One INI file: ``window.ini`` in ``PALIMPSEST_HOME`` if that is set, else in the platform's place for settings. It
-never contains a document, a filter's result or a password.
+One JSON file: ``window.json`` in ``PALIMPSEST_HOME`` if that is set, else in the platform's place for settings. It
+never contains a document, a filter's result or a password. What it holds is checked where it is used: the file may be
+damaged, or from another version.
 """
 
 from __future__ import annotations
 
+import base64
+import copy
 import datetime as dt
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, QTimeZone, Signal
+import platformdirs
+from PySide6.QtCore import QByteArray, QCoreApplication, QObject, QTimer, QTimeZone, Signal
+
+from gui.style.preference_file import PreferenceFile
+
+SOON = 500  # milliseconds from a change to its writing
 
 
 class _PreferenceSignals(QObject):
@@ -21,8 +29,33 @@ class _PreferenceSignals(QObject):
     changed = Signal(str)
 
 
+class _Writer(QObject):
+    """Writes the file soon after changes, and when the program ends. Any thread may ask."""
+
+    asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._timer: QTimer | None = None
+        self.asked.connect(self._begin)
+
+    def _begin(self) -> None:
+        application = QCoreApplication.instance()
+        if application is None:
+            write()
+            return
+        if self._timer is None:
+            self._timer = QTimer(self)
+            self._timer.setSingleShot(True)
+            self._timer.setInterval(SOON)
+            self._timer.timeout.connect(write)
+            application.aboutToQuit.connect(write)
+        self._timer.start()
+
+
 signals = _PreferenceSignals()
-_store: QSettings | None = None
+_writer = _Writer()
+_store: PreferenceFile | None = None
 _home: str | None = None  # the folder of the open file
 system_reduces_motion = False
 """The answer of ``gui.style.motion``; False until it arrives."""
@@ -38,61 +71,56 @@ DEFAULTS: dict[str, object] = {
 }
 
 
-def _settings() -> QSettings:
+BOUNDS = {"page_size": (1, 1000), "zoom": (50, 300)}
+LONGEST = 100  # characters of a setting
+
+
+def _file() -> PreferenceFile:
     global _store, _home
     home = os.environ.get("PALIMPSEST_HOME")
     if _store is None or home != _home:
-        if home:
-            folder = Path(home)
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _store = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-        else:
-            _store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "palimpsest", "window")
-        _home = home
+        write()
+        folder = Path(home) if home else platformdirs.user_config_path("palimpsest", False)
+        _store, _home = PreferenceFile(folder / "window.json"), home
     return _store
 
 
-def forget() -> None:
-    """Close the open file; the next access opens the file that is right then."""
-    global _store
+def write() -> None:
+    """Write what was changed, at once."""
     if _store is not None:
-        _store.sync()
+        _store.write()
+
+
+def forget() -> None:
+    """Write and close the open file; the next access opens the file that is right then."""
+    global _store
+    write()
     _store = None
 
 
 def get(name: str) -> Any:
-    """A setting, or its default."""
-    default = DEFAULTS[name]
-    kept = _settings().value(name)
-    if kept is None:
+    """A setting; its default if there is none, or none that is possible."""
+    default, kept = DEFAULTS[name], _file().get("settings", name)
+    if type(kept) is not type(default):
         return default
-    if isinstance(default, bool):
-        return kept in (True, "true", "True", "1")
-    if isinstance(default, int):
-        try:
-            return int(str(kept))
-        except ValueError:
-            return default
-    return str(kept)
+    if not isinstance(kept, int):
+        return kept if len(str(kept)) <= LONGEST else default
+    low, high = BOUNDS[name]
+    return kept if low <= kept <= high else default
 
 
 def put(name: str, value: object) -> None:
     """Store a setting and tell every view."""
     if get(name) == value:
         return
-    _settings().setValue(name, value)
+    _put("settings", name, value)
     signals.changed.emit(name)
 
 
 def remembered(key: str, default: Any = None) -> Any:
     """Something that the window remembers, such as open tabs: lists, dicts, text and numbers."""
-    kept = _settings().value(f"kept/{key}")
-    if not isinstance(kept, str):
-        return default
-    try:
-        return json.loads(kept)
-    except (ValueError, RecursionError):
-        return default
+    kept = _file().get("kept", key)
+    return default if kept is None else copy.copy(kept)
 
 
 def remembered_dict(key: str) -> dict[str, Any]:
@@ -103,18 +131,28 @@ def remembered_dict(key: str) -> dict[str, Any]:
 
 def remember(key: str, value: Any) -> None:
     """Store a value under a key; :func:`remembered` reads it back."""
-    _settings().setValue(f"kept/{key}", json.dumps(value, ensure_ascii=False))
+    _put("kept", key, json.loads(json.dumps(value)))
 
 
 def shape(key: str) -> QByteArray | None:
     """The geometry of a window, splitter or header as Qt saved it."""
-    kept = _settings().value(f"shape/{key}")
-    return kept if isinstance(kept, QByteArray) and not kept.isEmpty() else None
+    kept = _file().get("shapes", key)
+    if not isinstance(kept, str):
+        return None
+    try:
+        return QByteArray(base64.b64decode(kept, validate=True)) or None
+    except ValueError:
+        return None
 
 
 def keep_shape(key: str, state: QByteArray) -> None:
     """Keep a geometry."""
-    _settings().setValue(f"shape/{key}", state)
+    _put("shapes", key, base64.b64encode(state.data()).decode())
+
+
+def _put(section: str, name: str, value: Any) -> None:
+    _file().put(section, name, value)
+    _writer.asked.emit()
 
 
 def system_zone() -> str:

@@ -10,24 +10,29 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QFileOpenEvent
 
-from gui import app
+from gui import app, messages
+from gui.language import translated
 from gui.starting.early_imports import EarlyImports
 from gui.starting.running_instance import RunningInstance
 from gui.style import preferences
 from gui.window.window import Window
+from model.foundation import kept_files
 
 MOST = 8  # windows that are restored
 _KEPT = "windows"
 
 
 class OpenWindows(QObject):
-    """All windows of this process, in the order in which they were opened."""
+    """All windows of this process, in the order in which they were opened. ``told`` carries a notice of any thread."""
+
+    told = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
+        self.told.connect(self._show_notice)
         self.all: list[Window] = []
         self._leaving = False
 
@@ -48,6 +53,7 @@ class OpenWindows(QObject):
         """Restore the windows of the last run; returns the first, which may get a source."""
         number = preferences.remembered(_KEPT, 1)
         first = self.open(source_follows)
+        first.drawn.connect(self._listen)
         for _ in range(1, min(number, MOST) if isinstance(number, int) else 1):
             self.open()
         first.raise_()
@@ -101,6 +107,14 @@ class OpenWindows(QObject):
         """Show an uncaught error."""
         if self.all:
             self.in_front.show_error(error)
+
+    def _listen(self) -> None:
+        """Show what was told of damaged files before there was a window, and what will be."""
+        kept_files.notices.listen(self.told.emit)
+
+    def _show_notice(self, sentence: str) -> None:
+        if self.all:
+            messages.note(self.in_front, translated(sentence))
 
     def _closed(self, window: Window) -> None:
         if window in self.all:

@@ -23,6 +23,7 @@ from msgspec.structs import asdict
 
 import model
 import resources
+from model.foundation import kept_files
 from model.foundation.collection_profile import CollectionProfile, LockField, Operation, Watch
 from model.foundation.hash_recipe import HashRecipe
 from model.foundation.records import CollectionInfo
@@ -31,6 +32,7 @@ from model.foundation.whole_files import whole_file
 Recognised: TypeAlias = tuple[CollectionInfo, CollectionProfile]
 
 _KEPT = 30 * 24 * 3600  # seconds until a file that nobody has written is deleted
+_MOST = 64 << 20  # bytes of the largest file that is read
 _DIGEST = hashlib.sha256().digest_size
 _KINDS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind for kind in (CollectionInfo, CollectionProfile, HashRecipe, LockField, Operation, Watch)
@@ -90,12 +92,18 @@ def _state_of_code() -> str:
 
 def _read(path: Path) -> list[Recognised] | None:
     """The content of a file; None if it is missing or damaged."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
+    data = kept_files.bytes_of(path, _MOST) or b""
     digest, body = data[:_DIGEST], data[_DIGEST:]
-    return _made(json.loads(body)) if hashlib.sha256(body).digest() == digest else None
+    if hashlib.sha256(body).digest() != digest:
+        return None
+    try:
+        made = _made(json.loads(body))
+        sound = all(
+            isinstance(info, CollectionInfo) and isinstance(profile, CollectionProfile) for info, profile in made
+        )
+    except kept_files.DAMAGE:
+        return None
+    return made if sound else None
 
 
 def _write(path: Path, found: Sequence[Recognised]) -> None:

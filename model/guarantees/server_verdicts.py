@@ -15,12 +15,12 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from model.errors import Refused
+from model.foundation import kept_files
 from model.foundation.guarantee import Guarantee
 from model.userdata import folders as homes
 
@@ -47,18 +47,13 @@ class ServerVerdicts:
 
     def measured(self, source: str, version: str) -> Measured | None:
         """The findings on a source for this version of its server; None if it was never measured."""
+        file = _file(homes.place(self._home), source)
         try:
-            file = _file(homes.place(self._home), source)
-            now = os.stat(file)  # most often there is none
-            found = _read(file, (now.st_ino, now.st_mtime_ns, now.st_size))
-            if found["version"] != version:
-                return None
-            at = dt.datetime.fromisoformat(str(found["at"]))
-            unsafe = tuple(str(each) for each in found["unsafe"])
-            checks = tuple(str(each) for each in found.get("checks", ()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, Refused):
-            return None  # missing or damaged: nothing is known, and the next check writes it anew
-        return Measured(at, version, unsafe, bool(found.get("allowed")), checks)
+            now = os.lstat(file)  # most often there is none
+        except OSError:
+            return None
+        found = _read(file, (now.st_ino, now.st_mtime_ns, now.st_size))
+        return found if found is not None and found.version == version else None
 
     def lately(self, source: str, version: str) -> Measured | None:
         """The findings as of at most :data:`LATELY` seconds ago; those stored by this program count at once."""
@@ -89,7 +84,7 @@ class ServerVerdicts:
     def _put(self, source: str, made: Measured) -> None:
         found = asdict(made) | {"at": made.at.isoformat(timespec="seconds"), "source": source}
         homes.folder(self._home, "servers")
-        homes.write(_file(homes.place(self._home), source), json.dumps(found, indent=1, sort_keys=True))
+        homes.keep(_file(homes.place(self._home), source), json.dumps(found, indent=1, sort_keys=True))
         _known.clear()
 
 
@@ -97,9 +92,28 @@ _known: dict[tuple[str, str, str], tuple[float, Measured | None]] = {}
 
 
 @lru_cache
-def _read(file: Path, state: tuple[int, ...]) -> Any:
-    """The content of a file in this state; another program may change it."""
-    return json.loads(file.read_text(encoding="utf-8"))
+def _read(file: Path, state: tuple[int, ...]) -> Measured | None:
+    """The content of a file in this state; another program may change it. A damaged one is set aside."""
+    try:
+        return kept_files.content(file, _measured)
+    except Refused as refusal:
+        kept_files.notices.tell(str(refusal))
+        return None
+
+
+def _measured(written: str) -> Measured:
+    """The findings in a file's text; raises one of ``kept_files.DAMAGE``."""
+    found = json.loads(written)
+    unsafe, checks = found["unsafe"], found.get("checks", [])
+    if not all(isinstance(each, str) for each in [*unsafe, *checks]) or isinstance(unsafe, str | dict):
+        raise TypeError(unsafe)
+    return Measured(
+        kept_files.moment(kept_files.text_in(found, "at")),
+        kept_files.text_in(found, "version"),
+        tuple(unsafe),
+        kept_files.flag_in(found, "allowed"),
+        tuple(checks),
+    )
 
 
 @lru_cache

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import model
 from model import values
+from model.foundation import kept_files
 from model.foundation.whole_files import whole_file
 from model.localserver import store
 from model.localserver.kept_documents import Dated, KeptDocuments, Order
@@ -38,6 +39,7 @@ _BUILT_FOR = 1_700_000_000, 1_711_111_111  # two opening times: the values that 
 _BLOCK = 128 << 10  # bytes of documents that are unpacked together
 _FAST = 3  # half the time of zlib's default, and a quarter more bytes
 _KEPT = 30 * 24 * 3600  # seconds after which another version's file is removed
+_MOST = 256 << 20  # bytes of the largest file that is read
 _DIGEST = hashlib.sha256().digest_size
 _head = struct.Struct("<I")
 
@@ -76,10 +78,7 @@ def _digest_of_code() -> str:
 
 def _read(path: Path) -> bytes | None:
     """The file's bytes; None if it is missing or damaged."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
+    data = kept_files.bytes_of(path, _MOST) or b""
     body, digest = data[:-_DIGEST], data[-_DIGEST:]
     return data if body.startswith(_FORM) and hashlib.sha256(body).digest() == digest else None
 

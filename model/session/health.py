@@ -11,18 +11,18 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from model import text
-from model.errors import Refused
+from model.foundation import kept_files
 from model.userdata import folders as homes
+from model.userdata import kept_tables
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 MOST, MOST_OF_ALL = 400, 5000
 MOST_IDS = 5  # ids of scanned documents that are named
-_PATIENCE = 10.0  # seconds that one process waits for another's write
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS scans (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -206,28 +205,21 @@ class Health:
         else:
             with self._file() as db:
                 rows = db.execute("SELECT * FROM scans WHERE source = ? ORDER BY id DESC", (self._source,)).fetchall()
-            found = [_counted(row) for row in rows]
+            found = [*_sound(rows, self.path)]
         return [s for s in found if place in (None, s.place) and ids in (None, s.ids)]
 
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:
         path = self.path
         try:
-            if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            db = sqlite3.connect(path, timeout=_PATIENCE)
+            db = kept_tables.connected(path, _SCHEMA, "scans", _widen)
             try:
-                db.row_factory = sqlite3.Row
-                db.executescript(_SCHEMA)
-                _widen(db)
                 with db:
                     yield db
             finally:
                 db.close()
         except (sqlite3.Error, OSError) as error:
-            raise Refused(
-                f"The record of scans {path} cannot be used ({error}): make room there or move it away."
-            ) from None
+            raise kept_tables.trouble(error, path) from None
 
 
 def _widen(db: sqlite3.Connection) -> None:
@@ -237,15 +229,18 @@ def _widen(db: sqlite3.Connection) -> None:
             db.execute("ALTER TABLE scans ADD COLUMN watched TEXT NOT NULL DEFAULT '{}'")
 
 
+def _sound(rows: Iterable[sqlite3.Row], path: Path) -> Iterator[Counted]:
+    """The scans in rows; damaged ones are left out and told."""
+    for row in rows:
+        try:
+            yield _counted(row)
+        except kept_files.DAMAGE:
+            kept_files.notices.tell(f"Scan {row['id']} in {path} is damaged; it is left out.")
+
+
 def _counted(row: sqlite3.Row) -> Counted:
-    return Counted(
-        at=dt.datetime.fromisoformat(row["at"]),
-        place=row["place"],
-        ids=row["ids"],
-        documents=row["documents"],
-        seconds=row["seconds"],
-        whole=bool(row["whole"]),
-        counts={str(code): int(count) for code, count in json.loads(row["counts"]).items()},
-        unchecked=row["unchecked"],
-        watched=json.loads(row["watched"]),
-    )
+    """The scan in a row; raises one of ``kept_files.DAMAGE``."""
+    kept = {name: row[name] for name in ("place", "ids", "documents", "seconds", "unchecked")}
+    counts, watched = json.loads(row["counts"]), json.loads(row["watched"])
+    made = {"at": kept_files.moment(row["at"]), "whole": bool(row["whole"]), "counts": counts, "watched": watched}
+    return convert(kept | made, Counted)

@@ -6,6 +6,7 @@ are secret. The keyring stores the full address under the address without secret
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import re
@@ -18,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from model.errors import NotFound, Refused
+from model.foundation import kept_files
 from model.foundation.address import Address
 from model.userdata import folders as homes
 
@@ -105,7 +107,7 @@ class Connections:
         return homes.folder(self._home) / "connections.json"
 
     def all(self) -> list[SavedConnection]:
-        """Every connection, the last used one first; raises ``Refused`` if the file cannot be read."""
+        """Every connection, the last used one first; raises ``Refused`` if the file may not be read."""
         found = list(self._read().values())
         never = dt.datetime.min.replace(tzinfo=dt.UTC)
         return sorted(found, key=lambda c: c.last_used or never, reverse=True)
@@ -166,13 +168,20 @@ class Connections:
         return source if known is None else str(given.completed(known))
 
     def _read(self) -> dict[str, SavedConnection]:
-        try:
-            rows = json.loads(self._file.read_text(encoding="utf-8"))
-            return {row["name"]: _from_row(row) for row in rows}
-        except FileNotFoundError:
+        path = self._file
+        found = kept_files.content(path, _rows)
+        if found is None:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise Refused(f"The list of connections in {self._file} cannot be read; mend it or move it away.") from None
+        listed = {row.name: row for row in found if row is not None}
+        if len(listed) < len(found):
+            self._leave_out(path, listed)
+        return listed
+
+    def _leave_out(self, path: Path, listed: Mapping[str, SavedConnection]) -> None:
+        """Set a list with damaged rows aside, and begin a new one with the sound rows."""
+        with contextlib.suppress(OSError, Refused):
+            if kept_files.set_aside(path, path.lstat()) is not None:
+                self._write(listed)
 
     def _write(self, listed: Mapping[str, SavedConnection]) -> None:
         rows = []
@@ -180,19 +189,30 @@ class Connections:
             row = asdict(connection)
             row["last_used"] = connection.last_used and connection.last_used.isoformat()
             rows.append(row)
-        homes.write(self._file, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        homes.keep(self._file, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
 
 
-def _from_row(row: dict[str, object]) -> SavedConnection:
-    used = row.get("last_used")
-    return SavedConnection(
-        name=str(row["name"]),
-        uri=without_password(str(row["uri"])),
-        read_only=bool(row.get("read_only")),
-        production=bool(row.get("production")),
-        last_used=dt.datetime.fromisoformat(str(used)) if used else None,
-        profile=str(row.get("profile") or ""),
-    )
+def _rows(written: str) -> list[SavedConnection | None]:
+    """The rows of the file, None for each damaged one; raises one of ``kept_files.DAMAGE``."""
+    rows = json.loads(written)
+    if not isinstance(rows, list):
+        raise TypeError(type(rows))
+    return [_from_row(row) for row in rows]
+
+
+def _from_row(row: object) -> SavedConnection | None:
+    try:
+        used = kept_files.text_in(row, "last_used", "")
+        return SavedConnection(
+            name=kept_files.text_in(row, "name"),
+            uri=without_password(kept_files.text_in(row, "uri")),
+            read_only=kept_files.flag_in(row, "read_only"),
+            production=kept_files.flag_in(row, "production"),
+            last_used=kept_files.moment(used) if used else None,
+            profile=kept_files.text_in(row, "profile", ""),
+        )
+    except kept_files.DAMAGE:
+        return None
 
 
 # The keyring is imported late: on import it looks for its backends, and most commands do not need it. Its backends

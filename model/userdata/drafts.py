@@ -6,19 +6,17 @@ as exact Extended JSON. A newer draft replaces the file at once.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
-import logging
+from functools import partial
 from pathlib import Path
 
 from model import text
 from model.errors import Refused
+from model.foundation import kept_files
 from model.foundation.records import Draft
 from model.userdata import folders as homes
 from model.values.canonical import Value
-
-_log = logging.getLogger(__name__)
 
 
 class Drafts:
@@ -42,29 +40,25 @@ class Drafts:
             "content": text.to_text(draft.content),
             "kept_at": draft.kept_at.isoformat(),
         }
-        homes.write(self._path(draft.source, draft.ns, draft.id), json.dumps(row, ensure_ascii=True))
+        homes.keep(self._path(draft.source, draft.ns, draft.id), json.dumps(row, ensure_ascii=True))
 
     def all(self) -> list[Draft]:
-        """Every draft, newest first. One that cannot be read stays on disk and is named in the log."""
+        """Every draft, newest first. A damaged one is set aside; one that may not be read is told and left out."""
         found = []
         for path in self._folder.glob("*.json"):
             try:
-                found.append(_read(path))
-            except FileNotFoundError:  # discarded since the folder was listed
+                draft = kept_files.content(path, partial(self._read, path))
+            except Refused as refusal:
+                kept_files.notices.tell(str(refusal))
                 continue
-            except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
-                _log.warning("The draft in %s cannot be read.", path)
+            if draft is not None:
+                found.append(draft)
         return sorted(found, key=lambda draft: draft.kept_at, reverse=True)
 
     def get(self, source: str, ns: str, id: Value) -> Draft | None:
-        """The draft of one document; None if there is none."""
+        """The draft of one document; None if there is none. Raises ``Refused`` if it may not be read."""
         path = self._path(source, ns, id)
-        try:
-            return _read(path)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, Refused):
-            raise Refused(f"The draft in {path} cannot be read; look into the file, then move it away.") from None
+        return kept_files.content(path, partial(self._read, path))
 
     def discard(self, source: str, ns: str, id: Value) -> None:
         """Delete the draft of one document, if there is one."""
@@ -75,15 +69,19 @@ class Drafts:
         key = "\0".join((source, ns, str(id.type))).encode("utf-8", "surrogateescape") + b"\0" + id.data
         return self._folder / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
 
-
-def _read(path: Path) -> Draft:
-    row = json.loads(path.read_text(encoding="utf-8"))
-    return Draft(
-        source=row["source"],
-        ns=row["ns"],
-        id=text.value_from_text(row["id"]),
-        base_v=None if row["base_v"] is None else text.value_from_text(row["base_v"]),
-        base_content=text.from_text(row["base_content"]),
-        content=text.from_text(row["content"]),
-        kept_at=dt.datetime.fromisoformat(row["kept_at"]),
-    )
+    def _read(self, path: Path, written: str) -> Draft:
+        """The draft in a file's text; raises one of ``kept_files.DAMAGE``."""
+        row = json.loads(written)
+        base_v = kept_files.text_in(row, "base_v", "")
+        draft = Draft(
+            source=kept_files.text_in(row, "source"),
+            ns=kept_files.text_in(row, "ns"),
+            id=text.value_from_text(kept_files.text_in(row, "id")),
+            base_v=text.value_from_text(base_v) if base_v else None,
+            base_content=text.from_text(kept_files.text_in(row, "base_content")),
+            content=text.from_text(kept_files.text_in(row, "content")),
+            kept_at=kept_files.moment(kept_files.text_in(row, "kept_at")),
+        )
+        if path != self._path(draft.source, draft.ns, draft.id):
+            raise ValueError(path.name)
+        return draft

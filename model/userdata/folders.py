@@ -12,6 +12,7 @@ from pathlib import Path
 import platformdirs
 
 from model.errors import Refused
+from model.foundation import kept_files
 from model.foundation.whole_files import whole_file
 
 
@@ -37,6 +38,8 @@ def folder(home: Path | None = None, *parts: str) -> Path:
         if named is None and root.stat().st_mode & 0o077:
             root.chmod(0o700)  # a folder chosen by a person keeps its rights; the files in it are 0600
         if where != root and not where.is_dir():
+            if os.path.lexists(where):
+                kept_files.set_aside(where, where.lstat())
             where.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Refused(
@@ -57,6 +60,12 @@ def kept_again(home: Path | None = None) -> Path:
 def name_of(source: str) -> str:
     """A file name for a source: always the same for one source, and it does not reveal the address."""
     return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def keep(path: Path, data: str) -> None:
+    """Write a whole file of this program's own; what is no file there is set aside. Raises ``Refused``."""
+    kept_files.clear(path)
+    write(path, data)
 
 
 def write(path: Path, data: str) -> None:

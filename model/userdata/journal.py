@@ -21,21 +21,24 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from model import text
-from model.errors import NotFound, Refused
-from model.foundation.records import Entry, Outcome
+from model.errors import NotFound, Refused, Unreadable
+from model.foundation import kept_files
+from model.foundation.records import Entry, Kind, Outcome
 from model.userdata import folders as homes
-from model.userdata import packed_document
+from model.userdata import kept_tables, packed_document
 from model.values import canonical
 from model.values.canonical import Value
+
+T = TypeVar("T")
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -61,7 +64,7 @@ _FOR_GOOD = {
 }
 _DIED = "Not known: the process ended before the answer came."
 _UPTIME = "uptime"  # a key of ``extra``: for how many seconds the computer was up
-_PATIENCE = 10.0  # seconds to wait for another process's write
+_KINDS = frozenset(get_args(Kind)) | {"begun"}
 
 
 class Intent(Struct, frozen=True):
@@ -186,31 +189,47 @@ class Journal:
 
     def entries(self, limit: int = 200, source: str | None = None, before: str | None = None) -> list[Entry]:
         """The entries, newest first; optionally of one source only, or only those before an entry."""
-        with self._file() as db:
-            rows = db.execute(
-                f"SELECT {_LISTED} FROM entries WHERE (:source IS NULL OR source = :source)"
-                " AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :limit",
-                {"source": source, "before": None if before is None else _number(before), "limit": limit},
-            ).fetchall()
-        return [self._entry(row) for row in rows]
+        found: list[Entry] = []
+        before_id = None if before is None else _number(before)
+        while len(found) < limit:
+            most = limit - len(found)
+            with self._file() as db:
+                rows = db.execute(
+                    f"SELECT {_LISTED} FROM entries WHERE (:source IS NULL OR source = :source)"
+                    " AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :limit",
+                    {"source": source, "before": before_id, "limit": most},
+                ).fetchall()
+            found += self._sound(rows, self._entry)
+            if len(rows) < most:
+                break
+            before_id = rows[-1]["id"]
+        return found
 
     def entry(self, id: str) -> Entry:
         """One entry; raises ``NotFound``."""
         return self.record(id).entry
 
     def record(self, id: str) -> Record:
-        """One entry with all its data; raises ``NotFound``."""
+        """One entry with all its data; raises ``NotFound``, and ``Unreadable`` if it is damaged."""
         with self._file() as db:
             row = db.execute(f"SELECT {_LISTED}, {_DOCUMENTS} FROM entries WHERE id = ?", (_number(id),)).fetchone()
         if row is None:
             raise NotFound(f"The journal has no entry {id}; `palimpsest journal` lists them.")
-        return self._record(row)
+        try:
+            return self._record(row)
+        except Refused:
+            raise
+        except kept_files.DAMAGE:
+            raise Unreadable(
+                f"Entry {id} of the journal {self.path} is damaged, so it cannot be shown or undone."
+            ) from None
 
     def records(self, name: str, value: str) -> Iterator[Record]:
         """The entries with this value in their ``extra``, such as the run of a repair; oldest first."""
         with self._file() as db:
             found = db.execute(
-                "SELECT id FROM entries WHERE instr(extra, ?) AND json_extract(extra, ?) = ? ORDER BY id",
+                "SELECT id FROM entries WHERE instr(extra, ?)"
+                " AND CASE WHEN json_valid(extra) THEN json_extract(extra, ?) END = ? ORDER BY id",
                 (json.dumps(value), f'$."{name}"', value),
             ).fetchall()
         for row in found:
@@ -219,23 +238,23 @@ class Journal:
     def deletions(self, source: str, ns: str) -> dict[Value, dt.datetime]:
         """When documents of a collection were last deleted from here, by id."""
         asked = (
-            "SELECT document, at, lifetime FROM entries WHERE source = ? AND ns = ? AND action = 'delete'"
+            "SELECT id, document, at, lifetime FROM entries WHERE source = ? AND ns = ? AND action = 'delete'"
             " AND kind = 'applied' ORDER BY id"
         )
         with self._file() as db:
             rows = [row for row in db.execute(asked, (source, ns)).fetchall() if not self._is_gone(row)]
-        found = ((_valued(row["document"]), dt.datetime.fromisoformat(row["at"])) for row in rows)
+        found = self._sound(rows, lambda row: (_valued(row["document"]), kept_files.moment(row["at"])))
         return {document: at for document, at in found if document is not None}
 
     def merges(self, source: str) -> set[tuple[str, Value, Value]]:
         """The versions in a source that were made by merging here: collection, document and version."""
         asked = (
-            "SELECT ns, document, version_after, lifetime FROM entries WHERE source = ? AND action = 'merge'"
+            "SELECT id, ns, document, version_after, lifetime FROM entries WHERE source = ? AND action = 'merge'"
             " AND kind = 'applied'"
         )
         with self._file() as db:
             rows = [row for row in db.execute(asked, (source,)).fetchall() if not self._is_gone(row)]
-        found = ((row["ns"], _valued(row["document"]), _valued(row["version_after"])) for row in rows)
+        found = self._sound(rows, lambda row: (row["ns"], _valued(row["document"]), _valued(row["version_after"])))
         return {(ns, document, v) for ns, document, v in found if document is not None and v is not None}
 
     def _record(self, row: sqlite3.Row) -> Record:
@@ -250,7 +269,7 @@ class Journal:
             version_after=_valued(row["version_after"]),
             stored=packed_document.unpack(row["stored"]),
             token=row["token"],
-            extra=json.loads(row["extra"]),
+            extra=_extra(row),
             undoes=None if row["undoes"] is None else str(row["undoes"]),
             age=_age(row),
         )
@@ -291,7 +310,11 @@ class Journal:
             rows = db.execute(
                 f"SELECT {_LISTED} FROM entries WHERE kind IN ('begun', 'unknown') ORDER BY id DESC"
             ).fetchall()
-        return [self._entry(row) for row in rows if row["kind"] == "unknown" or not _alive(row["pid"], row["host"])]
+        return [
+            entry
+            for entry, alive in self._sound(rows, lambda row: (self._entry(row), _alive(row["pid"], row["host"])))
+            if entry.kind == "unknown" or not alive
+        ]
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
@@ -315,9 +338,7 @@ class Journal:
                     yield db
             except (sqlite3.Error, OSError) as error:
                 self.close()
-                locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-                todo = "another program holds it; try again" if locked else "make room there or move it away"
-                raise Refused(f"The journal {path} cannot be used ({error}): {todo}.") from None
+                raise kept_tables.trouble(error, path) from None
 
     def pulse(self) -> tuple[int, int]:
         """Two numbers that change when another process writes to the file. Raises ``Refused``."""
@@ -329,20 +350,25 @@ class Journal:
         if self._open is not None and self._open.is_at(path):
             return self._open.db
         self.close()
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        db = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+        db = kept_tables.connected(path, _SCHEMA, "entries")
         self._close = weakref.finalize(self, db.close)
-        db.row_factory = sqlite3.Row
-        _prepare(db)
         self._open = _OpenFile(db, os.getpid(), path.stat())
         return db
 
+    def _sound(self, rows: Iterable[sqlite3.Row], made: Callable[[sqlite3.Row], T]) -> Iterator[T]:
+        """What is made of each row; damaged rows are left out and told."""
+        for row in rows:
+            try:
+                yield made(row)
+            except kept_files.DAMAGE:
+                kept_files.notices.tell(f"Entry {row['id']} of the journal {self.path} is damaged; it is left out.")
+
     def _entry(self, row: sqlite3.Row) -> Entry:
-        why_not = self._why_not(row)
-        return Entry(
+        """The entry in a row; raises one of ``kept_files.DAMAGE``."""
+        why_not, extra = self._why_not(row), _extra(row)
+        entry = Entry(
             id=str(row["id"]),
-            at=dt.datetime.fromisoformat(row["at"]),
+            at=kept_files.moment(row["at"]),
             source=row["source"],
             ns=row["ns"],
             document=_text(row["document"]) or "",
@@ -360,9 +386,13 @@ class Journal:
             version_before=_text(row["version_before"]),
             version_after=_text(row["version_after"]),
             gone=self._is_gone(row),
-            run=str(json.loads(row["extra"]).get("run", "")) if '"run"' in row["extra"] else "",
-            reason=str(json.loads(row["extra"]).get("reason", "")) if '"reason"' in row["extra"] else "",
+            run=extra.get("run", ""),
+            reason=extra.get("reason", ""),
         )
+        texts = (entry.source, entry.ns, entry.action, entry.detail, row["layout"], row["lifetime"], row["host"])
+        if not all(isinstance(each, str) for each in texts) or entry.kind not in _KINDS:
+            raise TypeError(row["id"])
+        return entry
 
     def _is_gone(self, row: sqlite3.Row) -> bool:
         return bool(row["lifetime"]) and row["lifetime"] != self._lifetime
@@ -396,20 +426,6 @@ class _OpenFile(Struct, frozen=True):
         return self.process == os.getpid() and (now.st_ino, now.st_dev) == (self.file.st_ino, self.file.st_dev)
 
 
-def _prepare(db: sqlite3.Connection) -> None:
-    """Create write-ahead log and tables. SQLite itself does not wait when several processes create a file together."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(_SCHEMA)
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.005)
-
-
 def _now() -> str:
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
 
@@ -421,11 +437,16 @@ def _uptime() -> float:
 
 def _age(row: sqlite3.Row) -> dt.timedelta:
     """The age by the computer's uptime if that was noted on this computer, else by the clock."""
-    noted = json.loads(row["extra"]).get(_UPTIME)
+    noted = _extra(row).get(_UPTIME)
     if noted is None or row["host"] != socket.gethostname():
-        return dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(row["at"])
+        return dt.datetime.now(dt.UTC) - kept_files.moment(row["at"])
     up = _uptime()
     return dt.timedelta(seconds=up - float(noted) if up >= float(noted) else up)  # it was restarted since
+
+
+def _extra(row: sqlite3.Row) -> dict[str, str]:
+    """The values that only some actions have; raises one of ``kept_files.DAMAGE``."""
+    return convert(json.loads(row["extra"]), dict[str, str])
 
 
 def _number(id: str) -> int:

@@ -20,6 +20,8 @@ from typing import IO
 from msgspec import Struct
 
 from model.errors import Refused
+from model.foundation import kept_files
+from model.foundation.input_files import whole_text
 from model.userdata import folders as homes
 
 
@@ -47,6 +49,7 @@ def held(what: str, source: str, home: Path | None = None) -> Iterator[Holder | 
     Raises :class:`Held` at once if another process has it; it does not wait.
     """
     path = homes.folder(home, "locks") / f"{what}-{homes.name_of(source)}.lock"
+    kept_files.clear(path, links=False)
     try:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
     except OSError as error:
@@ -84,10 +87,11 @@ _FAR = 1 << 20
 
 
 def _read(path: Path) -> Holder | None:
+    """The holder that a lock's file names; None if it names none. Its text decides nothing, so damage costs nothing."""
     try:
-        said = json.loads(path.read_text("utf-8"))
-        return Holder(int(said["pid"]), str(said["host"]), dt.datetime.fromisoformat(said["since"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        said = json.loads(whole_text(path))
+        return Holder(int(said["pid"]), kept_files.text_in(said, "host"), kept_files.moment(said["since"]))
+    except (OSError, *kept_files.DAMAGE):
         return None
 
 

@@ -10333,6 +10333,14 @@ Zum Verbinden öffnen</translation>
       <translation>Eintrag {0} steht nicht mehr im Journal {1}: Die Datei wurde währenddessen verschoben oder neu begonnen, daher lässt er sich von hier nicht zurücknehmen.</translation>
     </message>
     <message>
+      <source>Entry {0} of the journal {1} is damaged, so it cannot be shown or undone.</source>
+      <translation>Eintrag {0} des Journals {1} ist beschädigt und kann darum weder gezeigt noch zurückgenommen werden.</translation>
+    </message>
+    <message>
+      <source>Entry {0} of the journal {1} is damaged; it is left out.</source>
+      <translation>Eintrag {0} des Journals {1} ist beschädigt; er wird ausgelassen.</translation>
+    </message>
+    <message>
       <source>Entry {0} was written in the layout {1}, and {2} is taken for {3} now; choose the layout {4} for it first (--layout {5}).</source>
       <translation>Eintrag {0} wurde im Layout {1} geschrieben, und {2} wird jetzt für {3} gehalten; wählen Sie dafür zuerst das Layout {4} (--layout {5}).</translation>
     </message>
@@ -11493,6 +11501,10 @@ Zum Verbinden öffnen</translation>
       <translation>Gespeichert</translation>
     </message>
     <message>
+      <source>Scan {0} in {1} is damaged; it is left out.</source>
+      <translation>Suchlauf {0} in {1} ist beschädigt; er wird ausgelassen.</translation>
+    </message>
+    <message>
       <source>Scans {0} and {1}.</source>
       <translation>Durchsucht {0} und {1}.</translation>
     </message>
@@ -11901,10 +11913,6 @@ Zum Verbinden öffnen</translation>
       <translation>Die Dokumente von {0} sind Versionen nach {1} und {2}; {3} von {4} IDs haben eine doppelt ({5} von {6} Stichproben passen).</translation>
     </message>
     <message>
-      <source>The draft in {0} cannot be read; look into the file, then move it away.</source>
-      <translation>Der Entwurf in {0} kann nicht gelesen werden; sehen Sie in die Datei, und verschieben Sie sie dann.</translation>
-    </message>
-    <message>
       <source>The dump cannot be read ({0}: {1}); report this.</source>
       <translation>Der Dump kann nicht gelesen werden ({0}: {1}); melden Sie das.</translation>
     </message>
@@ -12049,10 +12057,6 @@ Zum Verbinden öffnen</translation>
       <translation>Das Journal hat keinen Lauf {0}; `palimpsest journal` listet auf, was geschrieben wurde.</translation>
     </message>
     <message>
-      <source>The journal {0} cannot be used ({1}): {2}.</source>
-      <translation>Das Journal {0} kann nicht verwendet werden ({1}): {2}.</translation>
-    </message>
-    <message>
       <source>The journal {0} was moved away or started again in the meantime.</source>
       <translation>Das Journal {0} wurde inzwischen verschoben oder neu begonnen.</translation>
     </message>
@@ -12099,10 +12103,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The line at byte {0} of {1}</source>
       <translation>Die Zeile bei Byte {0} von {1}</translation>
-    </message>
-    <message>
-      <source>The list of connections in {0} cannot be read; mend it or move it away.</source>
-      <translation>Die Liste der Verbindungen in {0} kann nicht gelesen werden; berichtigen Sie sie, oder verschieben Sie sie.</translation>
     </message>
     <message>
       <source>The list of processed entries holds an entry more than once.</source>
@@ -12291,10 +12291,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The query of {0} took longer than allowed; create the index {1} there, or ask for less.</source>
       <translation>Die Abfrage von {0} dauerte länger als erlaubt; legen Sie dort den Index {1} an, oder fragen Sie nach weniger.</translation>
-    </message>
-    <message>
-      <source>The record of scans {0} cannot be used ({1}): make room there or move it away.</source>
-      <translation>Die Aufzeichnung der Prüfläufe {0} kann nicht verwendet werden ({1}): Schaffen Sie dort Platz, oder verschieben Sie sie.</translation>
     </message>
     <message>
       <source>The rows in {0} have {1}, which is not known from here; edit through {2}.</source>
@@ -14257,6 +14253,10 @@ Zum Verbinden öffnen</translation>
       <translation>ihre Zeilen tragen das eigene {0} der Dokumente</translation>
     </message>
     <message>
+      <source>its tables are those of another program or version</source>
+      <translation>ihre Tabellen sind die eines anderen Programms oder einer anderen Version</translation>
+    </message>
+    <message>
       <source>its {0} are not the ones that were exported</source>
       <translation>seine {0} sind nicht die, die exportiert wurden</translation>
     </message>
@@ -15945,6 +15945,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht gelesen werden ({1}).</translation>
     </message>
     <message>
+      <source>{0} cannot be read ({1}); allow reading it.</source>
+      <translation>{0} kann nicht gelesen werden ({1}); erlauben Sie das Lesen.</translation>
+    </message>
+    <message>
       <source>{0} cannot be read ({1}); choose another place.</source>
       <translation>{0} kann nicht gelesen werden ({1}); wählen Sie einen anderen Ort.</translation>
     </message>
@@ -15971,6 +15975,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} cannot be restored: {1}.</source>
       <translation>{0} lässt sich nicht wiederherstellen: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be used ({1}): {2}.</source>
+      <translation>{0} kann nicht benutzt werden ({1}): {2}.</translation>
     </message>
     <message>
       <source>{0} cannot be written ({1}); choose another place.</source>
@@ -16709,8 +16717,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist abgeschnitten: {1}; exportieren Sie es neu.</translation>
     </message>
     <message>
+      <source>{0} is damaged and cannot be set aside ({1}); move it away.</source>
+      <translation>{0} ist beschädigt und kann nicht beiseitegelegt werden ({1}); verschieben Sie die Datei.</translation>
+    </message>
+    <message>
+      <source>{0} is damaged and was set aside, so this could not be done; try again.</source>
+      <translation>{0} ist beschädigt und wurde beiseitegelegt, darum konnte dies nicht getan werden; versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} is damaged gzip data ({1}); copy it or {2}.</source>
       <translation>{0} enthält beschädigte gzip-Daten ({1}); kopieren Sie es neu, oder {2}.</translation>
+    </message>
+    <message>
+      <source>{0} is damaged or from another version of the program; it was set aside as {1} and is not used.</source>
+      <translation>{0} ist beschädigt oder stammt von einer anderen Version des Programms; die Datei wurde als {1} beiseitegelegt und wird nicht benutzt.</translation>
     </message>
     <message>
       <source>{0} is damaged: document {1}, at byte {2}, is not a BSON document; {3}, or keep only its first {4} bytes.</source>

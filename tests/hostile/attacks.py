@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from tests.hostile import careless, terminal, window_walk
+from tests.hostile import careless, damaged_homes, terminal, window_walk
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Attack:
 
     name: str
     run: Callable[[Path], list[str]]
+    short: Callable[[Path], list[str]]
+    """As much of it as convicts without a guard."""
     guards: Sequence[careless.Taken] = ()
 
 
@@ -26,7 +29,10 @@ GUARDS_OF_THE_WINDOW = (
     careless.chatty_copies,
     careless.painted_passwords,
 )
+GUARDS_OF_THE_TERMINAL = (careless.raw_terminal, careless.raw_json, careless.calls_home)
+GUARDS_OF_HOMES = (careless.trusting_files, careless.zoneless_times)
 ATTACKS = (
-    Attack("terminal", terminal.attack, (careless.raw_terminal, careless.raw_json, careless.calls_home)),
-    Attack("window", window_walk.attack, GUARDS_OF_THE_WINDOW),
+    Attack("terminal", terminal.attack, terminal.attack, GUARDS_OF_THE_TERMINAL),
+    Attack("window", window_walk.attack, partial(window_walk.attack, most=2), GUARDS_OF_THE_WINDOW),
+    Attack("homes", damaged_homes.attack, partial(damaged_homes.attack, number=40), GUARDS_OF_HOMES),
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -16,7 +18,7 @@ from gui import copying
 from gui.style import states, wording
 from gui.window import opening
 from model.commands import output, standard_streams
-from model.foundation import hidden_characters
+from model.foundation import hidden_characters, kept_files
 from model.session import Session
 from model.userdata import connections
 from tests.hostile.planted import SECRET
@@ -112,4 +114,22 @@ def painted_passwords() -> Iterator[None]:
         QPainter(label).drawText(label.rect(), SECRET)
 
     with patch.object(states.PlainLabel, "paintEvent", paint, create=True):
+        yield
+
+
+@contextmanager
+def trusting_files() -> Iterator[None]:
+    """Files of the program's own are taken for what they were when they were written."""
+
+    def content(path: Path, parsed: Callable[[str], Any]) -> Any:
+        return parsed(path.read_text("utf-8")) if path.is_file() else None
+
+    with patch.object(kept_files, "content", content):
+        yield
+
+
+@contextmanager
+def zoneless_times() -> Iterator[None]:
+    """A time is taken as it was written, with a zone or without."""
+    with patch.object(kept_files, "moment", dt.datetime.fromisoformat):
         yield

@@ -18,7 +18,8 @@ from gui.tour.tour_views import settle
 from gui.views.browse.query import Query
 from gui.window.window import Window
 from model.values.canonical import Value
-from tests.hostile import window_walk
+from tests import support
+from tests.hostile import damaged_homes, window_walk
 from tests.hostile.attacks import ATTACKS, Attack
 from tests.hostile.careless import Taken
 from tests.hostile.planted import CURRENT, ID, MARK, SECRET, raw_in
@@ -39,7 +40,11 @@ def look(qapp: QApplication, home: Path) -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.parametrize(
     "attack",
-    [pytest.param(each, marks=pytest.mark.deep) if each.name == "window" else each for each in ATTACKS],
+    [
+        pytest.param(each, marks=pytest.mark.deep) if each.name == "window" else each
+        for each in ATTACKS
+        if each.name != "homes"
+    ],
     ids=lambda each: each.name,
 )
 def test_nothing_hostile_comes_through(attack: Attack, tmp_path: Path) -> None:
@@ -50,9 +55,14 @@ def test_nothing_hostile_comes_through(attack: Attack, tmp_path: Path) -> None:
 @pytest.mark.deep
 @pytest.mark.slice
 def test_without_a_guard_the_attack_comes_through(attack: Attack, guard: Taken, tmp_path: Path) -> None:
-    """The walk ends early: two pages are enough to be convicted."""
     with guard():
-        assert window_walk.attack(tmp_path, most=2) if attack.name == "window" else attack.run(tmp_path)
+        assert attack.short(tmp_path)
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+def test_a_damaged_file_of_a_home_costs_itself_and_never_the_start(tmp_path: Path, seed: int) -> None:
+    assert damaged_homes.attack(tmp_path, support.by_depth(10, 100, 25), seed) == []
 
 
 UNSAFE = frozenset('/\\:*?"<>|')

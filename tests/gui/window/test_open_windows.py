@@ -22,6 +22,7 @@ from gui.starting.running_instance import RunningInstance
 from gui.style import preferences
 from gui.window.open_windows import OpenWindows
 from gui.window.opening import Opening
+from model.foundation import kept_files
 from tests import support
 from tests.gui.window.windows import PATIENCE, open_source, wait_idle
 
@@ -224,3 +225,11 @@ def test_nobody_looks_for_garbage_until_a_window_is_shown(tmp_path: Path) -> Non
         cwd=support.ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == "0 True\n", done.stderr
+
+
+def test_a_window_says_which_damaged_file_was_set_aside(windows: OpenWindows, qtbot: QtBot, home: Path) -> None:
+    (home / "connections.json").write_text("[", "utf-8")
+    first = windows.restore()
+    qtbot.waitUntil(lambda: any("connections.json.damaged" in line.text for line in first.messages.lines))
+    kept_files.notices.tell("Something else happened later.")
+    assert first.messages.lines[-1].text == "Something else happened later."

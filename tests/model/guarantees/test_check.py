@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from model import guarantees, text
 from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
+from model.foundation import kept_files
 from model.foundation.guarantee import Guarantee, Verdict
 from model.guarantees import check, races, replies, server_verdicts
 from model.guarantees.scratch import Scratch
@@ -191,8 +192,8 @@ def test_a_damaged_file_of_a_server_counts_as_none(local_uri: str, home: Path) -
 
 def test_verdicts_are_read_again_only_once_their_file_has_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    reading = Path.read_text
-    monkeypatch.setattr(Path, "read_text", lambda file, **how: (read.append(file), reading(file, **how))[1])
+    reading = kept_files.whole_text
+    monkeypatch.setattr(kept_files, "whole_text", lambda file, most: (read.append(file), reading(file, most))[1])
     trust = ServerVerdicts(home)
     assert trust.measured("here", "8.0") is None
     assert not read

@@ -233,11 +233,34 @@ def test_removing_a_connection_forgets_its_password_unless_another_needs_it(tmp_
         kept.get("two")
 
 
-def test_a_list_that_cannot_be_read_is_said_and_left_alone(tmp_path: Path) -> None:
+def test_a_damaged_list_is_set_aside_and_a_new_one_begins(tmp_path: Path) -> None:
     (tmp_path / "connections.json").write_text("{ no list")
-    with pytest.raises(Refused, match="cannot be read"):
-        Connections(tmp_path).all()
-    assert (tmp_path / "connections.json").read_text() == "{ no list"
+    kept = Connections(tmp_path)
+    assert kept.all() == []
+    assert (tmp_path / "connections.json.damaged").read_text() == "{ no list"
+    kept.save(SavedConnection("db", "mongodb://db/"))
+    assert [each.name for each in kept.all()] == ["db"]
+
+
+def test_a_damaged_connection_costs_itself_and_no_other(tmp_path: Path) -> None:
+    kept = Connections(tmp_path)
+    kept.save(SavedConnection("one", "mongodb://a/", production=True))
+    kept.save(SavedConnection("two", "mongodb://b/"))
+    path = tmp_path / "connections.json"
+    damaged = path.read_text("utf-8").replace("true", '"perhaps"', 1)
+    path.write_text(damaged, "utf-8")
+    assert [each.name for each in kept.all()] == ["two"]
+    assert (tmp_path / "connections.json.damaged").read_text("utf-8") == damaged
+    assert [each.name for each in Connections(tmp_path).all()] == ["two"], "the rest is kept as a new list"
+
+
+def test_a_time_without_a_zone_is_one_in_utc(tmp_path: Path) -> None:
+    kept = Connections(tmp_path)
+    kept.save(SavedConnection("one", "mongodb://a/", last_used=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)))
+    kept.save(SavedConnection("two", "mongodb://b/", last_used=dt.datetime(2026, 1, 2, tzinfo=dt.UTC)))
+    path = tmp_path / "connections.json"
+    path.write_text(path.read_text("utf-8").replace("2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00"), "utf-8")
+    assert [each.name for each in kept.all()] == ["two", "one"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps rights elsewhere")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bson import Int64
 
-from model.errors import Refused
+from model.foundation import kept_files
 from model.foundation.records import Draft
 from model.userdata.drafts import Drafts
 from model.values import canonical
@@ -69,13 +69,13 @@ def test_a_discarded_draft_is_gone_and_discarding_twice_is_fine(tmp_path: Path) 
 def test_a_draft_that_another_window_forgets_while_it_is_read_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    drafts, read_text = Drafts(tmp_path), Path.read_text
+    drafts, whole_text = Drafts(tmp_path), kept_files.whole_text
 
-    def forgotten(path: Path, encoding: str | None = None) -> str:
+    def forgotten(path: Path, most: int) -> str:
         path.unlink()
-        return read_text(path, encoding)
+        return whole_text(path, most)
 
-    monkeypatch.setattr(Path, "read_text", forgotten)
+    monkeypatch.setattr(kept_files, "whole_text", forgotten)
     drafts.keep(draft())
     assert drafts.get("mongodb://db/", "insurance.contracts", Value.of("K-1")) is None
     drafts.keep(draft())
@@ -89,9 +89,26 @@ def test_one_damaged_draft_does_not_hide_the_others_and_is_not_thrown_away(tmp_p
     drafts.keep(draft(id="K-2"))
     path.write_text("{ cut off")
     assert [d.id.python() for d in drafts.all()] == ["K-2"]
-    with pytest.raises(Refused, match="cannot be read"):
-        drafts.get("mongodb://db/", "insurance.contracts", Value.of("K-1"))
-    assert path.read_text() == "{ cut off"
+    assert drafts.get("mongodb://db/", "insurance.contracts", Value.of("K-1")) is None
+    assert path.with_name(f"{path.name}.damaged").read_text() == "{ cut off"
+
+
+def test_a_draft_in_the_place_of_another_is_set_aside(tmp_path: Path) -> None:
+    drafts = Drafts(tmp_path)
+    drafts.keep(draft())
+    path = next((tmp_path / "drafts").glob("*.json"))
+    path.rename(path.with_name(f"{'a' * 32}.json"))
+    assert drafts.all() == []
+    assert [each.name for each in (tmp_path / "drafts").iterdir()] == [f"{'a' * 32}.json.damaged"]
+
+
+def test_drafts_with_times_with_and_without_a_zone_are_listed_together(tmp_path: Path) -> None:
+    drafts = Drafts(tmp_path)
+    drafts.keep(draft())
+    path = next((tmp_path / "drafts").glob("*.json"))
+    path.write_text(path.read_text("utf-8").replace("+00:00", ""), "utf-8")
+    drafts.keep(draft(id="K-2"))
+    assert {each.id.python() for each in drafts.all()} == {"K-1", "K-2"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps rights elsewhere")

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -226,11 +227,98 @@ def test_the_journal_is_for_its_owner_only(tmp_path: Path) -> None:
     assert {p.stat().st_mode & 0o777 for p in home.iterdir()} == {0o600}
 
 
-def test_a_file_that_is_no_journal_is_said_and_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "journal.sqlite3").write_text("something else, long enough to be looked at as a database file")
-    with pytest.raises(Refused, match="move it away"):
-        Journal(tmp_path).entries()
-    assert (tmp_path / "journal.sqlite3").read_text().startswith("something else")
+def other_columns(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, written TEXT)")
+    db.close()
+
+
+def a_trigger(path: Path) -> None:
+    journal = Journal(path.parent)
+    journal.begin(INTENT)
+    journal.close()
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TRIGGER gone AFTER INSERT ON entries BEGIN DELETE FROM entries; END")
+    db.close()
+
+
+def no_database(path: Path) -> None:
+    path.write_text("something else, long enough to be looked at as a database file")
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def a_folder_beside(path: Path) -> None:
+    path.with_name(f"{path.name}-wal").mkdir()
+
+
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("damage", [no_database, other_columns, a_trigger, a_folder, a_folder_beside, a_pipe])
+def test_a_file_that_is_no_journal_is_set_aside_and_a_new_one_begins(
+    damage: Callable[[Path], None], tmp_path: Path
+) -> None:
+    damage(tmp_path / "journal.sqlite3")
+    journal = Journal(tmp_path)
+    journal.end(journal.begin(INTENT), APPLIED)
+    assert [entry.kind for entry in journal.entries()] == ["applied"]
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".damaged")]
+
+
+def test_a_journal_that_is_found_damaged_later_is_set_aside_and_the_next_write_is_noted(tmp_path: Path) -> None:
+    journal, path = Journal(tmp_path), tmp_path / "journal.sqlite3"
+    for _ in range(200):
+        journal.end(journal.begin(INTENT), APPLIED)
+    journal.close()
+    data = bytearray(path.read_bytes())
+    data[8192:] = b"\xff" * (len(data) - 8192)
+    path.write_bytes(data)
+    with pytest.raises(Refused, match="damaged and was set aside"):
+        journal.entries()
+    journal.end(journal.begin(INTENT), APPLIED)
+    assert len(journal.entries()) == 1
+    assert (tmp_path / "journal.sqlite3.damaged").read_bytes()[8192:] == data[8192:]
+
+
+DAMAGED_ROWS = {
+    "no time": "at = 'yesterday'",
+    "time of another type": "at = 7",
+    "text that is none": "source = x'ff'",
+    "unknown kind": "kind = 'perhaps'",
+    "extra that is no JSON": "extra = '{'",
+    "extra of another type": "extra = '7'",
+    "extra that is deep": f"extra = '{'[' * 5000}'",
+}
+
+
+@pytest.mark.parametrize("change", DAMAGED_ROWS.values(), ids=DAMAGED_ROWS)
+def test_a_damaged_entry_costs_itself_alone(change: str, tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for _ in range(3):
+        journal.end(journal.begin(replace(INTENT, action="delete", extra={"run": "run-1"})), APPLIED)
+    with sqlite3.connect(tmp_path / "journal.sqlite3") as db:
+        db.execute(f"UPDATE entries SET {change} WHERE id = 2")
+    db.close()
+    assert [entry.id for entry in journal.entries()] == ["3", "1"]
+    assert [entry.id for entry in journal.entries(limit=1, before="3")] == ["1"]
+    assert journal.unsettled() == []
+    with pytest.raises(Refused, match="damaged"):
+        journal.record("2")
+    assert journal.deletions(INTENT.source, INTENT.ns).keys() == {INTENT.document}
+
+
+def test_a_time_without_a_zone_in_the_journal_is_one_in_utc(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.begin(INTENT)
+    with sqlite3.connect(tmp_path / "journal.sqlite3") as db:
+        db.execute("UPDATE entries SET at = '2026-01-01T00:00:00', host = 'elsewhere'")
+    db.close()
+    assert journal.record("1").age > dt.timedelta(0)
+    assert journal.entries()[0].at == dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 def test_a_journal_that_cannot_be_written_stops_the_write_before_it_is_sent(

@@ -1,0 +1,119 @@
+"""Opens this program's own SQLite files; one that is damaged, hostile or from another version is set aside."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from model.errors import Refused
+from model.foundation import kept_files
+
+PATIENCE = 10.0
+"""Seconds to wait for another process's write."""
+
+_BESIDE = ("-wal", "-shm", "-journal")  # SQLite's own files
+_FOREIGN = re.compile(r"\b(CHECK|GENERATED|AS|REFERENCES|UNIQUE|CONFLICT|COLLATE|VIRTUAL)\b", re.IGNORECASE)
+
+
+FOREIGN = "its tables are those of another program or version"
+
+
+class OtherForm(sqlite3.DatabaseError):
+    """A file whose table has another form than this program's."""
+
+
+def connected(
+    path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object] = lambda _: None
+) -> sqlite3.Connection:
+    """A connection to a file with the tables of a schema, which are created if missing; the file is 0600.
+
+    ``widen`` adds what a file of an earlier version lacks. Raises ``sqlite3.Error`` and ``OSError``.
+    """
+    try:
+        return _connected(path, schema, table, widen)
+    except sqlite3.DatabaseError as error:
+        if not _is_damage(error) or not _set_aside(path):
+            raise
+    return _connected(path, schema, table, widen)
+
+
+def trouble(error: sqlite3.Error | OSError, path: Path) -> Refused:
+    """What to say about an error of an open file; a damaged file is set aside, so that the next use begins anew."""
+    if _is_damage(error) and _set_aside(path):
+        return Refused(f"{path} is damaged and was set aside, so this could not be done; try again.")
+    locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+    todo = "another program holds it; try again" if locked else "make room there or move it away"
+    return Refused(f"{path} cannot be used ({error}): {todo}.")
+
+
+def _connected(
+    path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
+) -> sqlite3.Connection:
+    for each in (path, *_beside(path)):
+        kept_files.clear(each)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    db = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+    try:
+        db.row_factory = sqlite3.Row
+        db.text_factory = lambda data: str(data, "utf-8", "backslashreplace")  # else one damaged text hides all rows
+        db.execute("PRAGMA trusted_schema = OFF")
+        _prepare(db, "")
+        if db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            widen(db)
+            _check(db, schema, table)
+        _prepare(db, schema)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _prepare(db: sqlite3.Connection, schema: str) -> None:
+    """Create write-ahead log and tables. SQLite itself does not wait when several processes create a file together."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(schema)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.005)
+
+
+def _check(db: sqlite3.Connection, schema: str, table: str) -> None:
+    """Raise :class:`OtherForm` if rows of this program cannot be written to the table, or anything acts on them."""
+    for kind, sql in db.execute("SELECT type, sql FROM sqlite_master"):
+        if kind in ("trigger", "view") or _FOREIGN.search(sql or ""):
+            raise OtherForm(FOREIGN)
+    body = schema[schema.index("(") + 1 : schema.index(");")]
+    wanted = {column.split()[0] for column in body.split(",")}
+    columns = {row["name"]: row for row in db.execute(f"PRAGMA table_info({table})")}
+    if columns and wanted - columns.keys():
+        raise OtherForm(FOREIGN)
+    if any(columns[name]["notnull"] and columns[name]["dflt_value"] is None for name in columns.keys() - wanted):
+        raise OtherForm(FOREIGN)
+
+
+def _is_damage(error: Exception) -> bool:
+    if isinstance(error, OtherForm):
+        return True
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _set_aside(path: Path) -> bool:
+    try:
+        return kept_files.set_aside(path, path.lstat(), *_beside(path)) is not None
+    except OSError:
+        return False
+
+
+def _beside(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in _BESIDE]
