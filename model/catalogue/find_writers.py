@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from model.catalogue.left_out_fields import left_out
 from model.checks.written_histories import DIFFERS
 from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
@@ -27,6 +29,7 @@ from model.writers.row_keys import profile_of
 from model.writers.row_writer import HASH
 from model.writers.writers import WriterPreset, presets
 from model.writers.written_rows import PLACE, WrittenRows
+from model.writers.written_states import begun_before
 
 LOOKED_AT = 6  # documents whose history is read
 LONGEST = 400  # rows of an examined document, unless all have more
@@ -70,8 +73,8 @@ def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequen
     if not there or not all(signed(rows[ns], known) for ns in there.values()):
         return None
     profile = profile_of(known.name, documents.ns, f"{db}.{known.archive}")
-    right, looked, wrong = _tried(server, profile, list(there))
-    if wrong or right < looked:
+    tried = _tried(server, profile, list(there))
+    if tried.wrong or tried.right < tried.looked:
         return None
     why = (
         f"{known.title} writes {_listed([ns.partition('.')[2] for ns in there.values()])}: every row sampled has "
@@ -117,17 +120,34 @@ def _proposal(
         return None
     other, there = met
     profile = _editable(profile_of(known.name, other.ns, rows.ns, where), other)
-    right, looked, wrong = _tried(server, profile, there)
+    profile, without, (right, looked, wrong, _) = _fullest(server, profile, there, other, documents)
     what = "each is" if right == looked else f"{right} {'is' if right == 1 else 'are'}"
     why = (
         f"{known.title} writes {rows.name}: every row sampled has {_listed(known.fields)}, and of {looked} document"
         f"{'s' if looked > 1 else ''} looked at {what} what the rows say"
     )
+    if without:
+        why += f"; they leave out {_listed(without)}"
     if right and right >= looked - max(1, looked // WRONG):
         return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
     if not _is_signature(known, rows, other) or len(there) < min(SURE, len(ids)):
         return None
     return Proposal(replace(profile, edit="no"), 0.8, f"{why}, but {wrong}.")
+
+
+def _fullest(
+    server: Port, profile: CollectionProfile, ids: Sequence[Value], documents: Sample, rows: Sequence[Document]
+) -> tuple[CollectionProfile, tuple[str, ...], _Tried]:
+    """The profile, with the fields that rows leave out if that explains more; these fields; and what is right then."""
+    tried = _tried(server, profile, ids)
+    asks = tried.wrong == DIFFERS or tried.cut
+    without = left_out(server, profile, ids[:LOOKED_AT], documents, rows) if asks else ()
+    if without:
+        fuller = replace(profile, ignored=(*profile.ignored, *without))
+        again = _tried(server, fuller, ids)
+        if again.right > tried.right or not tried.wrong:
+            return fuller, without, again
+    return profile, (), tried
 
 
 def _may_be(id: Value, profile: CollectionProfile) -> Sequence[Value]:
@@ -163,11 +183,19 @@ def _editable(profile: CollectionProfile, documents: Sample) -> CollectionProfil
     return replace(profile, edit="no") if hashed and elsewhere else profile
 
 
-def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tuple[int, int, str]:
-    """How many documents are what their rows lead to, how many were examined, and what contradicts."""
+class _Tried(NamedTuple):
+    """How many documents are what their rows lead to, and how many were examined."""
+
+    right: int
+    looked: int
+    wrong: str  # what contradicts, in the words of a version's detail
+    cut: bool  # whether the oldest rows of a document are gone
+
+
+def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> _Tried:
     layout, rows = bind(server, profile), WrittenRows(server, profile)
     right = looked = 0
-    wrong = ""
+    wrong, cut = "", False
     asked = ids[:LOOKED_AT]
     lengths = [
         (gently(partial(server.count, rows.place(id), rows.where(id), WITHIN_MS), None) or 0, id) for id in asked
@@ -177,11 +205,13 @@ def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> tu
             break
         looked += 1
         try:
-            against = next((v.detail for v in layout.history(id, contents=True) if _speaks_against(v)), "")
+            versions = list(layout.history(id, contents=True))
+            against = next((v.detail for v in versions if _speaks_against(v)), "")
+            cut = cut or (bool(profile.patch and profile.content) and begun_before(rows.of(id), profile) > 0)
         except Refused as error:
             against = str(error)
         right, wrong = right + (not against), against or wrong
-    return right, looked, wrong
+    return _Tried(right, looked, wrong, cut)
 
 
 def _speaks_against(version: Version) -> bool:

@@ -22,7 +22,6 @@ from model.errors import NotAllowed, NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.registry import bind
-from model.patches import FORMS
 from model.recognition import find_version_documents
 from model.recognition.field_names import AUTHORS, bare, is_version_name
 from model.recognition.find_archives import is_past_of
@@ -281,9 +280,8 @@ def _of_rows(made: CollectionProfile, rows: _Rows) -> Iterator[CollectionProfile
     for path, form in rows.patches:
         inside = {path.partition(".")[0]}
         for order, way in product(_orders(made, rows, inside), ("forward", "backward")):
-            if FORMS[form].unapply is not None or way == "forward":
-                patched = replace(made, layout="patches", patch=form, changes=path, direction=way, **order)
-                yield _with_told(patched, rows, inside)
+            patched = replace(made, layout="patches", patch=form, changes=path, direction=way, **order)
+            yield _with_told(patched, rows, inside)
 
 
 def _orders(made: CollectionProfile, rows: _Rows, inside: Set[str]) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ must then be thrown away.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from types import ModuleType
 
 from msgspec import Struct
@@ -23,8 +23,10 @@ class PatchForm(Struct, frozen=True):
 
     name: str
     apply: Callable[[Node, Node], Node]
-    unapply: Callable[[Node, Node], Node] | None
-    """The inverse of ``apply``; None if patches do not hold what they replaced."""
+    unapply: Callable[[Node, Node], Node]
+    """The inverse of ``apply``; raises ``DoesNotApply`` if a patch does not hold what it replaced."""
+    without: Callable[[Node, Set[str]], Node]
+    """A patch without what it says of some top-level fields."""
     names: Callable[[Node], list[str]]
     """The top-level fields that a patch is about; raises ``DoesNotApply`` if it is about the whole document."""
     about: Callable[[Node, str], tuple[bool, Node]]
@@ -37,16 +39,18 @@ class PatchForm(Struct, frozen=True):
     """Bytes in every such row; other rows may have them too."""
 
 
-def _form(name: str, of: ModuleType, unapply: Callable[[Node, Node], Node] | None) -> PatchForm:
-    return PatchForm(name, of.apply, unapply, of.names, of.about, of.mark, of.may_remove, of.REMOVAL_MARK)
+def _form(name: str, of: ModuleType) -> PatchForm:
+    return PatchForm(
+        name, of.apply, of.unapply, of.without, of.names, of.about, of.mark, of.may_remove, of.REMOVAL_MARK
+    )
 
 
 FORMS = {
     each.name: each
     for each in (
-        _form("rfc6902", rfc6902, None),
-        _form("jsondiffpatch", jsondiffpatch, jsondiffpatch.unapply),
-        _form("json0", json0, json0.unapply),
-        _form("fields", field_lists, field_lists.unapply),
+        _form("rfc6902", rfc6902),
+        _form("jsondiffpatch", jsondiffpatch),
+        _form("json0", json0),
+        _form("fields", field_lists),
     )
 }

@@ -6,6 +6,8 @@ others. Source: the trackers of Mongoid::History.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown
 from model.values import canonical as c
 
@@ -19,6 +21,12 @@ def unapply(tree: Node, patch: Node) -> Node:
     """The state before a change, from the one after it."""
     before, after = _sides(patch)
     return _exchanged(tree, after, before)
+
+
+def without(patch: Node, left: Set[str]) -> Node:
+    """A change without what it says of some top-level fields."""
+    before, after = ({k: v for k, v in each.items() if k.partition(".")[0] not in left} for each in _sides(patch))
+    return {"original": before, "modified": after}
 
 
 def names(patch: Node) -> list[str]:

@@ -11,7 +11,7 @@ Source: https://github.com/ottypes/json0
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from model.patches import text_patch
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text, whole
@@ -36,6 +36,11 @@ def unapply(tree: Node, operation: Node) -> Node:
     for component in reversed(_components(operation)):
         _done(top, _inverse(component))
     return top.get(_ROOT, {})
+
+
+def without(operation: Node, left: Set[str]) -> Node:
+    """An operation without its components about some top-level fields."""
+    return [each for each in _components(operation) if _first(each) not in left]
 
 
 def names(operation: Node) -> list[str]:

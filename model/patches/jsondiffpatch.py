@@ -13,7 +13,7 @@ Source: https://github.com/benjamine/jsondiffpatch/blob/master/docs/deltas.md
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TypeAlias
 
 from model.patches import text_patch
@@ -35,6 +35,11 @@ def apply(tree: Node, delta: Node) -> Node:
 def unapply(tree: Node, delta: Node) -> Node:
     """The state before a change, from the one after it."""
     return _backwards(tree, delta, ())
+
+
+def without(delta: Node, left: Set[str]) -> Node:
+    """A delta without what it says of some top-level fields."""
+    return {name: change for name, change in _fields(delta).items() if name not in left}
 
 
 def names(delta: Node) -> list[str]:

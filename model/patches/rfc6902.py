@@ -1,11 +1,12 @@
-"""JSON Patch, RFC 6902: a list of operations on JSON Pointers, including ``test``. It cannot be applied backwards.
+"""JSON Patch, RFC 6902: a list of operations on JSON Pointers, including ``test``.
 
+It can be applied backwards only if a ``test`` of the old value stands before each ``replace`` and ``remove``.
 :func:`compare` makes a patch. Unknown members of an operation are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from model.patches.tree import DoesNotApply, Node, alike, copied, shown, text
 from model.values.canonical import Value
@@ -18,6 +19,54 @@ def apply(tree: Node, patch: Node) -> Node:
     for operation in patch:
         tree = _applied(tree, operation)
     return tree
+
+
+def unapply(tree: Node, patch: Node) -> Node:
+    """The tree before all operations; raises ``DoesNotApply`` at one that does not say what it replaced."""
+    operations = _operations(patch)
+    for at in range(len(operations) - 1, -1, -1):
+        before = operations[at - 1] if at else {}
+        tree = _taken_back(tree, operations[at], _old_value(operations[at], before))
+    return tree
+
+
+def without(patch: Node, left: Set[str]) -> Node:
+    """A patch without what it says of some top-level fields."""
+    return [each for each in _operations(patch) if not left & _firsts(each)]
+
+
+def _old_value(operation: dict[str, Node], before: dict[str, Node]) -> Node | None:
+    """What an operation replaced, by the test right before it; None if that does not say it."""
+    is_test = text(before.get("op")) == "test" and text(before.get("path")) == text(operation.get("path"))
+    return before.get("value") if is_test else None
+
+
+def _taken_back(tree: Node, operation: dict[str, Node], old: Node | None) -> Node:
+    name, at = text(operation.get("op")), text(operation.get("path"))
+    if name == "move":
+        origin = text(operation.get("from"))
+        if at is None or origin is None:
+            raise DoesNotApply("a move has no path or no from")
+        value = copied(_value_at(tree, at))
+        return _add(_removed(tree, at), origin, value)
+    if at is None or name not in ("add", "copy", "replace", "remove"):
+        return _applied(tree, operation)  # a test says the same both ways, and anything else does not apply
+    if name == "remove" or name == "replace":
+        if old is None:
+            raise DoesNotApply(f"the patch does not say what was at {at}")
+        if name == "remove":
+            return _add(tree, at, copied(old))
+    if name in ("add", "replace"):
+        at = _last_place(tree, at) if at.endswith("/-") else at
+        _test(tree, at, operation["value"] if "value" in operation else Value.of(None))
+    return _set(tree, at, copied(old)) if name == "replace" and old is not None else _removed(tree, at)
+
+
+def _last_place(tree: Node, at: str) -> str:
+    """The pointer to the element that was put behind all others of an array."""
+    above = at.removesuffix("/-")
+    array = _value_at(tree, above)
+    return f"{above}/{len(array) - 1}" if isinstance(array, list) else at
 
 
 def compare(old: Node, new: Node, tested: bool = False) -> list[Node]:

@@ -18,7 +18,6 @@ from model.text import path_text
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.leaves import addressable
-from model.writers.written_states import without_deep
 
 Steps = tuple[str, ...]  # names from the top down; array elements have no step of their own
 _NUMBER = "number"
@@ -74,47 +73,6 @@ def retyped(content: bytes, base: bytes, current: CurrentDocuments) -> bytes:
         return found if found is not None and kinds(path) == {found.kind} else value
 
     return typed(Value.document(content), ()).data
-
-
-def refilled(content: bytes, stored: bytes, names: set[str]) -> bytes:
-    """A content with omitted names added at any depth, from the stored content.
-
-    An array element is matched by its other fields, then by position; a new one gets new ObjectIds if others have
-    them.
-    """
-
-    def filled(value: Value, old: Value | None) -> Value:
-        if value.type == c.OBJECT:
-            there = dict(c.fields(old.data)) if old is not None and old.type == c.OBJECT else {}
-            left = [(name, each) for name, each in there.items() if name in names]
-            rest = [(name, filled(each, there.get(name))) for name, each in c.fields(value.data) if name not in names]
-            return Value.document(c.document([*left, *rest]))
-        if value.type == c.ARRAY and old is not None and old.type == c.ARRAY:
-            return c.array(elements(c.items(value), c.items(old)))
-        return value
-
-    def elements(new: Sequence[Value], old: Sequence[Value]) -> Iterator[Value]:
-        left = {at: without_deep(each, names) for at, each in enumerate(old)}
-        matched: dict[int, int] = {}
-        for place, each in enumerate(new):
-            same = next((at for at, known in left.items() if known == each), None)
-            if same is not None:
-                matched[place] = same
-                del left[same]
-        fresh = {name for each in old if each.type == c.OBJECT for name, at in c.fields(each.data) if name in names}
-        for place, each in enumerate(new):
-            if place not in matched and place in left:
-                matched[place] = place
-                del left[place]
-            if place in matched:
-                yield filled(each, old[matched[place]])
-            elif each.type == c.OBJECT:
-                made = [(name, Value.of(ObjectId())) for name in sorted(fresh)]
-                yield Value.document(c.document([*made, *c.fields(each.data)]))
-            else:
-                yield each
-
-    return filled(Value.document(content), Value.document(stored)).data
 
 
 def _kinds_elsewhere(path: Steps, current: CurrentDocuments) -> set[str]:

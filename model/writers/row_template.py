@@ -33,6 +33,7 @@ WORDS = {
     "patch": "a JSON Patch from the state before to the new one",
     "tested": "a JSON Patch between the stored documents, with a test before all that it takes away; lock aside",
     "raised": "one more than it was, of a field around the rows",
+    "none": "nothing: the program may store the field, and does without it",
     "hash": "the hash of the new document, and of the hash that it had, by hash_recipe",
 }
 PATHS = {
@@ -107,6 +108,8 @@ class RowValues(Struct, frozen=True):
             return Value.document(self.state)
         if word == "document":
             return Value.document(c.document([("_id", self.id), *c.fields(self.state)]))
+        if word == "none":
+            return None
         if word in ("patch", "tested") and self.patch is not None:
             return self.patch(word == "tested")
         raise Refused(f"A row cannot be made with ${word} here; check the template in the profile.")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from bson import ObjectId
@@ -42,14 +43,17 @@ from model.storage.update_operators import Whole
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
-from model.writers.row_shapes import refilled, retyped, strange
+from model.writers.ignored_fields import DEEP, holds, ignored
+from model.writers.last_changes import names_in
+from model.writers.row_shapes import retyped, strange
 from model.writers.row_template import RowValues
 from model.writers.writers import title, why_no_edit
 from model.writers.written_history import WrittenHistory
 from model.writers.written_rows import WrittenRow
-from model.writers.written_states import ignored_deep, states_of, stripped
+from model.writers.written_states import states_of, stripped
 
 HASH = "$hash"
+NOTHING = "$none"
 TICK = dt.timedelta(milliseconds=1)
 
 
@@ -106,9 +110,12 @@ class RowWriter(ReadOnlyWriter):
         """The swap of the document, and the row before or after it."""
         raw = base.raw
         assert raw is not None
-        if deep := ignored_deep(self._profile):
+        left_out = ignored(self._profile.ignored).below_top()
+        if left_out.is_deep:
+            self._check_recorded(content, base.content or c.EMPTY)
             stored = self._current.content(raw)
-            base, content = base.but(content=stored), refilled(content, stored, deep)
+            content = left_out.refilled(Value.document(content), Value.document(stored)).data
+            base = base.but(content=stored)
         needed = self._profile.edit == "both" or HASH in self._profile.renewed.values()  # rows prove a hash
         rows = self._rows.of(id) if needed else []
         at = _behind([*rows, WrittenRow(raw, self._profile)], self._now() or stamp.at)
@@ -129,6 +136,12 @@ class RowWriter(ReadOnlyWriter):
             return swap
         write = self._row(id, raw, swap.makes, stamp, at, rows)
         return replace(swap, before=(write,)) if self._row_first else replace(swap, after=(write,))
+
+    def _check_recorded(self, content: bytes, base: bytes) -> None:
+        """Raise ``Refused`` for a content that sets what the rows leave out."""
+        for path in (name for name in self._profile.ignored if "." in name and not name.startswith(DEEP)):
+            if holds(content, path) and not holds(base, path):
+                raise Refused(f"The rows of {self._profile.archive} leave out {path}; change it through {self._who}.")
 
     def _now(self) -> dt.datetime | None:
         """The server's time, because rows of several computers are ordered by it; None if unavailable."""
@@ -159,7 +172,7 @@ class RowWriter(ReadOnlyWriter):
         """The write of the row for the step from one stored document to the next."""
         p = self._profile
         state = stripped(base if self._row_first else new, p)
-        patch = partial(self._patch, base, new)
+        patch = partial(self._patch, base, new, rows)
         row = RowValues(id, stamp, at, base, new, state, [each.raw for each in rows], patch).made(p.row)
         if c.get(row, ("_id",)) is None:
             row = c.document([("_id", Value.of(stamp.token)), *c.fields(row)])
@@ -183,16 +196,24 @@ class RowWriter(ReadOnlyWriter):
             "its row in the history",
         )
 
-    def _patch(self, base: bytes, new: bytes, tested: bool) -> Value:
-        """The patch from one stored document to the next; ``tested`` includes all non-content except the lock."""
+    def _patch(self, base: bytes, new: bytes, rows: Sequence[WrittenRow], tested: bool) -> Value:
+        """The patch from one stored document to the next; ``tested`` includes the non-content that rows record."""
         p = self._profile
-        lock = p.guard.field if p.guard is not None else ""
-        pair = (c.without(each, (lock,)) if tested else stripped(each, p) for each in (base, new))
         try:
+            pair = [self._recorded(each, rows) if tested else stripped(each, p) for each in (base, new)]
             old, now = (as_json(tree_of(each)) for each in pair)
         except DoesNotApply as error:
             raise Refused(f"No patch can say this edit: {error}. Edit it through {self._who}.") from None
         return value_of(rfc6902.compare(old, now, tested))
+
+    def _recorded(self, raw: bytes, rows: Sequence[WrittenRow]) -> bytes:
+        """A stored document without the lock, and without non-content that no row of the document mentions."""
+        p = self._profile
+        lock = p.guard.field if p.guard is not None else ""
+        known = names_in(rows, p).keys() - {lock}
+        left_out = ignored(p.ignored)
+        cut = left_out.below_top().cut(Value.document(raw)).data if left_out.is_deep else raw
+        return c.without(cut, {lock, *left_out.here} - known - {"_id"})
 
     def retyped(self, content: bytes, base: bytes) -> bytes:
         """An earlier state with the document's types, if patches store some types as text."""
@@ -252,8 +273,10 @@ class RowWriter(ReadOnlyWriter):
         if following[-1].raw != row.raw:
             return f"{archive} got another row at this very moment; try again."
         content = stripped(new, p)
-        after = next(states_of(following, p, content))
-        return "" if self._is(after.content, content) else misread
+        after, previous, *_ = [*islice(states_of(following, p, content), 2), None]
+        is_read = after is not None and self._is(after.content, content)
+        continues = previous is None or self._is(previous.content, base.content)
+        return "" if is_read and continues else misread
 
     def _lacking(self, rows: Sequence[WrittenRow], row: WrittenRow) -> str:
         """A name in the newest similar row that the new row lacks; "" if none."""
@@ -264,7 +287,10 @@ class RowWriter(ReadOnlyWriter):
         like = (each for each in reversed(rows) if value_at(each.raw, kind) == value_at(row.raw, kind) or not kind)
         newest = next(like, row)
         names = [name for name, _ in c.fields(newest.raw)]
-        told = {name for name, _ in c.fields(row.raw)} | {p.author.partition(".")[0], p.reason.partition(".")[0]}
+        spared = {name for name, said in p.row.items() if said == NOTHING}
+        told = (
+            {name for name, _ in c.fields(row.raw)} | spared | {p.author.partition(".")[0], p.reason.partition(".")[0]}
+        )
         return next((name for name in names if name not in told), "")
 
     def _unknown_to_program(self, rows: Sequence[WrittenRow], base: Version, content: bytes) -> str:

@@ -32,7 +32,7 @@ from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writers.written_rows import WrittenRow, WrittenRows, moment, other_word
-from model.writers.written_states import KeptStates, WrittenState, state_at, states_of, stripped
+from model.writers.written_states import KeptStates, WrittenState, begun_before, state_at, states_of, stripped
 
 DELETED = "deleted"
 AT_ONCE = 500  # ids in one query
@@ -87,7 +87,7 @@ class WrittenHistory:
     def _earlier(self, id: Value, v: Value) -> Version | None:
         """A version by its number from rows of patches, unless it is among the newest rows; else None."""
         rows = self.rows.of(id)
-        before = 1 if self.profile.direction == "backward" else 0
+        before = self._before(rows)
         number = number_of(v)
         if self.profile.version:
             at = next((at for at in range(len(rows) - 1, -1, -1) if same_version(v, rows[at].v)), -1)
@@ -130,8 +130,10 @@ class WrittenHistory:
         yield from _with_document(document, made, standing, self._joined)
 
     def _before(self, rows: Sequence[WrittenRow]) -> int:
-        """The number of versions before the first row: patches that lead backwards start from one."""
-        return 1 if self.profile.patch and self.profile.direction == "backward" and rows else 0
+        """The number of versions before the first row: patches that are taken back lead to one."""
+        if self.profile.patch and self.profile.direction == "backward":
+            return 1 if rows else 0
+        return 1 if begun_before(rows, self.profile) else 0
 
     def _is_draft(self, document: Version, state: WrittenState) -> bool:
         """Whether a row is a document that cannot be current itself, as a page that was never published.

@@ -300,6 +300,8 @@ class WrittenRows:
         wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
         if p.elements:
             wanted.add(f"{p.elements}._id")
+        if p.patch and p.content:
+            wanted.add(f"{p.content}._id")  # which rows hold a state
         return {path: 1 for path in sorted(wanted) if not any(path.startswith(f"{other}.") for other in wanted)}
 
     def _stored(self, id: Value) -> Iterator[bytes]:

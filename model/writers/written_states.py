@@ -17,6 +17,7 @@ from model.patches.tree import alike, copied, written_as_text
 from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.writers.ignored_fields import ignored
 from model.writers.last_changes import names_in, state_behind
 from model.writers.object_parts import filled
 from model.writers.written_rows import RowsInOrder, WrittenRow
@@ -97,7 +98,7 @@ def state_at(
     at: int, rows: RowsInOrder, profile: CollectionProfile, now: bytes | None, key: object, kept: KeptStates
 ) -> WrittenState:
     """The state after one row; forward patches are applied from the nearest kept state."""
-    if profile.patch and profile.direction == "forward":
+    if profile.patch and profile.direction == "forward" and not begun_before(rows, profile):
         whole = _folded(rows, profile, key, kept, at - at % KEPT_EVERY)
         start = max((each for each in whole if each.at <= at), key=lambda each: each.at)
         *_, last = _redone(rows[start.at : at + 1], start, profile, tree_of(now) if now is not None else None)
@@ -109,26 +110,9 @@ def state_at(
 
 
 def stripped(raw: bytes, profile: CollectionProfile) -> bytes:
-    """A state without what is not content; a name after ``**.`` is removed at any depth."""
-    raw = c.without(raw, {"_id", *profile.ignored})
-    deep = ignored_deep(profile)
-    return without_deep(Value.document(raw), deep).data if deep else raw
-
-
-def ignored_deep(profile: CollectionProfile) -> set[str]:
-    """The names that are not content at any depth."""
-    return {name.removeprefix("**.") for name in profile.ignored if name.startswith("**.")}
-
-
-def without_deep(value: Value, names: set[str]) -> Value:
-    """A value without some names at any depth."""
-    if value.type == c.ARRAY:
-        return c.array(without_deep(each, names) for each in c.items(value))
-    if value.type != c.OBJECT:
-        return value
-    return Value.document(
-        c.document((name, without_deep(each, names)) for name, each in c.fields(value.data) if name not in names)
-    )
+    """A state without what is not content."""
+    left_out = ignored(profile.ignored)
+    return left_out.cut(Value.document(raw)).data if left_out.is_deep else c.without(raw, left_out.here)
 
 
 # --- whole states
@@ -156,10 +140,44 @@ def own_names(profile: CollectionProfile) -> frozenset[str]:
 # --- patches
 
 
+def begun_before(rows: Sequence[WrittenRow], profile: CollectionProfile) -> int:
+    """How many of the oldest rows continue a state that no row holds any more; 0 if the first one begins.
+
+    A program that deletes its old rows leaves such; they are read from their end downwards.
+    """
+    if not profile.patch or not profile.content or profile.direction != "forward":
+        return 0
+    for at, row in enumerate(rows):
+        if row.removes:
+            return at + 1
+        if row.snapshot is not None:
+            return at
+    return len(rows)
+
+
+def _taken_back(rows: RowsInOrder, profile: CollectionProfile, end: Node | None) -> Iterator[WrittenState]:
+    """The states of rows whose first one does not begin, from ``end`` downwards; at last the one before them."""
+    form, left_out = FORMS[profile.patch], ignored(profile.ignored).here
+    tree: Node = {} if end is None else copied(end)
+    unproven = "" if end is not None else "the rows before it are gone"
+    for row in reversed(rows):
+        if row.removes:
+            yield WrittenState(row, c.EMPTY)
+            found = row.snapshot
+            tree = {} if found is None else tree_of(stripped(document_of(found), profile))
+            unproven = "" if found is not None else "its row does not say what was deleted"
+            continue
+        yield WrittenState(row, None if unproven else stripped(document_of(tree), profile), unproven)
+        try:
+            tree = tree if unproven else form.unapply(tree, form.without(row.change, left_out))
+        except DoesNotApply as reason:
+            unproven = f"the patch above it does not apply: {reason}"
+    yield WrittenState(None, None if unproven else stripped(document_of(tree), profile), unproven)
+
+
 def _backwards(rows: RowsInOrder, profile: CollectionProfile, now: bytes | None) -> Iterator[WrittenState]:
     """From the current document downwards; the newest state is the last row's result."""
     unapply = FORMS[profile.patch].unapply
-    assert unapply is not None
     tree: Node = tree_of(now) if now is not None else {}
     unproven = ""
     for row in reversed(rows):
@@ -177,6 +195,10 @@ def _forwards(
 ) -> Iterator[WrittenState]:
     """From nothing upwards; the newest states of a long history are made before others are examined."""
     like = tree_of(now) if now is not None else None
+    if end := begun_before(rows, profile):
+        yield from _forwards(rows[end:], profile, now, key, kept) if rows[end:] else ()
+        yield from _taken_back(rows[:end], profile, None if rows[end:] else like)
+        return
     behind: Node | None = None
     if len(rows) > max(LONG, PAGE) and now is not None:
         newest, behind = _newest(rows, profile, now)

@@ -114,7 +114,7 @@ def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
         if not path or isinstance(path[0], int):
             raise Refused("A change names a field, as in premium.gross or riders[2].")
         if path[0] in locked:
-            raise Refused(f"{path[0]} is kept by the layout and changes with each version; leave it out.")
+            raise Refused(f"{path[0]} is kept by the layout and is no content of a version; leave it out.")
         clash = next((p for p in seen if p[: len(path)] == path or path[: len(p)] == p), None)
         if clash is not None:
             if clash == path:

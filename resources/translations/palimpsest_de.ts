@@ -9741,6 +9741,10 @@ Zum Verbinden öffnen</translation>
       <translation>; dem Zertifikat wird bis {0} vertraut</translation>
     </message>
     <message>
+      <source>; they leave out {0}</source>
+      <translation>; sie lassen {0} weg</translation>
+    </message>
+    <message>
       <source>; {0} is the number beside them</source>
       <translation>; {0} ist die Zahl daneben</translation>
     </message>
@@ -12029,6 +12033,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Verlauf endet oder hat Löcher, wo die Fütterung nicht lief.</translation>
     </message>
     <message>
+      <source>The history leaves out a part of these elements, so which one has changed cannot be told.</source>
+      <translation>Die Historie lässt einen Teil dieser Elemente weg, deshalb lässt sich nicht sagen, welches sich geändert hat.</translation>
+    </message>
+    <message>
       <source>The history shows a content that was replaced without a version of its own.</source>
       <translation>Der Verlauf zeigt einen Inhalt, der ohne eigene Version ersetzt wurde.</translation>
     </message>
@@ -12295,6 +12303,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The rows in {0} have {1}, which is not known from here; edit through {2}.</source>
       <translation>Die Zeilen in {0} haben {1}, was von hier aus nicht bekannt ist; bearbeiten Sie über {2}.</translation>
+    </message>
+    <message>
+      <source>The rows of {0} leave out {1}; change it through {2}.</source>
+      <translation>Die Zeilen von {0} lassen {1} weg; ändern Sie es durch {2}.</translation>
     </message>
     <message>
       <source>The scratch database {0} could not be dropped; drop it by hand.</source>
@@ -13263,6 +13275,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>a look before and behind it</source>
       <translation>ein Blick davor und danach</translation>
+    </message>
+    <message>
+      <source>a move has no path or no from</source>
+      <translation>einem Verschieben fehlt path oder from</translation>
     </message>
     <message>
       <source>a name is missing between . and [</source>
@@ -14241,6 +14257,10 @@ Zum Verbinden öffnen</translation>
       <translation>sein Patch lässt sich nicht anwenden: {0}</translation>
     </message>
     <message>
+      <source>its row does not say what was deleted</source>
+      <translation>seine Zeile sagt nicht, was gelöscht wurde</translation>
+    </message>
+    <message>
       <source>its row in the history</source>
       <translation>seine Zeile im Verlauf</translation>
     </message>
@@ -14535,6 +14555,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>nothing was changed</source>
       <translation>nichts wurde geändert</translation>
+    </message>
+    <message>
+      <source>nothing: the program may store the field, and does without it</source>
+      <translation>nichts: Das Programm kann das Feld speichern und kommt ohne es aus</translation>
     </message>
     <message>
       <source>numbers handed out one by one</source>
@@ -15197,6 +15221,10 @@ Zum Verbinden öffnen</translation>
       <translation>der Patch darüber lässt sich nicht anwenden: {0}</translation>
     </message>
     <message>
+      <source>the patch does not say what was at {0}</source>
+      <translation>der Patch sagt nicht, was bei {0} stand</translation>
+    </message>
+    <message>
       <source>the patch is about the whole document</source>
       <translation>der Patch betrifft das ganze Dokument</translation>
     </message>
@@ -15235,6 +15263,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the row that is missing</source>
       <translation>die Zeile, die fehlt</translation>
+    </message>
+    <message>
+      <source>the rows before it are gone</source>
+      <translation>die Zeilen davor sind weg</translation>
     </message>
     <message>
       <source>the rows of this collection</source>
@@ -16849,8 +16881,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} liegt in {1}</translation>
     </message>
     <message>
-      <source>{0} is kept by the layout and changes with each version; leave it out.</source>
-      <translation>{0} führt das Layout und ändert es mit jeder Version; lassen Sie es weg.</translation>
+      <source>{0} is kept by the layout and is no content of a version; leave it out.</source>
+      <translation>{0} führt das Layout selbst, es ist kein Inhalt einer Version; lassen Sie es weg.</translation>
     </message>
     <message>
       <source>{0} is larger than {1}, which is more than such a file holds; name another one.</source>

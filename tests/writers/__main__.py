@@ -19,13 +19,13 @@ from pathlib import Path
 from model.writers.writers import preset
 from tests.writers.editing import Edits, misread
 from tests.writers.judging import judged, misjudged
-from tests.writers.libraries import NAMES, UNKNOWN, write
+from tests.writers.libraries import NAMES, UNKNOWN, VARIANTS, write
 
 
 def main() -> int:
     """Print a line a program; 1 where one is shown wrongly."""
     asked = argparse.ArgumentParser(prog="python -m tests.writers")
-    asked.add_argument("--only", action="append", choices=(*NAMES, *UNKNOWN))
+    asked.add_argument("--only", action="append", choices=(*NAMES, *VARIANTS, *UNKNOWN))
     asked.add_argument("--seed", type=int, default=random.randrange(2**31))
     asked.add_argument("--documents", type=int, default=100)
     asked.add_argument("--states", type=int, default=30)
@@ -35,8 +35,8 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.keep or Path(scratch)
-        for name in args.only or (*NAMES, *UNKNOWN):
-            may = name in NAMES and preset(name).keys.get("edit", "no") != "no"
+        for name in args.only or (*NAMES, *VARIANTS, *UNKNOWN):
+            may = name not in UNKNOWN and preset(name.partition("/")[0]).keys.get("edit", "no") != "no"
             edits = Edits(Path(scratch) / "home", args.seed) if may else None
             read = write(name, folder, args.seed, args.documents, args.states, edits)
             if name in UNKNOWN:

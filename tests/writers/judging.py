@@ -14,7 +14,7 @@ from model.patches.tree import Node, alike, tree_of
 from model.session import Session
 from model.values.canonical import Value
 from model.writers.writers import preset
-from tests.writers.libraries import Told, told
+from tests.writers.libraries import VARIANTS, Told, told
 
 LAYOUTS = {
     "unknown/axon": {"domainevents": "log", "snapshotevents": "log"},
@@ -52,23 +52,41 @@ class Verdict:
 def judged(name: str, folder: Path) -> Verdict:
     """Open the dump of a program and hold every history against what its script said."""
     verdict = Verdict()
+    program = name.partition("/")[0]
+    options = VARIANTS.get(name, {})
     with Session.open(str(folder / name)) as session:
         known = {info.ns: info for info in session.catalogue.collections()}
         lives: dict[tuple[str, bytes], list[Told]] = {}
         for each in told(name, folder):
             lives.setdefault((each.ns, bson.encode({"": each.id})), []).append(each)
         for (ns, _), life in lives.items():
-            if known[ns].writer != preset(name).title:
+            if known[ns].writer != preset(program).title:
                 verdict.wrong.append(f"{ns} is taken for {known[ns].layout}: {known[ns].why}")
                 return verdict
             if life[-1].kind == "purged":
                 continue
             id = Value.of(life[0].id)
+            if options.get("expired") and not session.catalogue.layout(ns).reader.exists(id):
+                continue
             versions = [session.history.version(ns, id, each.v) for each in session.history.versions(ns, id)][::-1]
-            ignored = session.catalogue.layout(ns).profile.ignored
+            ignored = (*preset(program).keys["ignored"], *options.get("omit", ()))
+            life = _recorded(life, ignored) if options.get("omit") else life
+            life = life[-len(versions) :] if options.get("expired") else life
             _compare(ignored, f"{ns} {life[0].id}", versions, life, verdict)
         verdict.findings = sum(1 for _ in session.scans.scan([]))
     return verdict
+
+
+def _recorded(life: list[Told], ignored: Sequence[str]) -> list[Told]:
+    """The saves that a program made a row of, as they changed what it records."""
+    found = [life[0]]
+    for each in life[1:]:
+        old, new = ({} if one.state is None else _stripped(ignored, one.state) for one in (found[-1], each))
+        if each.kind == "removed" or not alike(old, new):
+            found.append(each)
+        else:
+            found[-1] = each
+    return found
 
 
 def _compare(ignored: Sequence[str], where: str, versions: list[Version], life: list[Told], verdict: Verdict) -> None:
@@ -95,11 +113,15 @@ def _compare(ignored: Sequence[str], where: str, versions: list[Version], life: 
 
 
 def _stripped(ignored: Sequence[str], state: dict[str, Any]) -> Node:
-    """The stored document without what the preset calls no content."""
+    """The stored document without what is no content, and what its program was told to leave out."""
     tree: Node = tree_of(bson.encode({key: value for key, value in state.items() if key not in ("_id", *ignored)}))
     for deep in (each.removeprefix("**.") for each in ignored if each.startswith("**.")):
         tree = _without(tree, deep)
-    return tree
+    for path in (each.split(".") for each in ignored if "." in each and not each.startswith("**.")):
+        inner = tree.get(path[0]) if isinstance(tree, dict) else None
+        if isinstance(inner, dict):
+            inner.pop(path[1], None)
+    return _without(tree, "_id") if "_id" in ignored else tree
 
 
 def _without(node: Node, name: str) -> Node:

@@ -26,6 +26,14 @@ HERE = Path(__file__).parent
 NAMES = tuple(sorted(each.name for each in HERE.iterdir() if (each / "states.jsonl.gz").exists()))
 UNKNOWN = tuple(sorted(f"unknown/{each.name}" for each in (HERE / "unknown").iterdir() if (each / "shop").exists()))
 MANIFESTS = ("package.json", "pom.xml", "requirements.txt")
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "ts-patch-mongoose/omit": {"omit": ["__v", "createdAt", "updatedAt"], "metadata": {"ip": "10.0.0.1"}},
+    "ts-patch-mongoose/omit-content": {"omit": ["__v", "createdAt", "updatedAt", "text", "address.city"]},
+    "ts-patch-mongoose/omit-at-any-depth": {"omit": ["__v", "_id"]},
+    "ts-patch-mongoose/expired": {"expired": 0.5},
+    "ts-patch-mongoose/omit-expired": {"omit": ["__v", "createdAt", "updatedAt"], "expired": 0.35},
+}
+"""Histories that a program writes with other options than its dump shows: the folder, and the options."""
 WITHIN = 600.0  # seconds, to install one or to let it write
 
 
@@ -54,7 +62,7 @@ def write(
     ``between`` is given the URI once it has written and tells what it saved there; then the program goes on. Returns
     the lines with what it read before it did.
     """
-    home = HERE / name
+    home = HERE / (name.partition("/")[0] if name in VARIANTS else name)
     modules = installed(home)
     if (home / "pom.xml").exists():
         command = ["java", "-cp", str(modules / "*"), str(home / "Write.java")]
@@ -70,6 +78,7 @@ def write(
             "SEED": str(seed),
             "COUNT": str(documents),
             "STATES": str(states),
+            "OPTIONS": json.dumps(VARIANTS.get(name, {})),
         }
         said = _run(name, command, env)
         if between is not None:

@@ -9,7 +9,8 @@ const FIELDS = ["title", "price", "stock", "active", "due", "tags", "address", "
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 // plug(schema, mongoose, require) adds the library to the schema; options: before(document, scenario), remove, schema,
-// read(Item, document, mongoose, require), which gives all states from the oldest to the one that the document has.
+// after(mongoose), once all is written, and read(Item, document, mongoose, require), which gives all states from the
+// oldest to the one that the document has.
 module.exports = function run(folder, plug, options = {}) {
   const work = process.env.ROUND ? goOn : write;
   work(folder, plug, options).then(
@@ -69,12 +70,12 @@ async function goOn(folder, plug, options) {
   for (const { _id: id } of await Item.find({}, { _id: 1 }).sort({ _id: 1 })) {
     const document = await Item.findById(id);
     const states = (await options.read(Item, document, mongoose, load)).map((state) =>
-      Object.fromEntries(FIELDS.map((name) => [name, plain(state)[name]])),
+      Object.fromEntries(FIELDS.filter((name) => name in plain(state)).map((name) => [name, plain(state)[name]])),
     );
     print({ ns: "shop.items", id, kind: "read", state: states });
-    const old = states[scenario.int(states.length)];
-    FIELDS.filter((name) => !same(bare(document.toObject())[name], bare(old)[name])).forEach((name) =>
-      document.set(name, old[name]),
+    const old = states[scenario.int(states.length)] || {};
+    FIELDS.filter((name) => name in old && !same(bare(document.toObject())[name], bare(old)[name])).forEach((name) =>
+      document.set(name, name === "address" ? { ...plain(document.toObject()).address, ...old.address } : old[name]),
     );
     await save(document);
     await change(id);
@@ -83,7 +84,7 @@ async function goOn(folder, plug, options) {
 }
 
 async function write(folder, plug, options) {
-  const { Item, tell, scenario, before, change } = await connected(plug, options);
+  const { Item, mongoose, tell, scenario, before, change } = await connected(plug, options);
   for (let number = 0; number < COUNT; number++) {
     const item = new Item(scenario.first());
     before(item, scenario);
@@ -98,4 +99,5 @@ async function write(folder, plug, options) {
     }
   }
   await new Promise((done) => setTimeout(done, 300)); // what a library writes behind a save
+  if (options.after) await options.after(mongoose);
 }

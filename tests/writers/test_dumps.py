@@ -21,7 +21,7 @@ from model.values.canonical import Value
 from model.writers.writers import presets
 from tests.support import every
 from tests.writers.judging import judged
-from tests.writers.libraries import HERE, NAMES, told
+from tests.writers.libraries import HERE, NAMES, VARIANTS, told
 
 SMALLEST = "mongoose-diff-history"
 BESIDE = {"mongoid-history", "payload-globals"}
@@ -38,6 +38,31 @@ def test_every_state_is_shown_as_it_was_and_nothing_is_found(name: str) -> None:
     assert not verdict.wrong
     assert verdict.findings == 0
     assert verdict.states == sum(each.kind != "removed" for each in told(name) if each.id not in _purged(name))
+
+
+@pytest.mark.parametrize("name", every(2, VARIANTS, in_slice=True))
+def test_what_a_program_was_told_to_leave_out_or_delete_hides_nothing_else(name: str) -> None:
+    verdict = judged(name, HERE)
+    assert not verdict.wrong
+    assert verdict.findings == 0
+    rows, items = (
+        bson.decode_all(gzip.decompress((HERE / name / "shop" / f"{collection}.bson.gz").read_bytes()))
+        for collection in ("history", "items")
+    )
+    begun = {row["collectionId"] for row in rows if row["op"] == "create"}
+    # The state before the oldest row that is left, or the document alone.
+    others = {row["collectionId"] for row in rows} | {item["_id"] for item in items}
+    assert verdict.states == sum(row["op"] in ("create", "update") for row in rows) + len(others - begun)
+
+
+def test_a_list_tells_as_many_versions_as_the_history_where_the_oldest_rows_are_gone() -> None:
+    with Session.open(str(HERE / "ts-patch-mongoose" / "expired")) as session:
+        ids = list({str(each.id): Value.of(each.id) for each in told("ts-patch-mongoose/expired")}.values())
+        layout = session.catalogue.layout("shop.items")
+        there = [id for id in ids if layout.reader.exists(id)]
+        told_in_list = [len(each.marks) for each in layout.outline(there)]
+        assert told_in_list == [len(list(layout.history(id))) for id in there]
+        assert max(told_in_list) > 3
 
 
 @pytest.mark.deep

@@ -19,16 +19,17 @@ from model.session import Session
 from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
+from model.writers.row_writer import NOTHING
 from model.writers.writers import presets
 from tests.support import every
 from tests.writers.editing import NS, Edits
 from tests.writers.judging import judged
-from tests.writers.libraries import HERE, NAMES, Told, keep, line_of, told
+from tests.writers.libraries import HERE, NAMES, VARIANTS, Told, keep, line_of, told
 
 EDITABLE = sorted(name for name, each in presets().items() if each.keys.get("edit", "no") != "no")
 
 
-@pytest.fixture(params=every(4, EDITABLE))
+@pytest.fixture(params=[*every(4, EDITABLE), *every(1, VARIANTS)])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -87,7 +88,8 @@ def test_its_row_is_of_the_shape_of_those_that_the_program_wrote(session: Sessio
     theirs = shape(rows(session, id)[-1])
     assert session.edit(NS, id, {"stock": 7}).kind == "applied"
     p = layout(session).profile
-    told = tuple(path for path in (p.author, p.reason) if path and not path.startswith("_"))  # of people who ask for it
+    spared = (name for name, said in p.row.items() if said == NOTHING)
+    told = tuple(path for path in (p.author, p.reason, *spared) if path and not path.startswith("_"))  # if asked for
     assert shape(rows(session, id)[-1]) == {name: kind for name, kind in theirs.items() if not name.startswith(told)}
 
 

@@ -54,10 +54,64 @@ BOTH_WAYS: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
+TESTED: list[tuple[list[dict[str, Any]], dict[str, Any]]] = [
+    ([{"op": "test", "path": "/n", "value": 1}, {"op": "replace", "path": "/n", "value": 2}], {**STATE, "n": 2}),
+    ([{"op": "test", "path": "/a/2", "value": 3}, {"op": "remove", "path": "/a/2"}], {**STATE, "a": [1, 2]}),
+    ([{"op": "test", "path": "/o/x", "value": 1}, {"op": "remove", "path": "/o/x"}], {**STATE, "o": {}}),
+    (
+        [{"op": "add", "path": "/a/-", "value": 9}, {"op": "add", "path": "/k", "value": {}}],
+        {**STATE, "a": [1, 2, 3, 9], "k": {}},
+    ),
+    ([{"op": "move", "from": "/a/0", "path": "/a/2"}], {**STATE, "a": [2, 3, 1]}),
+    ([{"op": "copy", "from": "/n", "path": "/o/n"}], {**STATE, "o": {"x": 1, "n": 1}}),
+]
+
+
+@support.table("operations, after", TESTED)
+def test_a_json_patch_that_says_what_it_replaced_is_taken_back(
+    operations: list[dict[str, Any]], after: dict[str, Any]
+) -> None:
+    form = FORMS["rfc6902"]
+    assert plain(form.apply(tree(**STATE), patch(operations))) == after
+    assert plain(form.unapply(tree(**after), patch(operations))) == STATE
+
+
+@support.table(
+    "operations, said",
+    [
+        ([{"op": "replace", "path": "/n", "value": 1}], "does not say what was at /n"),
+        ([{"op": "test", "path": "/t", "value": "x"}, {"op": "remove", "path": "/k"}], "does not say what was at /k"),
+        (
+            [{"op": "test", "path": "/n", "value": 7}, {"op": "replace", "path": "/n", "value": 2}],
+            "/n is 1 and should be 2",
+        ),
+        ([{"op": "add", "path": "/n", "value": 5}], "/n is 1 and should be 5"),
+    ],
+)
+def test_a_json_patch_that_does_not_lead_to_a_state_is_not_taken_back(
+    operations: list[dict[str, Any]], said: str
+) -> None:
+    with pytest.raises(DoesNotApply, match=said):
+        FORMS["rfc6902"].unapply(tree(**STATE), patch(operations))
+
+
+LEFT = {"n", "o"}
+PARTS: list[tuple[str, Any, Any]] = [
+    ("rfc6902", [{"op": "remove", "path": "/n"}, {"op": "remove", "path": "/t"}], [{"op": "remove", "path": "/t"}]),
+    ("jsondiffpatch", {"n": [1, 2], "t": ["x"]}, {"t": ["x"]}),
+    ("json0", [{"p": ["o", "x"], "od": 1}, {"p": ["t"], "od": 1}], [{"p": ["t"], "od": 1}]),
+    ("fields", {"original": {"o.x": 1}, "modified": {"n": 1, "t": 2}}, {"original": {}, "modified": {"t": 2}}),
+]
+
+
+@support.table("form, change, rest", PARTS)
+def test_a_change_without_some_fields_is_the_rest(form: str, change: Any, rest: Any) -> None:
+    assert FORMS[form].without(patch(change), LEFT) == patch(rest)
+
+
 @support.table("form, change, after", BOTH_WAYS)
 def test_a_change_is_made_and_taken_back(form: str, change: Any, after: dict[str, Any]) -> None:
     way = FORMS[form]
-    assert way.unapply is not None
     assert plain(way.apply(tree(**STATE), patch(change))) == after
     assert plain(way.unapply(tree(**after), patch(change))) == STATE
 
