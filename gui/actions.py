@@ -13,6 +13,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
@@ -37,6 +38,8 @@ class Item(Struct, frozen=True):
     checked: str = ""  # the fact that ticks it
     about: About = ""  # which part of the place in front the opened page is about
     pages: bool = False
+    listed: bool = True  # in the menus; the palette and the keys lead to every action
+    choices: tuple[str, ...] = ()  # the actions among which it lets a person choose
 
 
 def item(
@@ -45,6 +48,19 @@ def item(
 ) -> Item:  # fmt: skip
     """An action, with keys and needs as words."""
     return Item(menu, id, text, tuple(keys.split()), frozenset(needs.split()), icon, checked, about)
+
+
+def unlisted(
+    menu: str, id: str, text: str, keys: str = "", needs: str = "",
+    *, icon: str = "", checked: str = "", about: About = "",
+) -> Item:  # fmt: skip
+    """An action that is not in the menus: the palette finds it, and its keys work."""
+    return replace(item(menu, id, text, keys, needs, icon=icon, checked=checked, about=about), listed=False)
+
+
+def choice(menu: str, id: str, text: str, among: str, *, icon: str = "") -> Item:
+    """An action that asks which one of some unlisted actions is meant."""
+    return Item(menu, id, text, icon=icon, choices=tuple(among.split()))
 
 
 def line(menu: str) -> Item:
@@ -107,29 +123,29 @@ TABLE: tuple[Item, ...] = (
     line("File"),
     item("File", "new-tab", tr("New tab…"), "Ctrl+T", "session"),
     item("File", "close-tab", tr("Close tab"), "Ctrl+W", "page"),
-    item("File", "reopen-tab", tr("Open the closed tab again"), "Ctrl+Shift+T", "closed-tab"),
-    item("File", "list-tabs", tr("List of tabs…"), "Ctrl+Shift+A", "page"),
-    item("File", "next-tab", tr("Next tab"), "Ctrl+Tab", "tabs"),
-    item("File", "previous-tab", tr("Previous tab"), "Ctrl+Shift+Tab", "tabs"),
-    item("File", "tab-left", tr("Move tab to the left"), "Ctrl+Shift+PgUp", "tabs"),
-    item("File", "tab-right", tr("Move tab to the right"), "Ctrl+Shift+PgDown", "tabs"),
+    unlisted("File", "reopen-tab", tr("Open the closed tab again"), "Ctrl+Shift+T", "closed-tab"),
+    unlisted("File", "list-tabs", tr("List of tabs…"), "Ctrl+Shift+A", "page"),
+    unlisted("File", "next-tab", tr("Next tab"), "Ctrl+Tab", "tabs"),
+    unlisted("File", "previous-tab", tr("Previous tab"), "Ctrl+Shift+Tab", "tabs"),
+    unlisted("File", "tab-left", tr("Move tab to the left"), "Ctrl+Shift+PgUp", "tabs"),
+    unlisted("File", "tab-right", tr("Move tab to the right"), "Ctrl+Shift+PgDown", "tabs"),
     line("File"),
     item("File", "allow-writes", tr("Allow writes"), "", "session settable", checked="writes"),
-    item("File", "sign-as", tr("Sign as…"), "", "session"),
+    unlisted("File", "sign-as", tr("Sign as…"), "", "session"),
     _pages("File"),
     item("File", "disconnect", tr("Disconnect"), "", "session"),
     line("File"),
     item("File", "settings", tr("Settings…"), "Ctrl+,", icon="gear"),
     item("File", "new-window", tr("New window"), "Ctrl+Alt+N"),
-    item("File", "close-window", tr("Close window"), "Ctrl+Shift+W"),
+    unlisted("File", "close-window", tr("Close window"), "Ctrl+Shift+W"),
     item("File", "quit", tr("Quit"), "Ctrl+Q"),
     item("Edit", "undo", tr("Undo"), "Ctrl+Z", "undo"),
     item("Edit", "redo", tr("Redo"), "Ctrl+Shift+Z", "redo"),
     line("Edit"),
     item("Edit", "find", tr("Find…"), "Ctrl+F", "find"),
-    item("Edit", "find-next", tr("Find next"), "F3", "find-next"),
-    item("Edit", "find-previous", tr("Find previous"), "Shift+F3", "find-next"),
-    item("Edit", "replace", tr("Replace…"), "Ctrl+H", "replace"),
+    unlisted("Edit", "find-next", tr("Find next"), "F3", "find-next"),
+    unlisted("Edit", "find-previous", tr("Find previous"), "Shift+F3", "find-next"),
+    unlisted("Edit", "replace", tr("Replace…"), "Ctrl+H", "replace"),
     line("Edit"),
     item("Edit", "copy-id", tr("Copy the id"), "Ctrl+Shift+I", "document"),
     item("Edit", "copy-document", tr("Copy as Extended JSON"), "Ctrl+Shift+C", "document readable"),
@@ -142,68 +158,83 @@ TABLE: tuple[Item, ...] = (
     item("View", "layout", tr("Layout and its grounds…"), "", "collection", icon="info"),
     item("View", "as-of", tr("As of a time…"), "Ctrl+Shift+Y", "versions", icon="clock-counter-clockwise"),
     item("View", "deleted", tr("Deleted documents"), "", "versions", checked="deleted"),
-    item("View", "back-to-now", tr("Back to now"), "", "past"),
+    unlisted("View", "back-to-now", tr("Back to now"), "", "past"),
     line("View"),
     item("View", "toggle-sidebar", tr("Sidebar"), "F9", "session", checked="sidebar"),
-    item("View", "menus", tr("Menus"), "F10"),
-    item("View", "next-pane", tr("Next pane"), "F6"),
-    item("View", "previous-pane", tr("Previous pane"), "Shift+F6"),
-    item("View", "context-menu", tr("Menu of what has the focus"), "Shift+F10"),
+    unlisted("View", "menus", tr("Menus"), "F10"),
+    unlisted("View", "next-pane", tr("Next pane"), "F6"),
+    unlisted("View", "previous-pane", tr("Previous pane"), "Shift+F6"),
+    unlisted("View", "context-menu", tr("Menu of what has the focus"), "Shift+F10"),
     line("View"),
     _pages("View"),
     line("View"),
+    choice("View", "choose-activity", tr("Activity…"), "activity activity-collection activity-document", icon="pulse"),
+    line("View"),
     item("View", "zoom-in", tr("Larger text"), "Ctrl++ Ctrl+=", icon="magnifying-glass-plus"),
     item("View", "zoom-out", tr("Smaller text"), "Ctrl+-", icon="magnifying-glass-minus"),
-    item("View", "zoom-reset", tr("Text as large as the system's"), "Ctrl+0"),
+    unlisted("View", "zoom-reset", tr("Text as large as the system's"), "Ctrl+0"),
     line("View"),
-    item("View", "theme-light", tr("Light colours"), checked="light"),
-    item("View", "theme-dark", tr("Dark colours"), checked="dark"),
-    item("View", "theme-system", tr("Colours as the system says"), checked="system"),
-    item("Document", "open-document", tr("Open"), "", "document list"),
+    unlisted("View", "theme-light", tr("Light colours"), checked="light"),
+    unlisted("View", "theme-dark", tr("Dark colours"), checked="dark"),
+    unlisted("View", "theme-system", tr("Colours as the system says"), checked="system"),
+    unlisted("Document", "open-document", tr("Open"), "", "document list"),
     item("Document", "new-document", tr("New document…"), "Ctrl+Shift+N", "collection writable", icon="plus"),
-    item("Document", "insert-next", tr("New document under the next number…"), "", "collection writable"),
+    unlisted("Document", "insert-next", tr("New document under the next number…"), "", "collection writable"),
     item("Document", "duplicate", tr("Duplicate…"), "", "document readable writable"),
-    item("Document", "next-number", tr("Take the next number…"), "", "document numbers writable"),
-    item("Document", "count-once", tr("Count once…"), "", "tokens writable"),
-    item("Document", "process-entry", tr("Process an entry…"), "", "entries writable"),
-    item("Document", "export", tr("Export the list…"), "", "list", icon="export"),
-    item("Document", "export-picked", tr("Export the picked documents…"), "", "several"),
-    item("Document", "import", tr("Import documents…"), "", "list collection writable"),
-    item("Document", "export-history", tr("Export the history of the collection…"), "", "versions"),
-    item("Document", "export-document-history", tr("Export the history of the document…"), "", "document"),
-    item("Document", "import-history", tr("Import history…"), "", "list collection writable"),
+    unlisted("Document", "next-number", tr("Take the next number…"), "", "document numbers writable"),
+    unlisted("Document", "count-once", tr("Count once…"), "", "tokens writable"),
+    unlisted("Document", "process-entry", tr("Process an entry…"), "", "entries writable"),
+    choice(
+        "Document",
+        "choose-export",
+        tr("Export…"),
+        "export export-picked export-history export-document-history",
+        icon="export",
+    ),
+    choice("Document", "choose-import", tr("Import…"), "import import-history"),
+    unlisted("Document", "export", tr("Export the list…"), "", "list", icon="export"),
+    unlisted("Document", "export-picked", tr("Export the picked documents…"), "", "several"),
+    unlisted("Document", "import", tr("Import documents…"), "", "list collection writable"),
+    unlisted("Document", "export-history", tr("Export the history of the collection…"), "", "versions"),
+    unlisted("Document", "export-document-history", tr("Export the history of the document…"), "", "document"),
+    unlisted("Document", "import-history", tr("Import history…"), "", "list collection writable"),
     item("Document", "save", tr("Save"), "Ctrl+S", "dirty"),
     item("Document", "discard", tr("Discard the changes…"), "", "dirty"),
     line("Document"),
     item("Document", "history", tr("History"), "Ctrl+Shift+H", "document", icon="clock-counter-clockwise"),
     item("Document", "delete", tr("Delete…"), "", "document writable", icon="trash"),
-    item("Document", "delete-picked", tr("Delete the picked documents…"), "", "several writable"),
-    item("Document", "purge", tr("Purge with all versions…"), "", "document writable"),
+    unlisted("Document", "delete-picked", tr("Delete the picked documents…"), "", "several writable"),
+    unlisted("Document", "purge", tr("Purge with all versions…"), "", "document writable"),
     line("Document"),
-    item("Document", "colleague", tr("Edit as a colleague"), "Ctrl+Shift+E", "document sample readable", icon="users"),
+    unlisted(
+        "Document", "colleague", tr("Edit as a colleague"), "Ctrl+Shift+E", "document sample readable", icon="users"
+    ),
     item("Compare", "compare-other", tr("Compare with another document…"), "", "document"),
-    item("Compare", "remember", tr("Remember for a comparison"), "", "document"),
-    item("Compare", "compare-remembered", tr("Compare with what is remembered"), "", "document remembered"),
-    item("Compare", "compare-picked", tr("Compare the two picked documents"), "", "two-picked"),
+    unlisted("Compare", "remember", tr("Remember for a comparison"), "", "document"),
+    unlisted("Compare", "compare-remembered", tr("Compare with what is remembered"), "", "document remembered"),
+    unlisted("Compare", "compare-picked", tr("Compare the two picked documents"), "", "two-picked"),
     item("Compare", "compare", tr("Compare two versions"), "Ctrl+D", "document", icon="git-diff"),
     _pages("Compare"),
     line("Compare"),
-    item("Compare", "swap", tr("Swap A and B"), "", "diff pair"),
+    unlisted("Compare", "swap", tr("Swap A and B"), "", "diff pair"),
     item("Compare", "restore", tr("Restore from A…"), "", "diff restorable", icon="arrow-counter-clockwise"),
     line("Compare"),
     item("Compare", "previous-change", tr("Previous change"), "Ctrl+Up", "diff"),
     item("Compare", "next-change", tr("Next change"), "Ctrl+Down", "diff"),
     item("Compare", "inline", tr("Both values in one column"), "Ctrl+I", "diff", checked="inline"),
-    item("Compare", "hidden-fields", tr("Hidden fields…"), "", "diff", icon="eye-slash"),
+    unlisted("Compare", "hidden-fields", tr("Hidden fields…"), "", "diff", icon="eye-slash"),
     line("Compare"),
-    item("Compare", "previous-conflict", tr("Previous conflict"), "Ctrl+PgUp", "merge"),
-    item("Compare", "next-conflict", tr("Next conflict"), "Ctrl+PgDown", "merge"),
+    unlisted("Compare", "previous-conflict", tr("Previous conflict"), "Ctrl+PgUp", "merge"),
+    unlisted("Compare", "next-conflict", tr("Next conflict"), "Ctrl+PgDown", "merge"),
     item("Compare", "take-opened", tr("Keep what was opened"), "Ctrl+1", "merge"),
     item("Compare", "take-mine", tr("Use mine"), "Ctrl+2", "merge"),
     item("Compare", "take-database", tr("Use the database's"), "Ctrl+3", "merge"),
-    item("Compare", "take-opened-all", tr("Keep what was opened, for all unresolved"), "Ctrl+Shift+1", "merge"),
-    item("Compare", "take-mine-all", tr("Use mine, for all unresolved"), "Ctrl+Shift+2", "merge"),
-    item("Compare", "take-database-all", tr("Use the database's, for all unresolved"), "Ctrl+Shift+3", "merge"),
+    unlisted("Compare", "take-opened-all", tr("Keep what was opened, for all unresolved"), "Ctrl+Shift+1", "merge"),
+    unlisted("Compare", "take-mine-all", tr("Use mine, for all unresolved"), "Ctrl+Shift+2", "merge"),
+    unlisted("Compare", "take-database-all", tr("Use the database's, for all unresolved"), "Ctrl+Shift+3", "merge"),
+    choice(
+        "Repair", "choose-repairs", tr("Look for damage…"), "repairs-collection repairs-document repairs", icon="wrench"
+    ),
     _pages("Repair"),
     item("Repair", "create-index", tr("Create the unique index that writing needs…"), "", "collection index-missing"),
     item("Help", "help", tr("Help for this view"), "F1", icon="question"),
@@ -212,7 +243,7 @@ TABLE: tuple[Item, ...] = (
     line("Help"),
     item("Help", "welcome", tr("Five things to try")),
     line("Help"),
-    item("Help", "desktop-entry", tr("In the desktop's menus…"), "", "desktop"),
+    unlisted("Help", "desktop-entry", tr("In the desktop's menus…"), "", "desktop"),
     item("Help", "about", tr("About Palimpsest")),
 )
 
@@ -264,10 +295,10 @@ class Actions(QObject):
                 opens.activated.connect(partial(_open_menu, bar, menus[name]))
             menus[name].setToolTipsVisible(True)
         for item in self.table:
-            if item.id:
+            if not item.id:
+                menus[item.menu].addSeparator()  # Qt shows one of several in a row
+            elif item.listed:
                 menus[item.menu].addAction(self.by_id[item.id])
-            else:
-                menus[item.menu].addSeparator()
 
     def update(self, facts: Iterable[str], reasons: Mapping[str, str]) -> None:
         """Enable the actions that can be done; ``reasons`` says why a fact is missing."""
@@ -278,13 +309,23 @@ class Actions(QObject):
         if self._told == (told := (there, dict(reasons))):
             return
         self._told = told
-        for id, action in self.by_id.items():
-            item = self._items[id]
+        for item in sorted(self._items.values(), key=lambda each: bool(each.choices)):  # a choice is as its actions are
+            id, action = item.id, self.by_id[item.id]
             lacking = [need for need in LACKING if need in item.needs and need not in there]
+            if item.choices:
+                self._choice(item)
+                continue
             action.setEnabled(not lacking)
             said = [reasons[need] for need in lacking if reasons.get(need)] + [LACKING[need] for need in lacking]
             self._why[id] = said[0] if said else ""
             action.setToolTip(wording.tip(self._why[id]))
+
+    def _choice(self, item: Item) -> None:
+        """Enable a choice if one of its actions can be done; else say why the first one cannot."""
+        possible = any(self.by_id[id].isEnabled() for id in item.choices)
+        self.by_id[item.id].setEnabled(possible)
+        self._why[item.id] = "" if possible else self._why[item.choices[0]]
+        self.by_id[item.id].setToolTip(wording.tip(self._why[item.id]))
 
     def all(self) -> list[tuple[Item, QAction]]:
         """All actions in the table's order; the tooltip of a disabled one says why."""

@@ -33,7 +33,6 @@ class ActivityPage(Page):
 
     kind = "activity"
     icon = "pulse"
-    wants_rail = True
 
     def __init__(
         self, session: Session, place: str = "", id: Value | None = None, production: bool = False,

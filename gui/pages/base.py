@@ -15,6 +15,7 @@ from gui.language import tr
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest, PairStart, TakenStart
 from gui.parts.document_side import DocumentSide, remembered
 from gui.style import boxes, preferences, wording
+from gui.style.title import Title
 
 if TYPE_CHECKING:
     from gui.subscriptions import DraftNews
@@ -44,7 +45,6 @@ class Page(QWidget):
     layout_asked = Signal()  # show why the collection has its layout, and other ways to read it
 
     kind = ""
-    wants_rail = False
     icon = ""
 
     def __init__(self, session: Session, ns: str = "", id: Value | None = None, parent: QWidget | None = None) -> None:
@@ -60,6 +60,12 @@ class Page(QWidget):
         remembered.changed.connect(self.changed)
         subscriptions.signals.written.connect(self._heard)
         subscriptions.signals.drafts.connect(self.draft_changed)
+
+    def put_switch(self, switch: QWidget) -> None:
+        """Show the switch between the views of this tab, in place of the page's title."""
+        title = self.findChild(Title)
+        if isinstance(title, Title):
+            title.put(switch)
 
     def _put(self, panel: QWidget) -> None:
         """Fill the page with one panel, which gets the page's focus."""
@@ -79,6 +85,11 @@ class Page(QWidget):
     @property
     def dirty(self) -> bool:
         """Whether something is not saved."""
+        return False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way here that should not end because another view is wanted."""
         return False
 
     @property

@@ -210,7 +210,6 @@ class CollectionPage(Page):
         info = self.browser.info
         if row.of is not None and info is not None and info.belongs_to is not None:
             main = info.belongs_to.partition(".")[2]
-            menu.addSeparator()
             menu.addAction(
                 wording.item(tr("Show {version_named} in {main}", version_named=_version_named(row), main=main)),
                 partial(self._show_in_history, row),
@@ -225,28 +224,28 @@ class CollectionPage(Page):
             menu.addSeparator()
             for label, kind in ((tr("Change map"), "map"), (tr("Blame"), "blame"), (tr("Look for damage"), "repair")):
                 menu.addAction(label, partial(self.asked.emit, PageRequest(kind, self.ns, row.id)))
-        menu.addSeparator()
-        menu.addAction(tr("Compare with another document…"), partial(self._compare_row_with_other, row))
-        menu.addAction(tr("Remember for a comparison"), partial(self._remember_row, row))
+        compare = menu.addMenu(tr("Compare"))
+        compare.addAction(tr("Compare with another document…"), partial(self._compare_row_with_other, row))
+        compare.addAction(tr("Remember for a comparison"), partial(self._remember_row, row))
         if (side := remembered.side) is not None:
             words = wording.item(tr("Compare with {name} of {place}", name=side.name, place=side.place), 80)
-            menu.addAction(words, partial(self._compare_row, row))
+            compare.addAction(words, partial(self._compare_row, row))
         if "writable" not in self.facts():
             return
         menu.addSeparator()
+        menu.addAction(tr("Delete…"), partial(self.writes.delete, row.id))
+        more = menu.addMenu(tr("More"))
+        more.addAction(tr("Duplicate…"), partial(self.writes.duplicate, row.id))
         for fact, label, call in (
             ("numbers", tr("Take the next number…"), self.do_next_number),
             ("tokens", tr("Count once…"), self.do_count_once),
             ("entries", tr("Process an entry…"), self.do_process_entry),
         ):
             if fact in self.facts():
-                menu.addAction(label, call)
-        menu.addAction(tr("Duplicate…"), partial(self.writes.duplicate, row.id))
-        menu.addAction(tr("Delete…"), partial(self.writes.delete, row.id))
-        menu.addAction(tr("Purge with all versions…"), partial(self.writes.purge, row.id))
+                more.addAction(label, call)
+        more.addAction(tr("Purge with all versions…"), partial(self.writes.purge, row.id))
         if self.session.is_sample:
-            menu.addSeparator()
-            menu.addAction(tr("Edit as a colleague"), partial(self.writes.colleague, row.id))
+            more.addAction(tr("Edit as a colleague"), partial(self.writes.colleague, row.id))
 
     def side(self) -> DocumentSide | None:
         """The chosen document, in version B if that is not the current one."""

@@ -302,7 +302,6 @@ class MergePage(Page):
 
     kind = "merge"
     icon = "git-merge"
-    wants_rail = True
 
     def __init__(self, session: Session, ns: str, id: Value, conflict: Conflict, parent: QWidget | None = None) -> None:
         super().__init__(session, ns, id, parent)

@@ -138,7 +138,6 @@ class ChangeMapPage(_ChainPage):
 
     kind = "map"
     icon = "grid-four"
-    wants_rail = True
     words = tr("Change map")
     hint = tr("Arrow keys move the cell; Home and End go to the first and last change of a field; Enter compares")
 
@@ -188,7 +187,6 @@ class BlamePage(_ChainPage):
         super().__init__(session, ns, id, parent)
         self.panel = BlamePanel(session, ns, id, self)
         self._follow_in(self.panel, self.panel.model, self.panel.search)
-        self.panel.map_asked.connect(self.do_change_map)
         self.panel.field_asked.connect(self._show_field)
         self.panel.find_asked.connect(self._find_when)
         self.panel.loaded.connect(self.changed)

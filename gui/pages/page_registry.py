@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gui.actions import Item, item, line, with_pages
+from gui.actions import Item, item, line, unlisted, with_pages
 from gui.language import tr
 from gui.pages.base import Page
 from gui.pages.page_request import CollectionStart, PageRequest, PairStart, TakingBackStart
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from model.session import Session
 
 # A place is all databases, one database, a collection or a document.
-OnePer = Literal["connection", "place", "collection", "document"]
+OnePer = Literal["connection", "place", "collection or connection", "collection", "document"]
 
 
 class SidebarEntry(Struct, frozen=True):
@@ -37,7 +37,6 @@ class SidebarEntry(Struct, frozen=True):
     text: str
     ink: str
     ground: str
-    counted: str = ""  # words after the count, if the page lists more
 
 
 class PageKind(Struct, frozen=True):
@@ -52,6 +51,7 @@ class PageKind(Struct, frozen=True):
     one_per: OnePer
     topic: str = manual.FIRST  # the manual's page about it
     tab_of: str = ""  # the kind whose tab it shares
+    view: str = ""  # what it is called among the views of that tab, between which a person switches
     restored: bool = False  # reopened in the next run
     actions: tuple[Item, ...] = ()
     entry: SidebarEntry | None = None
@@ -115,7 +115,9 @@ _ROWS = (
         "document",
         "blame",
         restored=True,
-        actions=(item("Compare", "change-map", tr("Change map"), "", "document", icon="grid-four", about="document"),),
+        actions=(unlisted("Compare", "change-map", tr("Change map"), "", "document", icon="grid-four",
+            about="document"),),
+        view=tr("Change map"),
     ),
     PageKind(
         "blame",
@@ -124,8 +126,10 @@ _ROWS = (
         "document",
         "blame",
         restored=True,
-        actions=(item("Compare", "blame", tr("Blame"), "Ctrl+Shift+B", "document", icon="user-list",
+        actions=(item("Compare", "blame", tr("Who changed what"), "Ctrl+Shift+B", "document", icon="user-list",
             about="document"),),
+        tab_of="map",
+        view=tr("Blame"),
     ),
     PageKind(
         "field",
@@ -134,8 +138,10 @@ _ROWS = (
         "document",
         "blame",
         restored=True,
-        actions=(item("Compare", "field", tr("History of a field"), "", "document", icon="chart-bar",
+        actions=(unlisted("Compare", "field", tr("History of a field"), "", "document", icon="chart-bar",
             about="document"),),
+        tab_of="map",
+        view=tr("One field"),
     ),
     PageKind(
         "bisect",
@@ -145,9 +151,11 @@ _ROWS = (
         "blame",
         restored=True,
         actions=(
-            item("Compare", "bisect", tr("Find when this became true…"), "", "document", icon="magnifying-glass",
+            unlisted("Compare", "bisect", tr("Find when this became true…"), "", "document", icon="magnifying-glass",
                  about="document"),
         ),
+        tab_of="map",
+        view=tr("Find when"),
     ),
     PageKind("pair", "pair_page:PairPage", _pair, "connection", "comparing"),
     PageKind(
@@ -167,8 +175,10 @@ _ROWS = (
         "connection",
         "editing",
         restored=True,
-        actions=(item("View", "drafts", tr("Drafts"), "", "session", icon="note-pencil", about="connection"),),
-        entry=SidebarEntry(tr("Drafts"), "acc", "accTint"),
+        actions=(unlisted("View", "drafts", tr("Drafts"), "", "session", icon="note-pencil", about="connection"),),
+        tab_of="journal",
+        view=tr("Drafts"),
+        entry_of="journal",
     ),
     PageKind(
         "activity",
@@ -178,10 +188,10 @@ _ROWS = (
         "activity",
         restored=True,
         actions=(
-            item("View", "activity", tr("Activity"), "", "session", icon="pulse", about="connection"),
-            item("View", "activity-collection", tr("Activity in this collection"), "Ctrl+Shift+G", "collection",
+            unlisted("View", "activity", tr("Activity"), "", "session", icon="pulse", about="connection"),
+            unlisted("View", "activity-collection", tr("Activity in this collection"), "Ctrl+Shift+G", "collection",
                 about="collection"),
-            item("View", "activity-document", tr("Activity of this document"), "", "document", about="document"),
+            unlisted("View", "activity-document", tr("Activity of this document"), "", "document", about="document"),
         ),
         entry=SidebarEntry(tr("Activity"), "typ", "typT"),
     ),
@@ -192,15 +202,16 @@ _ROWS = (
         "place",
         "repairing",
         actions=(
-            item("Repair", "repairs", tr("Look for damage"), "Ctrl+Shift+R", "session", icon="wrench",
+            unlisted("Repair", "repairs", tr("Look for damage"), "Ctrl+Shift+R", "session", icon="wrench",
                 about="database"),
-            item("Repair", "repairs-collection", tr("Look for damage in this collection"), "", "collection",
+            unlisted("Repair", "repairs-collection", tr("Look for damage in this collection"), "", "collection",
                  about="collection"),
-            item("Repair", "repairs-document", tr("Look for damage in this document"), "", "document",
+            unlisted("Repair", "repairs-document", tr("Look for damage in this document"), "", "document",
                 about="document"),
             line("Repair"),
         ),
-        entry=SidebarEntry(tr("Repair centre"), "warn", "warnT"),
+        entry=SidebarEntry(tr("Repairs"), "warn", "warnT"),
+        view=tr("Findings"),
     ),
     PageKind("taking-back", "repair_pages:TakingBackPage", _taking_back, "collection", "activity"),
     PageKind(
@@ -210,20 +221,25 @@ _ROWS = (
         "place",
         "scanning",
         actions=(
-            item("Repair", "health", tr("Health: findings over time"), "", "session", icon="chart-bar",
+            unlisted("Repair", "health", tr("Health: findings over time"), "", "session", icon="chart-bar",
                 about="database"),
         ),
         entry_of="repair",
+        tab_of="repair",
+        view=tr("Over time"),
     ),
     PageKind(
         "pending",
         "tool_pages:PendingPage",
         lambda page, session, asked, production: page(session, asked.ns, production),
-        "place",
+        "collection or connection",
         "pending",
         restored=True,
-        actions=(item("Repair", "pending", tr("Pending tokens"), "", "session", icon="hourglass", about="connection"),),
-        entry=SidebarEntry(tr("Pending tokens"), "warn", "warnT", tr("pending")),
+        actions=(unlisted("Repair", "pending", tr("Pending tokens"), "", "session", icon="hourglass",
+            about="connection"),),
+        tab_of="repair",
+        view=tr("Pending tokens"),
+        entry_of="repair",
     ),
     PageKind(
         "migrate",
@@ -242,8 +258,9 @@ _ROWS = (
         "connection",
         "journal",
         restored=True,
-        actions=(item("View", "journal", tr("Journal"), "", "session", icon="notebook", about="connection"),),
-        entry=SidebarEntry(tr("Journal"), "typ", "typT"),
+        actions=(item("View", "journal", tr("My edits"), "", "session", icon="notebook", about="connection"),),
+        entry=SidebarEntry(tr("My edits"), "acc", "accTint"),
+        view=tr("Journal"),
     ),
     PageKind(
         "check",
@@ -264,6 +281,26 @@ _OPENED_BY = {action.id: row.kind for row in _ROWS for action in row.actions if 
 def topic_of(page: Page | None) -> str:
     """The manual's page about a page of the window; the manual's first page if none is in front."""
     return manual.FIRST if page is None else PAGES[page.kind].topic
+
+
+def views_beside(kind: str) -> list[PageKind]:
+    """The kinds of page between which a person switches within a tab; empty if there is one only."""
+    shared = PAGES[kind].tab_of or kind
+    return [row for row in _ROWS if row.view and (row.tab_of or row.kind) == shared]
+
+
+def view_of(page: Page, kind: str) -> PageRequest:
+    """The request for another view in the tab of a page, about the same place."""
+    if PAGES[kind].one_per == "connection":
+        return PageRequest(kind)
+    if PAGES[kind].one_per == "collection or connection":
+        return PageRequest(kind, page.ns if "." in page.ns else "")
+    return PageRequest(kind, page.ns, page.id)
+
+
+def shows(page: Page, asked: PageRequest) -> bool:
+    """Whether an open page that is about a request's place shows what is asked for, not another view of it."""
+    return page.kind == asked.kind or not PAGES[asked.kind].view
 
 
 def is_about(page: Page, asked: PageRequest) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec.structs import replace
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.page_request import PageRequest, TakingBackStart
-from gui.style import wording
+from gui.style import boxes, states, wording
 from gui.views.repair.health_panel import HealthPanel
 from gui.views.repair.repair_panel import RepairPanel
 from gui.views.repair.taking_back_panel import TakingBackPanel
@@ -25,7 +25,6 @@ LARGE = 2**20  # bytes, given as their size so that they are compared by version
 
 
 class _PlacePage(Page):
-    wants_rail = True
     words = ""
 
     @property
@@ -74,6 +73,20 @@ class RepairPage(_PlacePage):
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.pane.tree, self.panel.list, self.panel.preview]
+
+    def put_switch(self, switch: QWidget) -> None:
+        line = boxes.row(x=16, y=6)
+        line.addWidget(switch)
+        line.addStretch(1)
+        column = self.layout()
+        assert isinstance(column, QVBoxLayout)
+        column.insertLayout(0, line)
+        column.insertWidget(1, states.hair())
+
+    @property
+    def busy(self) -> bool:
+        """Also while there are findings: another scan would be needed to see them again."""
+        return self.panel.busy or self.panel.scanner.running or self.panel.plan is not None
 
     @property
     def waiting(self) -> int:
@@ -170,7 +183,6 @@ class TakingBackPage(Page):
 
     kind = "taking-back"
     icon = "arrow-counter-clockwise"
-    wants_rail = True
 
     def __init__(
         self, session: Session, ns: str, start: TakingBackStart, production: bool = False, parent: QWidget | None = None

@@ -62,6 +62,11 @@ class PendingPage(_ToolPage):
         self._put(self.panel)
         self.panel.closed.connect(self.closed)
 
+    @property
+    def busy(self) -> bool:
+        """Also while it says how each token ended."""
+        return self.panel.busy or bool(self.panel.model.ends)
+
     def shows(self, item: News) -> bool:
         here = item.moved and not self.panel.busy and self.ns in ("", item.outcome.ns)
         if here:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from gui.style import theme
 from gui.style.states import words
+from gui.style.title import Title
 from gui.style.wrapping_row import WrappingRow
 
 W = TypeVar("W", bound=QWidget)
@@ -90,7 +91,7 @@ def titled(title: str, said: str = "") -> tuple[WrappingRow, QLabel]:
     made = wrapping()
     left = QVBoxLayout()
     left.setSpacing(theme.px(4))
-    left.addWidget(words(title, "title"))
+    left.addWidget(Title(title))
     line = words(said, "second", wrap=True)
     line.setMinimumWidth(theme.px(BESIDE_BUTTONS))
     left.addWidget(line)

@@ -216,9 +216,9 @@ class Sidebar(QWidget):
             made.setIcon(icons.icon(_icon(name), "acc" if name == entry else "text2"))
         self.rail_here.setIcon(icons.icon("table", "text2" if entry in ENTRIES else "acc"))
 
-    def set_count(self, kind: str, count: int) -> None:
-        """Show a number beside an entry."""
-        self.entries[kind].set_count(count)
+    def set_count(self, kind: str, count: int, counted: str) -> None:
+        """Show a number beside an entry, and say what it counts."""
+        self.entries[kind].set_count(count, counted)
 
     def _root(self, session: Session) -> SourceNode | None:
         return next((root for root in self.model.roots if root.session is session), None)
@@ -431,8 +431,9 @@ class Sidebar(QWidget):
             menu.addSeparator()
             menu.addAction(tr("Copy the name"), partial(copying.put, info.ns))
             if info.belongs_to is None:
-                menu.addAction(tr("Layout and its grounds…"), partial(self.layout_asked.emit, session, info.ns))
                 layouts = menu.addMenu(tr("Layout"))
+                layouts.addAction(tr("Layout and its grounds…"), partial(self.layout_asked.emit, session, info.ns))
+                layouts.addSeparator()
                 likely, known = [info.layout, *info.alternatives], session.statements.layouts
                 for name in [*likely, *(name for name in known if name not in likely)]:
                     said = f"{name}: {known[name]}"

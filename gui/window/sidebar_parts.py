@@ -112,12 +112,11 @@ class EntryButton(QAbstractButton):
         """The number shown; 0 shows none."""
         return self._count
 
-    def set_count(self, count: int) -> None:
-        """Show a number at the right."""
+    def set_count(self, count: int, counted: str) -> None:
+        """Show a number at the right, and say what it counts."""
         self._count = count
-        counted = f"{count} {self._entry.counted}".strip()
         self.setAccessibleName(f"{self._entry.text}, {counted}" if count else self._entry.text)
-        self.setToolTip(wording.tip(counted if count and self._entry.counted else ""))
+        self.setToolTip(wording.tip(counted if count else ""))
         self.update()
 
     def sizeHint(self) -> QSize:

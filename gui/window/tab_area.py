@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.scrolling import FromTop
 from gui.style.states import StateView
 from gui.window.tabs import Tabs
+from gui.window.view_switch import ViewSwitch
 
 if TYPE_CHECKING:
     from model.session import Session
@@ -221,6 +222,10 @@ class TabArea(QWidget):
         page.sight_asked.connect(partial(self._show_part, page))
         page.closed.connect(partial(self.close_page, page))
         page.layout_asked.connect(partial(self.layout_asked.emit, page.session, page.ns))
+        if views := page_registry.views_beside(page.kind):
+            switch = ViewSwitch(views, page.kind)
+            switch.asked.connect(partial(self._switch, page))
+            page.put_switch(switch)
         self.tabs.insert(at, page.title, page.icon)
         self._page_changed(page)
         self.show_page(page)
@@ -238,13 +243,18 @@ class TabArea(QWidget):
     def open(self, session: Session, request: PageRequest) -> Page:
         """Bring the page for a request to the front, or make it; every page is opened here."""
         there = [page for page in self.pages_of(session) if page_registry.is_about(page, request)]
-        if there and request.way == "show":
-            self.show_page(there[0])
-            there[0].answer(request, again=True)
-            return there[0]
+        fits = [page for page in there if page_registry.shows(page, request)]
+        if fits and request.way == "show":
+            self.show_page(fits[0])
+            fits[0].answer(request, again=True)
+            return fits[0]
+        return self._make(session, request, [] if request.way == "beside" else there)
+
+    def _make(self, session: Session, request: PageRequest, instead: Sequence[Page]) -> Page:
+        """Open a new page, in place of others unless they are busy."""
         at = -1
-        if request.way == "instead":
-            for page in there:
+        for page in instead:
+            if not page.busy:
                 at = self.pages.index(page)
                 self._drop(page)
         made = page_registry.PAGES[request.kind].make(session, request, self._production(session), self._stack)
@@ -252,6 +262,15 @@ class TabArea(QWidget):
         self._view.begin()
         made.answer(request, again=False)
         return made
+
+    def _switch(self, page: Page, kind: str) -> None:
+        """Show another view in a page's tab, or in its own if the page is busy."""
+        request = page_registry.view_of(page, kind)
+        there = [other for other in self.pages_of(page.session) if other.kind == kind]
+        if any(page_registry.is_about(other, request) for other in there):
+            self.open(page.session, request)
+        else:
+            self._make(page.session, request, [page])
 
     # --- news from pages
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from model.session import Session
 
 
+UNFOUND = ("palette", "menus", "next-pane", "previous-pane", "context-menu")
+"""Actions that the palette does not list: it covers what they are about."""
+
+
 class WindowCommands(QObject):
     """Does what no page does; ``changed``: one of the :meth:`handlers` changed something."""
 
@@ -48,6 +52,8 @@ class WindowCommands(QObject):
 
     def call_for(self, item: Item) -> Callable[[], object] | None:
         """The call for an action now: from the current page, from the window, or opening a page."""
+        if item.choices:
+            return partial(self._choose, item)
         page = self._workspace.page
         of_page = page.handlers() if page is not None else {}
         return of_page.get(item.id) or self.handlers().get(item.id) or self._opening(item)
@@ -247,11 +253,19 @@ class WindowCommands(QObject):
 
         Palette(self._workspace, hits, title).open()
 
-    def _commands(self) -> list[Hit]:
+    def _choose(self, item: Item) -> None:
+        """Ask which of an item's actions is meant, unless just one of them can be done."""
+        possible = [id for id in item.choices if not self._actions.why(id)]
+        if len(possible) == 1:
+            self._actions.trigger(possible[0])
+        else:
+            self._find(self._commands(item.choices), item.text.rstrip("…"))
+
+    def _commands(self, among: Collection[str] = ()) -> list[Hit]:
         trigger = self._actions.trigger
         made = []
         for item, action in self._actions.all():
-            if item.id not in ("palette", "menus", "next-pane", "previous-pane", "context-menu"):
+            if item.id in among if among else not item.choices and item.id not in UNFOUND:
                 name, why = action.text().rstrip("…"), self._actions.why(item.id)
                 menu = TITLES[item.menu].replace("&", "")
                 made.append(Hit(name, partial(trigger, item.id), item.icon, menu, keys_text(item), why))

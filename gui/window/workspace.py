@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
-from gui.style import boxes, theme, wording
+from gui.style import boxes, preferences, theme, wording
 from gui.window.opening import OpeningPage
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Workspace(QWidget):
     def __init__(self, sessions: OpenSessions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._sessions = sessions
-        self._fold_choice: bool | None = None
+        self._waiting = self._pending = 0  # findings on show, and tokens
         self._stack = QStackedWidget(self)
         self._area: WorkArea | None = None
         self._saved: Sequence[SavedConnection] = ()
@@ -114,7 +114,7 @@ class Workspace(QWidget):
             made.tab_area.current_changed.connect(self._page_in_front)
             made.tab_area.current_changed.connect(self.current_changed)
             made.tab_area.page_changed.connect(self.changed)
-            made.sidebar.fold(self._narrow, at_once=True)
+            made.sidebar.fold(self._folds, at_once=True)
             self.made.emit()
         return self._area
 
@@ -225,14 +225,13 @@ class Workspace(QWidget):
         open_here = [] if session is None else list(self.tab_area.pages_of(session))
         for page in open_here:
             page.say_answering(watch is None or watch.lost is None)
-        self.sidebar.set_count("repair", max((page.waiting for page in open_here), default=0))
+        self._waiting = max((page.waiting for page in open_here), default=0)
+        self._count_repairs()
 
     def _page_in_front(self) -> None:
         page = self.tab_area.page
         self.sidebar.set_current(self.session, page.ns if page is not None else "")
         self.sidebar.set_tool(page.kind if page is not None else "")
-        self._fold_choice = None
-        self._fold()
         if self._counted_of is not None and self._counted_of is not self.session:
             self.count()
         self.changed.emit()
@@ -258,14 +257,14 @@ class Workspace(QWidget):
     # --- folding
 
     def toggle_sidebar(self) -> None:
-        """Fold or unfold the sidebar, until another page is current or the width decides again."""
-        self._fold_choice = not self.sidebar.folded
+        """Fold or unfold the sidebar; that is remembered until the window is resized across the line."""
+        preferences.put("sidebar", "open" if self.sidebar.folded else "folded")
         self._fold()
 
     @property
     def folded(self) -> bool:
         """Whether the sidebar is folded to its rail, or would be."""
-        return self._narrow if self._area is None else self._area.sidebar.folded
+        return self._folds if self._area is None else self._area.sidebar.folded
 
     @property
     def _narrow(self) -> bool:
@@ -274,9 +273,13 @@ class Workspace(QWidget):
     def _fold(self, at_once: bool = False) -> None:
         if self._area is None:
             return
-        page = self.tab_area.page
-        wanted = self._narrow or (page is not None and page.wants_rail)
-        self.sidebar.fold(wanted if self._fold_choice is None else self._fold_choice, at_once)
+        self.sidebar.fold(self._folds, at_once)
+
+    @property
+    def _folds(self) -> bool:
+        """What a person chose; else whether the window is narrow."""
+        chosen = str(preferences.get("sidebar"))
+        return chosen == "folded" if chosen else self._narrow
 
     def _fold_at_once(self) -> None:
         self._fold(at_once=True)
@@ -285,8 +288,8 @@ class Workspace(QWidget):
         super().resizeEvent(event)
         line = theme.px(NARROW)
         if (event.oldSize().width() < line) != (event.size().width() < line) or not self.isVisible():
-            self._fold_choice = None
             if self.isVisible():
+                preferences.put("sidebar", "")
                 QTimer.singleShot(0, self, self._fold_at_once)  # without animation: all parts have just moved
             else:
                 self._fold_at_once()
@@ -321,8 +324,16 @@ class Workspace(QWidget):
         tasks.run(count, done=self._counted, failed=_nothing, owner=self, key="counts")
 
     def _counted(self, counts: tuple[int, int]) -> None:
-        self.sidebar.set_count("drafts", counts[0])
-        self.sidebar.set_count("pending", counts[1])
+        drafts, self._pending = counts
+        self.sidebar.set_count("journal", drafts, wording.many(drafts, "draft"))
+        self._count_repairs()
+
+    def _count_repairs(self) -> None:
+        """Count the findings of the last scan; without one, the pending tokens."""
+        if self._waiting:
+            self.sidebar.set_count("repair", self._waiting, wording.many(self._waiting, "finding"))
+        else:
+            self.sidebar.set_count("repair", self._pending, wording.many(self._pending, "pending token"))
 
 
 def _nothing(_: object) -> None:

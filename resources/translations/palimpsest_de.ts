@@ -512,6 +512,14 @@ Nummern: {numbering}</translation>
       <translation>Aktivität: {what}</translation>
     </message>
     <message>
+      <source>Activity…</source>
+      <translation>Aktivität…</translation>
+    </message>
+    <message>
+      <source>Add</source>
+      <translation>Hinzufügen</translation>
+    </message>
+    <message>
       <source>Add a field beside the chosen one (Ins)</source>
       <translation>Ein Feld neben dem gewählten hinzufügen (Einfg)</translation>
     </message>
@@ -922,6 +930,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Certificate authority file</source>
       <translation>Datei der Zertifizierungsstelle</translation>
+    </message>
+    <message>
+      <source>Change</source>
+      <translation>Ändern</translation>
     </message>
     <message>
       <source>Change map</source>
@@ -2632,6 +2644,10 @@ Nummern: {numbering}</translation>
       <translation>{documents} werden in {ns} importiert</translation>
     </message>
     <message>
+      <source>Import…</source>
+      <translation>Importieren…</translation>
+    </message>
+    <message>
       <source>In</source>
       <translation>In</translation>
     </message>
@@ -3084,6 +3100,10 @@ Nummern: {numbering}</translation>
       <translation>Auf {name}{marked} nach Schäden suchen?</translation>
     </message>
     <message>
+      <source>Look for damage…</source>
+      <translation>Nach Schäden suchen…</translation>
+    </message>
+    <message>
       <source>Looked for {writes}: {told}</source>
       <translation>Nachgesehen nach {writes}: {told}</translation>
     </message>
@@ -3224,6 +3244,10 @@ Nummern: {numbering}</translation>
       <translation>Bewegung</translation>
     </message>
     <message>
+      <source>Move</source>
+      <translation>Verschieben</translation>
+    </message>
+    <message>
       <source>Move a field</source>
       <translation>Feld verschieben</translation>
     </message>
@@ -3270,6 +3294,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Moving {ns} of {name} to another layout</source>
       <translation>{ns} von {name} in ein anderes Layout umziehen</translation>
+    </message>
+    <message>
+      <source>My edits</source>
+      <translation>Meine Änderungen</translation>
     </message>
     <message>
       <source>Name</source>
@@ -3816,6 +3844,10 @@ Nummern: {numbering}</translation>
       <translation>Auf diesem System fügen nur Installer den Menüs Programme hinzu</translation>
     </message>
     <message>
+      <source>One field</source>
+      <translation>Ein Feld</translation>
+    </message>
+    <message>
       <source>One file, a line for each version</source>
       <translation>Eine Datei, eine Zeile für jede Version</translation>
     </message>
@@ -3982,6 +4014,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Over the scans</source>
       <translation>Über die Prüfläufe</translation>
+    </message>
+    <message>
+      <source>Over time</source>
+      <translation>Über die Zeit</translation>
     </message>
     <message>
       <source>Overview of the changes</source>
@@ -4492,10 +4528,6 @@ Nummern: {numbering}</translation>
       <translation>Reparieren</translation>
     </message>
     <message>
-      <source>Repair centre</source>
-      <translation>Reparaturzentrum</translation>
-    </message>
-    <message>
       <source>Repair {findings}</source>
       <translation>Reparieren: {findings}</translation>
     </message>
@@ -4878,6 +4910,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Show it as {}</source>
       <translation>Zeigen als {}</translation>
+    </message>
+    <message>
+      <source>Show only</source>
+      <translation>Nur anzeigen</translation>
     </message>
     <message>
       <source>Show picture</source>
@@ -6416,6 +6452,10 @@ Nummern: {numbering}</translation>
       <translation>Welche zwei Zeiten?</translation>
     </message>
     <message>
+      <source>Who changed what</source>
+      <translation>Wer hat was geändert</translation>
+    </message>
+    <message>
       <source>Who changed what in {place} of {name}</source>
       <translation>Wer was geändert hat in {place} von {name}</translation>
     </message>
@@ -7123,6 +7163,14 @@ Nummern: {numbering}</translation>
       <source>down</source>
       <translation>nach unten</translation>
     </message>
+    <message numerus="yes">
+      <source>draft</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Entwurf</numerusform>
+        <numerusform>Entwürfe</numerusform>
+      </translation>
+    </message>
     <message>
       <source>dropped</source>
       <translation>gestrichen</translation>
@@ -7751,9 +7799,13 @@ Nummern: {numbering}</translation>
         <numerusform>Pfade</numerusform>
       </translation>
     </message>
-    <message>
-      <source>pending</source>
-      <translation>ausstehend</translation>
+    <message numerus="yes">
+      <source>pending token</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>offenes Token</numerusform>
+        <numerusform>offene Token</numerusform>
+      </translation>
     </message>
     <message numerus="yes">
       <source>phantom version</source>

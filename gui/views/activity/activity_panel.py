@@ -511,12 +511,14 @@ class ActivityPanel(QWidget):
     def menu(self, row: Activity) -> QMenu:
         """The menu of a change."""
         menu = ChangeMenu(row, self.compare_asked.emit, self.open_asked.emit, self.activity_asked.emit, self)
+        only = menu.addMenu(tr("Show only"))
         if row.author is not None:
-            menu.add(tr("Only by {author}", author=wording.item(row.author)), partial(self._only_by, row.author))
+            by = tr("Only by {author}", author=wording.item(row.author))
+            only.addAction(by, partial(self._only_by, row.author))
         for path in row.paths[:6]:
             said = tr("Only changes of {path}", path=wording.item(path_text(path)))
-            menu.add(said, partial(self._only_at, path_text(path)))
-        menu.addSeparator()
+            only.addAction(said, partial(self._only_at, path_text(path)))
+        only.setEnabled(not only.isEmpty())
         many = len(self.tree.picked())
         said = tr("Take back {changes}…", changes=wording.many(many, "change")) if many > 1 else tr("Take back…")
         menu.add(said, self.take_back, self._why_not())

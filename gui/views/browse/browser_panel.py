@@ -676,10 +676,10 @@ class BrowserPanel(QWidget):
         """The menu of a document."""
         menu = QMenu(self)
         menu.addAction(tr("Open"), partial(self.open_asked.emit, row.id))
-        menu.addSeparator()
-        menu.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
+        copies = menu.addMenu(tr("Copy"))
+        copies.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
         if row.readable:
-            menu.addAction(tr("Copy as Extended JSON"), partial(self._copy, row))
+            copies.addAction(tr("Copy as Extended JSON"), partial(self._copy, row))
         self.menu_asked.emit(menu, row)
         return menu
 

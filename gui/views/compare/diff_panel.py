@@ -586,11 +586,11 @@ class DiffPanel(QWidget):
             action.setToolTip(wording.tip(why or words))  # without a tooltip Qt uses the line, as markup
 
         add(tr("Show the whole value"), self._open_value)
-        menu.addSeparator()
-        self.copies.row(menu, node)
-        self.copies.fill(menu)
+        copies = menu.addMenu(tr("Copy"))
+        self.copies.row(copies, node)
+        copies.addSeparator()
+        self.copies.fill(copies)
         if node.path:
-            menu.addSeparator()
             named = ignored_paths.pattern_text(ignored_paths.pattern_of(node.path))
             if self.ignored.hides_path(node.path):
                 add(tr("Hidden fields…"), self.do_hidden_fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, QObject, QPoint, Signal
 from PySide6.QtGui import QAction, QKeySequence
@@ -257,51 +258,60 @@ class FieldActions(QObject):
         tree, model = self._tree, self._model
         may = tree.may_edit
 
-        def entry(label: str, call: Callable[[], object], keys: str = "", on: bool = True) -> None:
+        def entry(
+            label: str, call: Callable[[], object], keys: str = "", on: bool = True, within: QMenu | None = None
+        ) -> None:
             action = QAction(label, menu)
             if keys:
                 action.setShortcut(QKeySequence(keys))
                 action.setShortcutVisibleInContextMenu(True)
             action.setEnabled(on)
             action.triggered.connect(lambda: call())
-            menu.addAction(action)
+            (within or menu).addAction(action)
 
         if node is not None and node.kind == "field":
             index = model.index_of(node, VALUE)
             element = isinstance(node.name, int)
             entry(tr("Edit value"), lambda: tree.edit_cell(index), "F2", may)
-            entry(tr("Rename"), lambda: tree.edit_cell(model.index_of(node, FIELD)), "Shift+F2", may and not element)
-            entry(tr("Change type…"), lambda: tree.choose_kind(index), "F4", may)
-            menu.addSeparator()
-            entry(tr("Add element behind") if element else tr("Add field"), lambda: self.add(node), "Ins", may)
+            change, add, move = (menu.addMenu(title) for title in (tr("Change"), tr("Add"), tr("Move")))
+            name = partial(tree.edit_cell, model.index_of(node, FIELD))
+            entry(tr("Rename"), name, "Shift+F2", may and not element, within=change)
+            entry(tr("Change type…"), lambda: tree.choose_kind(index), "F4", may, within=change)
+            behind = tr("Add element behind") if element else tr("Add field")
+            entry(behind, lambda: self.add(node), "Ins", may, within=add)
             if node.value.is_container:
                 inner = tr("Add field inside") if node.value.type == OBJECT else tr("Add element inside")
-                entry(inner, lambda: self.add(node, inside=True), on=may)
-            entry(tr("Duplicate"), lambda: self.duplicate(node), on=may)
-            entry(tr("Move up"), lambda: self.move(node, -1), "Alt+Up", may)
-            entry(tr("Move down"), lambda: self.move(node, 1), "Alt+Down", may)
-            entry(tr("Move into the field above"), lambda: self.carry(node, True), "Alt+Right", may)
-            entry(tr("Move out"), lambda: self.carry(node, False), "Alt+Left", may)
+                entry(inner, lambda: self.add(node, inside=True), on=may, within=add)
+            entry(tr("Duplicate"), lambda: self.duplicate(node), on=may, within=add)
+            entry(tr("Move up"), lambda: self.move(node, -1), "Alt+Up", may, within=move)
+            entry(tr("Move down"), lambda: self.move(node, 1), "Alt+Down", may, within=move)
+            entry(tr("Move into the field above"), lambda: self.carry(node, True), "Alt+Right", may, within=move)
+            entry(tr("Move out"), lambda: self.carry(node, False), "Alt+Left", may, within=move)
             entry(tr("Remove"), lambda: self.remove(node), "Del", may)
-            menu.addSeparator()
+            self._revert_entry(node, partial(entry, within=change))
         elif node is None or node.kind == "group":
             entry(tr("Add field") if node is None else tr("Add to this list"), lambda: self.add(node), "Ins", may)
-            menu.addSeparator()
-        if node is not None and node.kind != "group":
-            changed = model.change_of(node) is not None
-            entry(tr("Revert this field"), lambda: self.revert_asked.emit(node), "Alt+Backspace", changed and may)
-            menu.addSeparator()
-            entry(tr("Copy value as Extended JSON"), lambda: self.copy(node), "Ctrl+C")
-            entry(tr("Copy field as Extended JSON"), lambda: self.copy(node, "field"), on=isinstance(node.name, str))
-            entry(tr("Copy path"), lambda: self.copy(node, "path"))
-        entry(tr("Copy document as Extended JSON"), self.copy_document)
-        if node is not None and node.kind == "field":
-            menu.addSeparator()
-            add_ways(menu, model.path(node), node.value, None, self.field_asked, self.find_asked)
+        else:
+            self._revert_entry(node, entry)
         menu.addSeparator()
-        entry(tr("Expand all"), self.expand_all)
-        entry(tr("Collapse all"), tree.collapseAll)
+        copies = menu.addMenu(tr("Copy"))
+        if node is not None and node.kind != "group":
+            whole = isinstance(node.name, str)
+            entry(tr("Copy value as Extended JSON"), lambda: self.copy(node), "Ctrl+C", within=copies)
+            entry(tr("Copy field as Extended JSON"), lambda: self.copy(node, "field"), on=whole, within=copies)
+            entry(tr("Copy path"), lambda: self.copy(node, "path"), within=copies)
+        entry(tr("Copy document as Extended JSON"), self.copy_document, within=copies)
+        menu.addSeparator()
+        if node is not None and node.kind == "field":
+            add_ways(menu, model.path(node), node.value, None, self.field_asked, self.find_asked)
+        else:
+            entry(tr("Expand all"), self.expand_all)
+            entry(tr("Collapse all"), tree.collapseAll)
         return menu
+
+    def _revert_entry(self, node: FieldNode, entry: Callable[..., None]) -> None:
+        may = self._tree.may_edit and self._model.change_of(node) is not None
+        entry(tr("Revert this field"), lambda: self.revert_asked.emit(node), "Alt+Backspace", may)
 
     def show_spot(self, spot: Spot | None) -> None:
         """Scroll to a spot's row and choose it."""

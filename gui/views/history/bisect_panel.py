@@ -16,6 +16,7 @@ from gui.parts.reading import Reading
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Badge, Cell, Index, plain, value
 from gui.style.states import StateStack, button, words
+from gui.style.title import Title
 from gui.views.history.blame_panel import FieldList, by_cell, when_cell
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.session import Session
@@ -112,7 +113,7 @@ class BisectPanel(QWidget):
     def _build(self) -> None:
         head = QWidget()
         row = boxes.wrapping(head, 16, 8, gap=10, least=44)
-        row.addWidget(words(tr("Find when this became true"), "title"))
+        row.addWidget(Title(tr("Find when this became true")))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))
         row.addWidget(name)

@@ -17,6 +17,7 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from gui.style.clear_cross import ClearCross
 from gui.style.states import StateStack, button, words
+from gui.style.title import Title
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.map_model import WORDS
 from gui.views.history.map_words import value_at
@@ -113,7 +114,6 @@ class FieldList(CellTree):
 class BlamePanel(ChainPanel):
     """The list, a line to find fields in it, and the way to the comparison and the map."""
 
-    map_asked = Signal()
     field_asked = Signal(object)  # the path of a field whose history to show
     find_asked = Signal(str)  # a filter
     key = "blame"
@@ -149,7 +149,7 @@ class BlamePanel(ChainPanel):
     def _title_row(self) -> QWidget:
         made = QWidget()
         row = boxes.wrapping(made, 16, 8, gap=10, least=44)
-        row.addWidget(words(tr("Blame"), "title"))
+        row.addWidget(Title(tr("Blame")))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))
         row.addWidget(name)
@@ -166,7 +166,6 @@ class BlamePanel(ChainPanel):
         row.addWidget(self.search)
         self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         row.addWidget(self.compare_button)
-        row.addWidget(button(tr("Change map"), self.map_asked.emit, "small", icon="grid-four"))
         self.compare_button.setEnabled(False)
         return made
 

@@ -14,6 +14,7 @@ from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Span
 from gui.style.states import StateStack, button, say, tool, words
+from gui.style.title import Title
 from gui.views.history import map_sizes
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.map_grid import MapView
@@ -88,7 +89,7 @@ class ChangeMapPanel(ChainPanel):
         made = QWidget()
         row = boxes.wrapping(made, 16, 8, gap=10, least=44)
         self.name = Said()
-        row.addWidget(words(tr("Change map"), "title"))
+        row.addWidget(Title(tr("Change map")))
         row.addWidget(self.name, 1)
         self._order_word = words(tr("Order"), "second")
         row.addWidget(self._order_word)

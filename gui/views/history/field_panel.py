@@ -18,6 +18,7 @@ from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from gui.style.clear_cross import ClearCross
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack, button, words
+from gui.style.title import Title
 from gui.views.history.blame_panel import SYMBOLS, FieldList, by_cell, doubt, set_in, when_cell
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.field_plot import FieldPlot
@@ -180,7 +181,7 @@ class FieldPanel(ChainPanel):
     def _title_row(self) -> QWidget:
         made = QWidget()
         row = boxes.wrapping(made, 16, 8, gap=10, least=44)
-        row.addWidget(words(tr("History of a field"), "title"))
+        row.addWidget(Title(tr("History of a field")))
         name = words(wording.plain(self.id), "second")
         name.setFont(theme.mono(12))
         row.addWidget(name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFontMetricsF
@@ -567,8 +568,10 @@ class TimelinePanel(QWidget):
         name, current = name_of(one), self.model.current()
         target = self.model.row_of(current.v) if current else None
 
-        def add(words: str, call: Callable[[], object], enabled: bool = True, why: str = "") -> QAction:
-            action = menu.addAction(wording.item(words))
+        def add(
+            words: str, call: Callable[[], object], enabled: bool = True, why: str = "", within: QMenu = menu
+        ) -> QAction:
+            action = within.addAction(wording.item(words))
             action.triggered.connect(lambda: call())
             action.setEnabled(enabled)
             action.setToolTip(wording.tip(why or words))
@@ -577,14 +580,18 @@ class TimelinePanel(QWidget):
         menu.setToolTipsVisible(True)
         add(tr("Set {name} as A", name=name), lambda: self._set_a(row))
         add(tr("Set {name} as B", name=name), lambda: self._set_b(row))
-        add(tr("Compare with current"), lambda: self._compare_with(row, target), target is not None and target != row)
-        add(tr("Show {name} by itself", name=name), lambda: self.show_alone(row))
-        add(tr("Remember {name} for a comparison", name=name), lambda: self.remember_asked.emit(one.v))
+        compare = menu.addMenu(tr("Compare"))
+        compare.setToolTipsVisible(True)
+        is_older = target is not None and target != row
+        add(tr("Compare with current"), lambda: self._compare_with(row, target), is_older, within=compare)
+        remember = partial(self.remember_asked.emit, one.v)
+        add(tr("Remember {name} for a comparison", name=name), remember, within=compare)
         if remembered.side is not None:
             words = wording.item(
                 tr("Compare with {name} of {place}", name=remembered.side.name, place=remembered.side.place), 80
             )
-            add(words, lambda: self.compare_remembered_asked.emit(one.v))
+            add(words, lambda: self.compare_remembered_asked.emit(one.v), within=compare)
+        add(tr("Show {name} by itself", name=name), lambda: self.show_alone(row))
         menu.addSeparator()
         why = (
             tr("This version says that the document is deleted.") if one.deleted else tr("This is the current version.")

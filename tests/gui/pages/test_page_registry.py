@@ -10,7 +10,8 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui.messages import MessageLine, Question
@@ -23,6 +24,7 @@ from gui.pages.page_request import CollectionStart, PageRequest
 from gui.views.browse.query import Query
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.window.tab_area import TabArea
+from gui.window.view_switch import ViewSwitch
 from model.errors import NotFound
 from model.session import Session
 from model.values import canonical
@@ -362,3 +364,25 @@ def test_what_may_not_be_restored_here_is_offered_to_be_copied(qtbot: QtBot, tmp
         assert session.history.version("shop.posts", id).raw == now.raw
         wait_idle(qtbot)
         area.close()
+
+
+def test_there_are_few_kinds_of_tab() -> None:
+    assert len({row.tab_of or row.kind for row in PAGES.values()}) <= 12
+
+
+def test_views_share_a_tab_and_a_busy_page_keeps_its_own(session: Session, qtbot: QtBot) -> None:
+    area = tabs(qtbot)
+    shown = area.open(session, PageRequest("map", NS, ID))
+    switch = shown.findChild(ViewSwitch)
+    assert [button.text() for button in switch.findChildren(QPushButton)] == [
+        "Change map", "Blame", "One field", "Find when",
+    ]  # fmt: skip
+    for kind in ("blame", "bisect", "map"):
+        qtbot.mouseClick(area.page.findChild(ViewSwitch).button(kind), Qt.MouseButton.LeftButton)
+        assert [(page.kind, page.id) for page in area.pages] == [(kind, ID)]
+    assert area.open(session, PageRequest("field", NS, ID)) is area.page
+    assert [page.kind for page in area.pages] == ["field"]
+    repairs = area.open(session, PageRequest("repair", "insurance.tariffs"))
+    wait_idle(qtbot, lambda: repairs.busy and not repairs.panel.scanner.running)
+    qtbot.mouseClick(repairs.findChild(ViewSwitch).button("health"), Qt.MouseButton.LeftButton)
+    assert [page.kind for page in area.pages] == ["field", "repair", "health"]

@@ -32,6 +32,7 @@ from model.session.through_time import ThroughTime
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.activity_scenes import DAY, orders
+from tests.gui.menus import offered
 
 NS = "shop.orders"
 Client = pymongo.MongoClient[dict[str, Any]]
@@ -467,7 +468,7 @@ def test_the_menu_narrows_to_an_author_or_a_field(qtbot: QtBot, session: Session
     row = panel.model.at(row_at(panel, 2, 0))
     assert row is not None
     menu = panel.menu(row)
-    words = {action.text(): action for action in menu.actions() if action.text()}
+    words = offered(menu)
     assert list(words) == [
         "Compare v2 and v3", "Open A", "Activity of A", "Only by ann", "Only changes of to.city",
         "Only changes of tags", "Take back…", "Copy the id", "Copy the rows",

@@ -23,6 +23,7 @@ from model.session.document_lists import DocumentLists
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.dragging import size_column
+from tests.gui.menus import choose, offered
 from tests.gui.refusals import denied, going_on, try_again
 from tests.gui.window.windows import NS, wait_idle
 
@@ -384,7 +385,7 @@ def test_json_begins_at_the_chosen_document_and_stays_where_it_was_scrolled_to(
 def test_the_menu_copies_id_and_document(panel: BrowserPanel) -> None:
     row = panel.model.rows[row_of(panel, "K-204117")]
     menu = panel.menu_for(row)
-    by_text = {action.text(): action for action in menu.actions()}
+    by_text = offered(menu)
     by_text["Copy the id"].trigger()
     assert QGuiApplication.clipboard().text() == "K-204117"
     by_text["Copy as Extended JSON"].trigger()
@@ -398,7 +399,7 @@ def test_an_id_stays_on_the_clipboard_though_a_large_copy_begun_before_it_ends_l
     gate = threading.Event()
     copying.copy(panel, None, lambda: "large" if gate.wait(60) else "")
     menu = panel.menu_for(panel.model.rows[row_of(panel, "K-204117")])
-    {action.text(): action for action in menu.actions()}["Copy the id"].trigger()
+    choose(menu, "Copy the id")
     gate.set()
     wait_idle(qtbot)
     assert QGuiApplication.clipboard().text() == "K-204117"
@@ -410,7 +411,7 @@ def test_opening_the_menu_writes_no_document_out(panel: BrowserPanel, monkeypatc
     monkeypatch.setattr(text, "to_utf8", lambda raw, *_: written.append(raw) or b"it")
     menu = panel.menu_for(row)
     assert not written  # one of 15 MB takes a while
-    {action.text(): action for action in menu.actions()}["Copy as Extended JSON"].trigger()
+    choose(menu, "Copy as Extended JSON")
     assert written == [row.raw]
 
 

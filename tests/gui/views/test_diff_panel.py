@@ -13,7 +13,7 @@ from bson import Decimal128, ObjectId
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.parts.differences.diff_grouping import Plan
@@ -34,6 +34,7 @@ from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.dragging import size_column
 from tests.gui.fake_session import ID, UNREACHABLE, Told, compared, number, told
+from tests.gui.menus import offered
 from tests.gui.parts.test_diff_model import walk
 
 
@@ -390,15 +391,11 @@ def test_from_a_row_without_a_change_the_changes_beside_it_are_reached(qtbot: Qt
             assert shown.bars() == [name], row
 
 
-def actions(menu: QMenu) -> dict[str, Any]:
-    return {action.text(): action for action in menu.actions() if action.text()}
-
-
 def test_path_values_and_changes_can_be_copied(shown: Shown) -> None:
     node = shown.panel.model.node(shown.panel.model.go(0))
     assert node is not None
     menu = shown.panel.menu(node)
-    found, clipboard = actions(menu), QGuiApplication.clipboard()
+    found, clipboard = offered(menu), QGuiApplication.clipboard()
     found["Copy path"].trigger()
     assert clipboard.text() == "p.net"
     found["Copy value of B"].trigger()
@@ -446,7 +443,7 @@ def test_copy_takes_the_whole_value_under_the_cursor_not_what_is_drawn_of_it(qtb
     ],
 )
 def test_the_whole_diff_is_copied_as_text_and_as_a_patch(shown: Shown, form: str, begins: str) -> None:
-    actions(shown.panel.tools.copies)[form].trigger()
+    offered(shown.panel.tools.copies)[form].trigger()
     shown.settle()
     assert QGuiApplication.clipboard().text().startswith(begins)
 
@@ -526,7 +523,7 @@ def test_a_path_can_be_hidden_and_shown_again(shown: Shown, qtbot: QtBot) -> Non
     node = panel.model.node(panel.model.go(0))
     assert node is not None
     menu = panel.menu(node)
-    actions(menu)["Hide p.net"].trigger()
+    offered(menu)["Hide p.net"].trigger()
     shown.settle()
     assert panel.tools.position.text() == "Change 1 of 4"
     assert panel.tools.hidden.text() == "1 hidden"
@@ -583,7 +580,7 @@ def test_an_element_is_restored_with_its_array_where_the_current_version_was_not
         for row in walk(shown.panel.model):
             node = shown.panel.model.node(row)
             if node is not None and node.op is not None and node.path[-1] in ("x", "n"):
-                found = actions(shown.panel.menu(node))
+                found = offered(shown.panel.menu(node))
                 next(each for name, each in found.items() if name.startswith("Restore ")).trigger()
     assert asked == [[("r",)], [("n",)], [("r",)], [("n",)]]
 
@@ -595,7 +592,7 @@ def test_restore_asks_for_all_of_a_or_for_one_field(shown: Shown) -> None:
     node = shown.panel.model.node(shown.panel.model.go(0))
     assert node is not None
     menu = shown.panel.menu(node)
-    actions(menu)["Restore p.net from A…"].trigger()
+    offered(menu)["Restore p.net from A…"].trigger()
     assert asked == [(ID, number(1), None), (ID, number(1), [("p", "net")])]
     menu.deleteLater()
 

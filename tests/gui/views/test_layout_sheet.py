@@ -27,6 +27,7 @@ from model.profile import Profile
 from model.session import Session
 from model.session.layout_statements import LayoutStatements, Trial
 from model.userdata.connections import Connections
+from tests.gui.menus import offered
 from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, open_source, sheet, told, wait_idle
 from tests.recognition.unknown_programs import program
@@ -130,9 +131,7 @@ def test_the_menus_and_the_page_lead_there_too(qtbot: QtBot, window: Window, ses
     ns = f"{shop}.orders"
     sidebar = window.workspace.sidebar
     node = next(found for root in sidebar.model.roots if (found := root.find(ns)) is not None)
-    ways: list[Callable[[], object]] = [
-        next(a for a in sidebar.menu_for(node).actions() if a.text() == "Layout and its grounds…").trigger
-    ]
+    ways: list[Callable[[], object]] = [offered(sidebar.menu_for(node))["Layout and its grounds…"].trigger]
     sidebar.collection_asked.emit(session, ns, False)
     wait_idle(qtbot)
     page = window.workspace.tab_area.page

@@ -40,6 +40,7 @@ from model.values.canonical import Value
 from tests.gui.dragging import size_column
 from tests.gui.drawn_words import DrawnWords
 from tests.gui.fake_session import ID, MARTA, UNREACHABLE, Told, number, story, told
+from tests.gui.menus import offered
 
 
 class Watched:
@@ -471,7 +472,7 @@ def test_the_menu_offers_comparison_restore_and_the_hash(marta: Watched) -> None
     assert row is not None
     menu = marta.panel.menu(row)
     assert menu is not None
-    actions = {action.text(): action for action in menu.actions() if action.text()}
+    actions = offered(menu)
     actions["Compare with current"].trigger()
     assert marta.ab == ("v8", "v14")
     actions["Copy hash"].trigger()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.actions import LACKING, MENUS, Actions
@@ -18,6 +19,7 @@ from gui.pages.page_registry import ACTIONS, PAGES
 from gui.style import wording
 from gui.window.window_commands import WindowCommands
 from tests import support
+from tests.gui.menus import offered
 
 # Conventions that people bring along.
 EXPECTED = {
@@ -49,7 +51,8 @@ def rows() -> dict[str, set[str]]:
 
 
 def test_every_action_has_a_row_or_opens_a_page() -> None:
-    known = {item.id for row in PAGES.values() for item in row.actions} | set(rows())
+    choices = {item.id for item in ACTIONS if item.choices}
+    known = {item.id for row in PAGES.values() for item in row.actions} | set(rows()) | choices
     assert not [id for id in IDS if id not in known]
 
 
@@ -70,6 +73,28 @@ def test_the_keys_are_the_ones_that_people_know() -> None:
 
 def test_every_menu_has_entries() -> None:
     assert {item.menu for item in ACTIONS} == set(MENUS)
+
+
+def test_the_menus_are_short(qtbot: QtBot) -> None:
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    Actions(window, ACTIONS).fill(window.menuBar())
+    menus = [menu for action in window.menuBar().actions() if isinstance(menu := action.menu(), QMenu)]
+    assert len(menus) == len(MENUS)
+    assert sum(len(offered(menu)) for menu in menus) <= 60
+
+
+def test_a_choice_is_among_actions_of_the_palette_and_possible_where_one_of_them_is(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    actions = Actions(window, ACTIONS)
+    unlisted = {item.id for item in ACTIONS if not item.listed}
+    choices = {item.id: item.choices for item in ACTIONS if item.choices}
+    assert unlisted.issuperset(chain.from_iterable(choices.values()))
+    actions.update({"several"}, {})
+    assert actions.by_id["choose-export"].isEnabled()
+    actions.update({}, {})
+    assert (actions.why("choose-export"), actions.why("choose-activity")) == (LACKING["list"], LACKING["session"])
 
 
 def test_an_action_is_enabled_by_facts_and_says_why_it_is_not(qtbot: QtBot) -> None:

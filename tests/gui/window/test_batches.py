@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from gui.messages import MessageLine, Question
@@ -24,6 +24,7 @@ from gui.window.window import Window
 from model.text.file_documents import documents_of
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.menus import offered
 from tests.gui.window.windows import NS, collection, new_window, open_sample, sheet, told, wait_idle
 
 
@@ -62,10 +63,6 @@ def undo(line: MessageLine) -> None:
     next(made for made in line.buttons if made.text() == "Undo").click()
 
 
-def entries(menu: QMenu) -> dict[str, object]:
-    return {action.text(): action for action in menu.actions() if not action.isSeparator()}
-
-
 # --- picking
 
 
@@ -76,7 +73,7 @@ def test_several_documents_are_picked_with_shift_and_the_menu_speaks_of_all_of_t
     page = pick(window, qtbot, 3)
     assert page.browser._picked_words.text() == "3 picked"
     menu = page.browser.menu_for_many(page.browser.picked)
-    assert list(entries(menu)) == [
+    assert list(offered(menu)) == [
         "Copy the ids",
         "Copy 3 documents as Extended JSON",
         "Export 3 documents…",
@@ -102,8 +99,8 @@ def test_picked_documents_stay_picked_through_a_refresh(window: Window, qtbot: Q
 @pytest.mark.deep
 def test_with_one_document_the_menu_leads_to_its_history_and_writes(window: Window) -> None:
     page = collection(window)
-    offered = entries(page.browser.menu_for(page.browser.model.rows[2]))
-    assert {"Open", "Export…", "Change map", "Blame", "Look for damage", "Duplicate…", "Delete…"} <= set(offered)
+    found = offered(page.browser.menu_for(page.browser.model.rows[2]))
+    assert {"Open", "Export…", "Change map", "Blame", "Look for damage", "Duplicate…", "Delete…"} <= set(found)
 
 
 @pytest.mark.deep
@@ -195,7 +192,7 @@ def test_read_only_nothing_is_offered_that_writes(window: Window, qtbot: QtBot) 
     window.update_state()
     assert not window.actions_.by_id["delete-picked"].isEnabled()
     assert not window.actions_.by_id["import"].isEnabled()
-    assert "Delete 2 documents…" not in entries(page.browser.menu_for_many(page.browser.picked))
+    assert "Delete 2 documents…" not in offered(page.browser.menu_for_many(page.browser.picked))
 
 
 # --- import

@@ -93,7 +93,7 @@ def test_tokens_are_counted_as_soon_as_the_collections_are_known(qtbot: QtBot) -
     )
     open_sample(qtbot, window)
     assert counting == [True]
-    wait_idle(qtbot, lambda: window.workspace.sidebar.entries["pending"].count == 7)
+    wait_idle(qtbot, lambda: window.workspace.sidebar.entries["repair"].count == 7)
 
 
 def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

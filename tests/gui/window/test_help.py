@@ -102,5 +102,5 @@ def test_every_menu_and_button_that_a_page_names_is_there() -> None:
         for menu, text in re.findall(r"`(\w+) › ([^`]+)`", " ".join(manual.page(name).split()))
     }
     assert len(said) > 10
-    known = {(item.menu, item.text) for item in ACTIONS if item.id}
+    known = {(item.menu, item.text) for item in ACTIONS if item.id and item.listed}
     assert {each for each in said if each[:2] not in known} == set()

@@ -264,7 +264,7 @@ def test_the_menu_of_a_collection_offers_every_layout(window: Window) -> None:
     menu = window.workspace.sidebar.menu_for(node)
     layouts = next(action.menu() for action in menu.actions() if action.text() == "Layout")
     said = [action.text().partition(":")[0] for action in layouts.actions() if action.text()]
-    assert said[0] == "archive"
+    assert said[:2] == ["Layout and its grounds…", "archive"]
     assert {"versions", "flagged", "embedded", "deltas", "stream", "hashed", "plain"} <= set(said)
 
 
@@ -342,11 +342,11 @@ def test_where_no_other_database_can_be_seen_the_tree_says_so(
 def test_the_number_beside_pending_tokens_is_of_those_that_the_page_lists(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     session = open_sample(qtbot, window)
-    entry = window.workspace.sidebar.entries["pending"]
+    entry = window.workspace.sidebar.entries["repair"]
     qtbot.waitUntil(lambda: entry.count > 0)
     page = window.workspace.open(session, PageRequest("pending"))
     assert isinstance(page, PendingPage)
     wait_idle(qtbot, lambda: bool(page.panel.tokens))
     assert entry.count == len(page.panel.tokens) == len(page.panel.model.rows)
-    assert entry.toolTip() == f"{entry.count} pending"
-    assert entry.accessibleName() == f"Pending tokens, {entry.count} pending"
+    assert entry.toolTip() == f"{entry.count} pending tokens"
+    assert entry.accessibleName() == f"Repairs, {entry.count} pending tokens"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pymongo
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QMenu
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collection_page import CollectionPage
@@ -24,6 +24,7 @@ from model.session import Session
 from model.session.history_reading import HistoryReading
 from model.values import canonical
 from model.values.canonical import Value
+from tests.gui.menus import choose
 from tests.gui.refusals import going_on, silent, try_again
 from tests.gui.window.windows import PATIENCE, collection, document, open_source, sheet, wait_idle
 
@@ -54,10 +55,6 @@ def show(qtbot: QtBot, window: Window, session: Session, ns: str, id: str) -> Co
     page = collection(window)
     wait_idle(qtbot, lambda: page.session is session and page.id == Value.of(id) and page.timeline.shown_id == page.id)
     return page
-
-
-def choose(menu: QMenu, words: str) -> None:
-    next(action for action in menu.actions() if action.text() == words).trigger()
 
 
 def pair(qtbot: QtBot, window: Window) -> PairPage:

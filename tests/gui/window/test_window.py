@@ -56,6 +56,7 @@ from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.field_support import open_paths
+from tests.gui.menus import offered
 from tests.gui.window.windows import (
     ID,
     NS,
@@ -255,7 +256,7 @@ def test_a_row_s_menu_by_key_is_about_that_row(window: Window, id: str, qtbot: Q
     press(window, "Shift+F10")
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
-    next(action for action in menu.actions() if action.text() == "Copy the id").trigger()
+    offered(menu)["Copy the id"].trigger()
     menu.close()
     assert QApplication.clipboard().text() == id
 
@@ -847,9 +848,9 @@ def test_esc_leads_from_the_welcome_page_back_to_what_is_open(window: Window, qt
 def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -> None:
     thing = next(thing for thing in THINGS if thing.action == "map")
     own.connecting.try_thing(thing)
-    wait_idle(qtbot, lambda: any("Full ink" in said for said in told(own)))
+    wait_idle(qtbot, lambda: any("Full colour" in said for said in told(own)))
     own.actions_.trigger("journal")
-    assert not any("Full ink" in said for said in told(own))
+    assert not any("Full colour" in said for said in told(own))
 
 
 @pytest.mark.deep
