@@ -193,15 +193,18 @@ def _is_same_number(a: Value | None, b: Value | None) -> bool:
 def _is_sent(version: Version, base: Version | None, content: bytes) -> bool | None:
     """Whether a stored version is the one that was sent, in whatever order the server keeps its fields.
 
-    None if some of the edit's values are there, or all of them in another content: it may be ours, changed in place
-    since.
+    None if all of the edit's values are there in another content, or some of them, and none is as it was before: it
+    may be ours, changed in place since. Other edits may have set some of them to the same, as one more in a counter.
     """
     stored = version.content
     if stored is None:
         return None
     if stored == content or update_operators.reordered(content, stored):
         return True
-    return False if update_operators.stands(base.content if base else None, content, stored) is False else None
+    before = base.content if base is not None else None
+    if before is not None and update_operators.is_left_alone(before, content, stored):
+        return False
+    return False if update_operators.stands(before, content, stored) is False else None
 
 
 def _composed(

@@ -224,6 +224,12 @@ def stands(base: bytes | None, sent: bytes, now: bytes) -> bool | None:
     return True if all(there) else None if any(there) else False
 
 
+def is_left_alone(base: bytes, sent: bytes, now: bytes) -> bool:
+    """Whether a value that an edit was to change is still that of ``base``, although others may be what was sent."""
+    edit = operators(base, sent)  # a server may keep a number that is equal to the one sent, so those tell nothing
+    return edit is not None and any(c.get(now, tuple(path.split("."))) == was for path, was in edit.before.items())
+
+
 def differences(sent: bytes, stored: bytes, before: bytes) -> str:
     """One sentence on how the server changed a content; "" if it stored exactly what was sent.
 

@@ -56,11 +56,11 @@ class Ground:
         for write in self.waiting[1:]:
             assert REAL(self.server, write).applied == "no"
 
-    def overtake(self) -> None:
+    def overtake(self, **values: object) -> None:
         """Somebody else edits what is there now."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Server, "send", REAL)
-            outcome = self.session.edit(self.ns, ID, {"b": 9})
+            outcome = self.session.edit(self.ns, ID, values or {"b": 9})
         assert outcome.kind == "applied", outcome
 
 
@@ -68,15 +68,22 @@ REAL: Callable[[Server, Write], Reply] = Server.send
 
 
 @pytest.fixture
-def ground(name: str, local_uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
+def token() -> str:
+    """The field of the write token; "" for none."""
+    return "_w"
+
+
+@pytest.fixture
+def ground(name: str, token: str, local_uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     profile = tmp_path / "profile.toml"
     id = 'id = "docId"' if name in ("versions", "flagged", "deltas") else ""
     archive = f'archive = "{DB}.things_past"' if name in ("archive", "stream") else ""
     ns = f"{DB}.things"
-    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\ntoken = "_w"\n{id}\n{archive}\n')
+    mark = f'token = "{token}"' if token else ""
+    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "{name}"\n{mark}\n{id}\n{archive}\n')
     with Server.connect(local_uri) as server, pymongo.MongoClient[dict[str, Any]](local_uri) as client:
         client.drop_database(DB)
-        layout = layout_of(server, DB, name)
+        layout = layout_of(server, DB, name, token=token)
         assert layout.create(doc(a=1, b=1), ID).kind == "applied"
         assert layout.swap(ID, layout.version(ID), doc(a=2, b=1)).kind == "applied"
         with Session.open(local_uri, profile=profile) as session:
@@ -210,6 +217,25 @@ def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(gr
         assert REAL(ground.server, write).applied == "no"
     settled = ground.session.way_back.settle(outcome)
     assert settled.kind == ("unknown" if name in NEWEST_ALONE else "conflict"), settled
+
+
+@pytest.mark.parametrize("token", ["_w", ""], ids=["by its token", "by what is stored"])
+@pytest.mark.parametrize("name", ["archive", "embedded", "nested"], indirect=True)
+def test_a_write_that_was_overtaken_by_one_that_shares_a_value_is_not_there(ground: Ground) -> None:
+    opened = ground.session.writing.open(ground.ns, ID)
+    outcome = ground.session.writing.save(ground.ns, ID, opened.base, doc(a=3, b=1, mine=1))
+    ground.overtake(a=3, theirs=1)
+    ground.overtake(b=5)
+    settled = ground.session.way_back.settle(outcome)
+    assert settled.kind == "conflict", settled
+
+
+@pytest.mark.parametrize("token", [""], ids=["by what is stored"])
+@pytest.mark.parametrize("name", ["archive", "embedded", "nested"], indirect=True)
+def test_a_version_that_holds_all_that_was_sent_and_more_may_be_the_writes_own(ground: Ground) -> None:
+    outcome = ground.save()
+    ground.overtake(mine=1, theirs=1)
+    assert ground.session.way_back.settle(outcome).kind == "unknown"
 
 
 def test_a_bump_in_place_does_not_make_a_write_look_lost(ground: Ground, name: str) -> None:
