@@ -70,6 +70,7 @@ SLICE = (
     "tests/resources",
     "tests/scanning",
     "tests/simulation",
+    "tests/soak",
     "tests/test_house.py",
     "tests/test_papers.py",
     "tests/walker",

@@ -85,13 +85,24 @@ def soaked(soak: Soak) -> Told:
     return told
 
 
-def small(seed: int, writes: int, doubt: float, careless: str = "") -> Soak:
-    return Soak(seed, 0.0, 2, writes, pause=0.4, doubt=doubt, documents=1, careless=careless, mounted=False)
+def small(seed: int, writes: int, doubt: float, careless: str = "", tokens: bool = False) -> Soak:
+    return Soak(
+        seed, 0.0, 2, writes, pause=0.4, doubt=doubt, documents=1, careless=careless, tokens=tokens, mounted=False
+    )
 
 
 @pytest.mark.deep
-def test_a_slice_of_the_soak_loses_nothing_and_doubles_nothing(seed: int) -> None:
-    told = soaked(small(seed, 60, doubt=0.2))
+@pytest.mark.slice
+def test_a_soak_of_a_few_writes_is_audited_to_its_end() -> None:
+    told = soaked(small(1, 20, doubt=0.1))
+    assert not told.wrong, told.wrong
+    assert told.outcomes["edit applied"] > 5
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("tokens", [False, True], ids=["by default", "with tokens"])
+def test_a_slice_of_the_soak_loses_nothing_and_doubles_nothing(tokens: bool, seed: int) -> None:
+    told = soaked(small(seed, 60, doubt=0.2, tokens=tokens))
     assert not told.wrong, told.wrong
     assert told.did["entries in journals"] > 50
 
