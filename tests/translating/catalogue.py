@@ -17,6 +17,7 @@ import PySide6
 from gui.language import CONTEXT, COUNTED, MODEL, catalogue
 from model.repair.damage_classes import REPAIRS
 from tests import support
+from tests.translating.doors import DOORS
 
 
 @dataclass(frozen=True, order=True)
@@ -154,7 +155,7 @@ def texts_of(code: str) -> Iterator[Text]:
         if not isinstance(node, ast.Call):
             continue
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-        first = {"tr": 0, "plural": 1, "many": 1}.get(called)
+        first = DOORS.get(called)
         if first is None or len(node.args) <= first:
             continue
         one = node.args[first]

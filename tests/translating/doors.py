@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import string
 from collections.abc import Iterator
 
 SINKS: dict[str, tuple[int, ...]] = {
@@ -26,16 +27,36 @@ NAMES = {"Palimpsest", "PyMongo", "mongosh", "JSON", "Extended JSON", "TLS", "Ob
 UNITS = {"ms", "min", "px"}
 
 
+DOORS = {"tr": 0, "plural": 1, "many": 1}
+"""The functions that look up a text, each with the place of that text among its arguments."""
+
+
 def past_the_door(code: str) -> Iterator[tuple[int, str]]:
-    """The literals with words in them that reach people without a call of ``tr``, each with its line."""
+    """The literals with words in them that reach people without a call of ``tr``, each with its line.
+
+    A text that is put together before ``tr`` gets it is one of them: no catalogue has it.
+    """
     for node in ast.walk(ast.parse(code)):
         if not isinstance(node, ast.Call):
             continue
         called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         shown = [node.args[at] for at in SINKS.get(called, ()) if at < len(node.args)]
         shown += [each.value for each in node.keywords if each.arg in KEYWORDS]
+        if called in DOORS and not all(isinstance(each, ast.Constant) for each in node.args[DOORS[called] :]):
+            shown += node.args[DOORS[called] : DOORS[called] + 1]
         for each in shown:
             yield from _literals(each)
+
+
+def misnamed(code: str) -> Iterator[tuple[int, str]]:
+    """The texts that ``tr`` gets with other values than the names in their braces, each with its line."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "tr" and node.args:
+            text, given = node.args[0], {each.arg for each in node.keywords}
+            if isinstance(text, ast.Constant) and None not in given and (given or len(node.args) > 1):
+                names = {name for _, name, _, _ in string.Formatter().parse(str(text.value)) if name is not None}
+                if names != given or len(node.args) > 1:
+                    yield node.lineno, str(text.value)
 
 
 def _literals(node: ast.expr) -> Iterator[tuple[int, str]]:
