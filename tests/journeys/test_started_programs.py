@@ -157,11 +157,11 @@ def test_no_program_gets_a_password(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the environment is read in /proc")
-def test_the_server_of_the_sample_gets_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_of_the_sample_gets_no_password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from model.local_process import Served, ServerProcess
 
     monkeypatch.setenv("PALIMPSEST_PASSWORD", SECRET)
-    server = ServerProcess(Served("", False, ""))
+    server = ServerProcess(Served("", False, str(tmp_path)))
     try:
         assert SECRET.encode() not in Path(f"/proc/{server.pid}/environ").read_bytes()
     finally:
