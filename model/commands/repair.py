@@ -111,6 +111,8 @@ def _dry(session: Session, plan: Plan, as_json: bool, progress: Progress) -> _En
 def undo_run(args: argparse.Namespace) -> int:
     """Take back all writes of a run of repairs, or of several deletes or inserts, the last write first."""
     records = list(Journal().records("run", args.entry))
+    if not records and (damaged := Journal().damaged("run", args.entry)):
+        raise Refused(damaged[0].detail)
     if not records:
         raise NotFound(f"The journal has no run {args.entry}; `palimpsest journal` lists what was written.")
     source = records[0].entry.source

@@ -213,9 +213,12 @@ class Batches(Struct, frozen=True):
         Raises ``NotFound`` if the journal does not have the run.
         """
         records = list(self.writer.journal.records("run", run))
-        if not records:
+        damaged = self.writer.journal.damaged("run", run)
+        if not records and not damaged:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
-        self.allowed(records[0].entry.ns)
+        yield from damaged
+        if records:
+            self.allowed(records[0].entry.ns)
         entries = [record.entry.id for record in reversed(records) if record.entry.undoable]
         for done, entry in enumerate(entries):
             checkpoint(done, len(entries))

@@ -283,8 +283,10 @@ class Repairs:
         for record in records[:1]:
             self._check_entry(record, elsewhere)
         again = self._running(Plan("", self._writer.source, self._now()), checkpoint)
+        damaged = self._writer.journal.damaged("run", run) if only is None else []
 
         def undone() -> Iterator[Outcome]:
+            yield from damaged
             for done, record in enumerate(records):
                 checkpoint(done, len(records))
                 yield self._undone(again, record)

@@ -25,16 +25,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from msgspec import Struct, convert, field
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation import kept_files
-from model.foundation.records import Entry, Kind, Outcome
+from model.foundation.records import Entry, Outcome
 from model.userdata import folders as homes
 from model.userdata import kept_tables, packed_document
+from model.userdata.journal_rows import check, valued, written
 from model.values import canonical
 from model.values.canonical import Value
 
@@ -64,7 +65,6 @@ _FOR_GOOD = {
 }
 _DIED = "Not known: the process ended before the answer came."
 _UPTIME = "uptime"  # a key of ``extra``: for how many seconds the computer was up
-_KINDS = frozenset(get_args(Kind)) | {"begun"}
 
 
 class Intent(Struct, frozen=True):
@@ -216,24 +216,46 @@ class Journal:
         if row is None:
             raise NotFound(f"The journal has no entry {id}; `palimpsest journal` lists them.")
         try:
-            return self._record(row)
-        except Refused:
-            raise
+            entry = self._entry(row)
         except kept_files.DAMAGE:
             raise Unreadable(
                 f"Entry {id} of the journal {self.path} is damaged, so it cannot be shown or undone."
             ) from None
+        try:
+            return self._record(row, entry)
+        except Unreadable as error:
+            raise Unreadable(f"Entry {id}: {error}") from None
 
     def records(self, name: str, value: str) -> Iterator[Record]:
-        """The entries with this value in their ``extra``, such as the run of a repair; oldest first."""
+        """The entries with this value in their ``extra``, such as the run of a repair; oldest first, without damaged
+        ones.
+        """
+        for row in self._having(name, value):
+            try:
+                record = self.record(str(row["id"]))
+            except Unreadable as error:
+                kept_files.notices.tell(str(error))
+            else:
+                yield record
+
+    def damaged(self, name: str, value: str) -> list[Outcome]:
+        """The entries that :meth:`records` leaves out because they are damaged, as outcomes of their undo."""
+        found = []
+        for row in self._having(name, value):
+            try:
+                self.record(str(row["id"]))
+            except Unreadable as error:
+                found.append(Outcome("refused", str(row["ns"]), None, str(error)))
+        return found
+
+    def _having(self, name: str, value: str) -> list[sqlite3.Row]:
+        """The rows with this value in their ``extra``, or with the value's text in one that is damaged."""
         with self._file() as db:
-            found = db.execute(
-                "SELECT id FROM entries WHERE instr(extra, ?)"
-                " AND CASE WHEN json_valid(extra) THEN json_extract(extra, ?) END = ? ORDER BY id",
+            return db.execute(
+                f"SELECT {_LISTED} FROM entries WHERE instr(extra, ?)"
+                " AND CASE WHEN json_valid(extra) THEN json_extract(extra, ?) = ? ELSE 1 END ORDER BY id",
                 (json.dumps(value), f'$."{name}"', value),
             ).fetchall()
-        for row in found:
-            yield self.record(str(row["id"]))
 
     def deletions(self, source: str, ns: str) -> dict[Value, dt.datetime]:
         """When documents of a collection were last deleted from here, by id."""
@@ -243,7 +265,7 @@ class Journal:
         )
         with self._file() as db:
             rows = [row for row in db.execute(asked, (source, ns)).fetchall() if not self._is_gone(row)]
-        found = self._sound(rows, lambda row: (_valued(row["document"]), kept_files.moment(row["at"])))
+        found = self._sound(rows, lambda row: (valued(row["document"]), kept_files.moment(row["at"])))
         return {document: at for document, at in found if document is not None}
 
     def merges(self, source: str) -> set[tuple[str, Value, Value]]:
@@ -254,19 +276,19 @@ class Journal:
         )
         with self._file() as db:
             rows = [row for row in db.execute(asked, (source,)).fetchall() if not self._is_gone(row)]
-        found = self._sound(rows, lambda row: (row["ns"], _valued(row["document"]), _valued(row["version_after"])))
+        found = self._sound(rows, lambda row: (row["ns"], valued(row["document"]), valued(row["version_after"])))
         return {(ns, document, v) for ns, document, v in found if document is not None and v is not None}
 
-    def _record(self, row: sqlite3.Row) -> Record:
+    def _record(self, row: sqlite3.Row, entry: Entry) -> Record:
         before = packed_document.unpack(row["before"])
         return Record(
-            entry=self._entry(row),
-            document=_valued(row["document"]),
+            entry=entry,
+            document=valued(row["document"]),
             layout=row["layout"],
             before=before,
             after=packed_document.unpack(row["after"], before),
-            version_before=_valued(row["version_before"]),
-            version_after=_valued(row["version_after"]),
+            version_before=valued(row["version_before"]),
+            version_after=valued(row["version_after"]),
             stored=packed_document.unpack(row["stored"]),
             token=row["token"],
             extra=_extra(row),
@@ -365,13 +387,15 @@ class Journal:
 
     def _entry(self, row: sqlite3.Row) -> Entry:
         """The entry in a row; raises one of ``kept_files.DAMAGE``."""
-        why_not, extra = self._why_not(row), _extra(row)
-        entry = Entry(
+        extra = _extra(row)
+        check(row, extra)
+        why_not = self._why_not(row)
+        return Entry(
             id=str(row["id"]),
             at=kept_files.moment(row["at"]),
             source=row["source"],
             ns=row["ns"],
-            document=_text(row["document"]) or "",
+            document=written(row["document"]) or "",
             action=row["action"],
             kind=row["kind"],
             detail=row["detail"] or (_DIED if row["kind"] == "begun" else ""),
@@ -383,16 +407,12 @@ class Journal:
             undoable=not why_not,
             why_not=why_not,
             undone_by=None if row["undone_by"] is None else str(row["undone_by"]),
-            version_before=_text(row["version_before"]),
-            version_after=_text(row["version_after"]),
+            version_before=written(row["version_before"]),
+            version_after=written(row["version_after"]),
             gone=self._is_gone(row),
             run=extra.get("run", ""),
             reason=extra.get("reason", ""),
         )
-        texts = (entry.source, entry.ns, entry.action, entry.detail, row["layout"], row["lifetime"], row["host"])
-        if not all(isinstance(each, str) for each in texts) or entry.kind not in _KINDS:
-            raise TypeError(row["id"])
-        return entry
 
     def _is_gone(self, row: sqlite3.Row) -> bool:
         return bool(row["lifetime"]) and row["lifetime"] != self._lifetime
@@ -461,25 +481,16 @@ def _number(id: str) -> int:
         ) from None
 
 
-def _storable(written: str) -> str | bytes:
+def _storable(said: str) -> str | bytes:
     try:
-        written.encode()
+        said.encode()
     except UnicodeEncodeError:
-        return written.encode("utf-8", "surrogatepass")
-    return written
-
-
-def _text(kept: str | bytes | None) -> str | None:
-    return kept.decode("utf-8", "surrogatepass") if isinstance(kept, bytes) else kept
+        return said.encode("utf-8", "surrogatepass")
+    return said
 
 
 def _value(value: Value | None) -> str | bytes | None:
     return None if value is None else _storable(text.value_text(value))
-
-
-def _valued(kept: str | bytes | None) -> Value | None:
-    written = _text(kept)
-    return None if not written else text.value_from_text(written)
 
 
 def _alive(pid: int, host: str) -> bool:
