@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -192,6 +192,20 @@ def by_id(id: Value, name: str = "_id") -> dict[str, Any]:
     if name == "_id" and id.type in (c.OBJECT_ID, c.STRING, c.BINARY, c.BOOLEAN, c.DATE, c.TIMESTAMP):
         return {name: id}
     return exact(name, id) | _number_types((name,), id)
+
+
+def both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """A filter that matches what both filters match; ``|`` would drop clauses of the first one about the same path."""
+    made, beside = dict(one), []
+    for path, clause in other.items():
+        here = made.get(path, clause)
+        if here == clause:
+            made[path] = clause
+        elif not isinstance(here, dict) or any(here.get(name, said) != said for name, said in clause.items()):
+            beside.append({path: clause})
+        else:
+            made[path] = here | clause
+    return made | {"$and": [*made.get("$and", ()), *beside]} if beside else made
 
 
 def unchanged(raw: bytes, names: Iterable[str]) -> dict[str, Any]:

@@ -316,7 +316,7 @@ class CurrentWriter:
             body = edit.body({**values, **inside})
             # The size of paths and clauses grows at most quadratically, so small documents cannot exceed the limit.
             beside = len(bson_of(body)) if len(base.raw) + len(content) > guards.SMALL else 0
-            where |= self._guard.clauses(base, beside) | (edit.guard() if replaced else {})
+            where |= guards.both(self._guard.clauses(base, beside), edit.guard() if replaced else {})
             return SwapSteps(Write(self._ns, "update", where, body, "the swap", returns=True), made)
         whole = Whole(made())
         where |= self.whole_guard(base, len(whole.raw))

@@ -369,3 +369,18 @@ def test_a_server_that_could_not_be_asked_is_not_taken_for_one_that_can_tell_not
             assert {"a", "_id"} <= set(port.sent[-1].filter), port.sent[-1].filter
         finally:
             server._client.drop_database("guards")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "made"),
+    [
+        ({"a": {"$eq": 1}}, {"b": {"$type": 16}}, {"a": {"$eq": 1}, "b": {"$type": 16}}),
+        ({"a": {"$eq": 1}}, {"a": {"$type": 16}}, {"a": {"$eq": 1, "$type": 16}}),
+        ({"a": {"$eq": 1}}, {"a": {"$eq": 1}}, {"a": {"$eq": 1}}),
+        ({"a": {"$not": 1}}, {"a": {"$not": 2}}, {"a": {"$not": 1}, "$and": [{"a": {"$not": 2}}]}),
+        ({"$and": [{"a": 1}]}, {"$and": [{"b": 2}]}, {"$and": [{"a": 1}, {"$and": [{"b": 2}]}]}),
+    ],
+    ids=["other paths", "other operators", "the same", "one operator with two values", "lists of clauses"],
+)
+def test_two_guards_hold_together(one: dict[str, Any], other: dict[str, Any], made: dict[str, Any]) -> None:
+    assert guards.both(one, other) == made

@@ -22,7 +22,7 @@ DB, NS, ID = "beside", "beside.things", Value.of("K-1")
 REAL: Callable[..., Outcome] = Writer.save
 
 
-@pytest.fixture(params=support.some(WRITABLE, "archive", "versions", "embedded", "deltas", "hashed"))
+@pytest.fixture(params=support.some(WRITABLE, "archive", "versions", "embedded", "deltas", "hashed", "plain"))
 def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> Iterator[Session]:
     name = str(request.param)
     archive = f'archive = "{DB}.things_past"' if "archive" in WRITABLE[name].roles else ""
@@ -34,7 +34,7 @@ def session(request: pytest.FixtureRequest, local_uri: str, tmp_path: Path) -> I
         with Session.open(local_uri, path, home=tmp_path / "home") as made:
             if made.indexes.missing(NS):
                 made.indexes.create(NS)
-            assert made.writing.create(NS, doc(a=1, b={"c": 1, "d": 1}, n=[1, 2]), ID).kind == "applied"
+            assert made.writing.create(NS, doc(a=1, b={"c": 1, "d": 1}, n=[1, 2], e=1), ID).kind == "applied"
             yield made
         client.drop_database(DB)
 
@@ -65,11 +65,11 @@ def now(session: Session) -> Any:
 def test_an_edit_beside_edits_of_other_fields_is_tried_again_and_says_so(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    overtaken(session, monkeypatch, {"a": 7}, {"b.d": 8}, {"new": 9})
+    overtaken(session, monkeypatch, {"a": 7}, {"b.d": 8}, {"e": 9})
     outcome = session.edit(NS, ID, {"b.c": 5}, "n")
     assert outcome.kind == "applied", outcome
     assert outcome.detail.endswith("Others wrote K-1 meanwhile, so this was tried 4 times.")
-    assert now(session) == {"a": 7, "b": {"c": 5, "d": 8}, "new": 9}
+    assert now(session) == {"a": 7, "b": {"c": 5, "d": 8}, "e": 9}
 
 
 def test_an_edit_alone_says_nothing_of_others(session: Session) -> None:
@@ -82,11 +82,11 @@ def test_an_edit_alone_says_nothing_of_others(session: Session) -> None:
 def test_an_edit_of_a_field_that_somebody_changed_is_a_conflict(
     session: Session, monkeypatch: pytest.MonkeyPatch, theirs: dict[str, Any]
 ) -> None:
-    overtaken(session, monkeypatch, {"new": 9}, theirs)
+    overtaken(session, monkeypatch, {"e": 9}, theirs)
     outcome = session.edit(NS, ID, {"b.c": 5, "a": 2})
     assert outcome.kind == "conflict", outcome
     assert "tried 2 times" in outcome.detail
-    assert now(session)["new"] == 9
+    assert now(session)["e"] == 9
     assert now(session)["a"] == 1
 
 
@@ -94,7 +94,7 @@ def test_with_a_base_nothing_is_tried_again(session: Session, monkeypatch: pytes
     base = session.history.version(NS, ID).v
     if base is None:
         pytest.skip("its documents have no versions")
-    overtaken(session, monkeypatch, {"new": 9})
+    overtaken(session, monkeypatch, {"e": 9})
     outcome = session.edit(NS, ID, {"a": 5}, base=base)
     assert outcome.kind == "conflict"
     assert "tried" not in outcome.detail
@@ -102,7 +102,7 @@ def test_with_a_base_nothing_is_tried_again(session: Session, monkeypatch: pytes
 
 
 def test_a_document_that_is_deleted_meanwhile_is_a_conflict(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    overtaken(session, monkeypatch, {"new": 9}, None)
+    overtaken(session, monkeypatch, {"e": 9}, None)
     outcome = session.edit(NS, ID, {"a": 5})
     assert outcome.kind == "conflict", outcome
     assert "deleted" in outcome.detail
