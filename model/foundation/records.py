@@ -326,6 +326,16 @@ class ServerFacts(Struct, frozen=True):
     milliseconds: int
     wire: int
     sessions: bool
+    engine: str = "MongoDB"  # the program behind the protocol
+    engine_version: str = ""  # its own; "" if it has none but that of MongoDB
+    lacks: frozenset[int] = frozenset()  # types of values that it cannot take at all
+    called: str = ""  # the topology as people call it; "" if there is nothing to say
+
+    @property
+    def program(self) -> str:
+        """The program with its version, as in "MongoDB 7.0.14", "FerretDB 1.24.0" or "DocumentDB"."""
+        own = self.engine in ("MongoDB", "Amazon DocumentDB")  # others only repeat the version that they imitate
+        return f"{self.engine} {self.engine_version or (self.version if own else '')}".strip()
 
 
 class ConnectionStep(Struct, frozen=True):

@@ -51,6 +51,7 @@ from model.server.driver_errors import (
     without_password,
 )
 from model.server.duplicate_key import DuplicateKey, shown
+from model.server.engines import engine_of, kinds_in
 from model.server.known_types import names_decimals, takes_types, without_decimals
 from model.server.port import Reply, Terms, Write, bson_of
 from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
@@ -58,6 +59,7 @@ from model.server.shard_keys import ShardKeys
 from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
 from model.values.canonical import DECIMAL128, decode
+from model.values.kinds import BY_CODE
 
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 OWN_DATABASES = ("admin", "config", "local")
@@ -263,7 +265,7 @@ class Server:
     def facts(self, refresh: bool = False) -> ServerFacts:
         """The server's facts about itself, asked once; ``refresh`` asks again.
 
-        ``hello`` is not needed: the driver's own monitor knows topology and wire version.
+        Topology and wire version are known to the driver's own monitor; ``hello`` may also tell the program.
         """
         if self._facts is not None and not refresh:
             return self._facts
@@ -271,22 +273,20 @@ class Server:
         started = time.perf_counter()
         try:
             self._reach()
-            admin.command("ping")
+            greeting: Mapping[str, Any] = _greeted(admin)
         except PyMongoError as error:
             raise cannot_connect(error, self._uri) from None
         except Exception as error:  # from a malformed answer
             raise cannot_connect(ProtocolError(type(error).__name__), self._uri) from None
         milliseconds = round((time.perf_counter() - started) * 1000)
-        try:
-            build: Mapping[str, Any] = admin.command("buildInfo")
-        except Exception:  # refused or malformed: nothing depends on it
-            build = {}
+        build = _built(admin)
         seen = self._client.topology_description
         nodes = [d for d in seen.server_descriptions().values() if d.is_server_type_known]
         kinds = {d.server_type_name for d in nodes}
         topology = next((d.replica_set_name for d in nodes if d.replica_set_name), None) or (
             "sharded" if "Mongos" in kinds else "standalone"
         )
+        engine = engine_of(build, greeting, (str(d.address[0]) for d in nodes))
         self._facts = ServerFacts(
             name=self._name or ", ".join(sorted({f"{d.address[0]}:{d.address[1]}" for d in nodes})) or "server",
             version=str(build.get("version", "unknown version")),
@@ -294,6 +294,10 @@ class Server:
             milliseconds=milliseconds,
             wire=max((d.max_wire_version for d in nodes), default=0),
             sessions=any(d.logical_session_timeout_minutes is not None for d in nodes),
+            engine=engine.name,
+            engine_version=engine.version,
+            lacks=engine.lacks,
+            called="" if topology == "sharded" and engine.is_called_a_router else topology,
         )
         return self._facts
 
@@ -454,6 +458,7 @@ class Server:
 
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """The number of matching documents; None if counting takes longer than ``max_ms``."""
+        self._check_kinds(filter)
         command: dict[str, Any] = {"count": ns.partition(".")[2], "query": _raw(filter or {})}
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
@@ -473,6 +478,7 @@ class Server:
 
         Raises ``Refused`` if the server has no explain or needs longer than ``max_ms``.
         """
+        self._check_kinds(command)
         body: dict[str, Any] = {}
         body |= {part: _raw(value) if isinstance(value, Mapping) else value for part, value in command.items()}
         if "pipeline" in body:
@@ -534,6 +540,7 @@ class Server:
         if most:
             first = min(first, most)
         first = at_once or first
+        self._check_kinds(command)
         body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
         body |= {"batchSize": first} if "find" in command else {"cursor": {"batchSize": first}}
         try:
@@ -623,6 +630,12 @@ class Server:
     def _trouble(self, error: Exception, command: str, place: str, index: str = "") -> Refused:
         return cannot_read(error, self._uri, command, place, index)
 
+    def _check_kinds(self, part: Any) -> None:
+        """Raise ``Refused`` for a value that this server cannot take: it would close the connection."""
+        lacks = self._facts.lacks if self._facts is not None else ()
+        if lacks and (kind := next((kind for kind in kinds_in(part) if kind in lacks), None)) is not None:
+            raise Refused(f"This server takes no values of the type {BY_CODE[kind].name}.")
+
     # --- measuring
 
     @property
@@ -643,6 +656,7 @@ class Server:
         """Run any command, in a scratch database only; raises ``Refused`` with the server's own words."""
         if not db.startswith(SCRATCH) or self.read_only:
             raise NotAllowed(READ_ONLY)
+        self._check_kinds(command)
         try:
             plain: CodecOptions[dict[str, Any]] = CodecOptions()
             return self._client.get_database(db).command(SON(_parts(command)), session=session, codec_options=plain)
@@ -679,6 +693,7 @@ class Server:
         self._wrote[0] = time.monotonic()
         with driver.Sent(self._attempts) as sent, self._in_time():
             try:
+                self._check_kinds((write.filter, write.body))
                 self._reach()
                 reply = self._send_routed(write, sent)
             except Exception as error:  # whatever the driver raises during a write leaves the outcome in doubt
@@ -855,6 +870,25 @@ def _batch(largest: int, unknown: int) -> int:
 def _tells_of_duplicates(error: Exception) -> bool:
     """Whether an index failed because of duplicates: some servers report that with the code for any error."""
     return isinstance(error, OperationFailure) and error.code == 1 and "duplicate" in str(error).lower()
+
+
+def _greeted(admin: Database[Any]) -> Mapping[str, Any]:
+    """The server's greeting; {} if it only knows the older one."""
+    try:
+        return dict(admin.command("hello"))
+    except OperationFailure as error:
+        if error.code != COMMAND_NOT_FOUND:
+            raise
+        admin.command("ping")
+        return {}
+
+
+def _built(admin: Database[Any]) -> Mapping[str, Any]:
+    """What a server says of its build; {} if it refuses, or if its answer is malformed: nothing depends on it."""
+    try:
+        return dict(admin.command("buildInfo"))
+    except Exception:
+        return {}
 
 
 def _names_a_database(uri: str) -> bool:

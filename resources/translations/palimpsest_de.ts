@@ -10009,6 +10009,10 @@ Zum Verbinden öffnen</translation>
       <translation>Alle seine Versionen bleiben; eine, die es für gelöscht erklärt, folgt ihnen, und das Wiederherstellen einer früheren bringt es zurück.</translation>
     </message>
     <message>
+      <source>Amazon DocumentDB</source>
+      <translation>Amazon DocumentDB</translation>
+    </message>
+    <message>
       <source>An ObjectId has 24 hexadecimal digits.</source>
       <translation>Eine ObjectId hat 24 hexadezimale Ziffern.</translation>
     </message>
@@ -10115,6 +10119,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Atomic swaps</source>
       <translation>Atomarer Tausch</translation>
+    </message>
+    <message>
+      <source>Azure Cosmos DB</source>
+      <translation>Azure Cosmos DB</translation>
+    </message>
+    <message>
+      <source>Azure DocumentDB</source>
+      <translation>Azure DocumentDB</translation>
     </message>
     <message>
       <source>Beside $code only a $scope is allowed, a document: {0}.</source>
@@ -12923,6 +12935,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This server takes no retryable writes; add retryWrites=false to the address and connect again.</source>
       <translation>Dieser Server nimmt keine wiederholbaren Schreibvorgänge; ergänzen Sie die Adresse um retryWrites=false und verbinden Sie sich neu.</translation>
+    </message>
+    <message>
+      <source>This server takes no values of the type {0}.</source>
+      <translation>Dieser Server nimmt keine Werte vom Typ {0} an.</translation>
     </message>
     <message>
       <source>This session is read-only; allow writes to save changes.</source>

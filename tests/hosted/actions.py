@@ -130,6 +130,7 @@ ACTIONS = [
     Action("explain", _asking(lambda s: len(s.queries.explain(SHOP["archive"], '{"price": 3}')))),
     *(Action(f"versions {name}", lambda b, n=name: b.shop("history", SHOP[n], "K-1")) for name in WRITABLE),
     Action("open a document", lambda b: b.shop("show", SHOP["archive"], "K-1")),
+    Action("open an id of digits", lambda b: b.shop("show", "shop.numbered", "3")),
     Action("open a version", lambda b: b.shop("show", SHOP["archive"], "K-1@2")),
     Action("compare", lambda b: b.shop("diff", SHOP["archive"], "K-1", 1, 3)),
     Action("blame", lambda b: b.shop("blame", SHOP["archive"], "K-1")),

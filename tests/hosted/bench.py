@@ -25,7 +25,7 @@ from model.localserver.sample import build
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
-from tests.servers.hosted_server import ServerProfile
+from tests.servers.hosted_server import HostedServer, ServerProfile
 
 NOW = 1_790_000_000
 """The moment that young documents of the sample are dated from."""
@@ -74,6 +74,8 @@ class Told:
     out: str
     err: str
     documents: dict[str, tuple[str, ...]] = field(repr=False)
+    hung_up_at: tuple[str, ...] = ()
+    """The commands at which the server closed the connection, because of a value that it cannot take."""
 
     @property
     def lines(self) -> list[str]:
@@ -139,7 +141,7 @@ class Bench:
             self.status = 2
 
 
-def told(bench: Bench, server: LocalServer) -> Told:
+def told(bench: Bench, server: HostedServer) -> Told:
     """What became of the bench, with all that differs from run to run taken out."""
     known = _known()
     found = {
@@ -148,7 +150,7 @@ def told(bench: Bench, server: LocalServer) -> Told:
         for coll in server.store.collections(db)
     }
     kept = {ns: rows for ns, rows in found.items() if rows and not ns.endswith("_feed")}  # a feed's own place
-    return Told(bench.status, plain(bench.out), plain(bench.err), kept)
+    return Told(bench.status, plain(bench.out), plain(bench.err), kept, tuple(server.hung_up_at))
 
 
 def plain(text: str) -> str:
@@ -189,6 +191,7 @@ def stock() -> tuple[tuple[str, tuple[Any, ...], tuple[bytes, ...]], ...]:
             for ns in SHOP.values():
                 for at, id in enumerate(IDS):
                     _history(session, ns, Value.of(id), at)
+        server.load("shop.numbered", [bson.encode({"_id": 3, "name": "three"})])
         server.load("shop.sequence", [bson.encode({"_id": "orders", "seq": 7})])
         tokens = [ObjectId.from_datetime(dt.datetime(2025, 10, 31, tzinfo=dt.UTC))]
         server.load("shop.pending", [bson.encode({"_id": "day", "count": 3, "pending": tokens, "applied": []})])

@@ -67,6 +67,8 @@ def judged(action: Action, before: Told, here: Told, there: Told) -> Cell:
     said = here.sentences
     if "Traceback" in said or "defect of palimpsest" in said:
         return Cell("wrong", said)
+    if here.hung_up_at:
+        return Cell("wrong", f"sent what closes the connection in {', '.join(here.hung_up_at)}")
     if action.tells and here.documents == before.documents and here.status in (0, 1):
         return Cell("works")
     if (here.status, here.documents) == (there.status, there.documents):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import random
 import subprocess
@@ -16,9 +17,10 @@ from typing import Any
 import bson
 import pymongo
 import pytest
-from bson import Int64
+from bson import Decimal128, Int64, ObjectId
 from pymongo.errors import OperationFailure
 
+from model import guarantees
 from model.commands import command_line
 from model.errors import NotAllowed, NotFound, Refused, Unreachable
 from model.localserver.wire import Command
@@ -41,6 +43,7 @@ from tests.privileges import Privilege
 from tests.servers.hosted_server import PROFILES, HostedServer, Refusal, ServerProfile
 from tests.support import ROOT, every
 
+deep = functools.partial(pytest.param, marks=pytest.mark.deep)
 NAMED = {action.name: action for action in ACTIONS}
 SHORT = ("page versions", "count", "save archive", "undo embedded")
 
@@ -124,6 +127,44 @@ def test_a_collection_that_does_not_come_in_time_is_not_called_empty() -> None:
         with Session.open(server.uri) as session:
             told = {info.ns: info.why for info in session.catalogue.collections()}
     assert "arrived in time" in told["shop.things"]
+
+
+# --- values that a server cannot take
+
+
+@pytest.mark.parametrize("layout", ["versions", deep("archive"), deep("embedded")])
+def test_an_id_of_digits_is_found_without_a_value_that_closes_the_connection(layout: str, tmp_path: Path) -> None:
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        bench = Bench(server.address, tmp_path)
+        with Session.open(server.address, bench.profile, home=tmp_path) as session:
+            if session.indexes.missing(SHOP[layout]):
+                session.indexes.create(SHOP[layout])
+            for id in (3, "004", ObjectId()):
+                made = session.writing.create(SHOP[layout], canonical.encode({"price": 1}), Value.of(id))
+                assert made.kind == "applied", made
+            assert session.documents.find_id(SHOP[layout], "3") == Value.of(3)
+            assert session.documents.find_current(SHOP[layout], "004")[0] == Value.of("004")
+            with pytest.raises(NotFound):
+                session.documents.find_id(SHOP[layout], "1.50")
+            outcome = session.edit(SHOP[layout], "3", {"price": Decimal128("1.5")})
+            assert (outcome.kind, "This server takes no values of the type Decimal128" in outcome.detail) == (
+                "refused",
+                True,
+            )
+        bench.shop("history", SHOP[layout], "3")
+        assert (bench.status, bench.err) == (0, "")
+        assert server.hung_up_at == []
+
+
+@pytest.mark.deep
+def test_a_check_comes_to_its_end_where_a_value_would_close_the_connection(tmp_path: Path) -> None:
+    with HostedServer(PROFILES["ferretdb-1"]) as server:
+        bench = Bench(server.address, tmp_path)
+        rows = [json.loads(line) for line in bench.run("check", "--json").splitlines()]
+        assert bench.status == 0, bench.err
+        assert [row["check"] for row in rows] == list(guarantees._TITLES)
+        assert not [row for row in rows if row["verdict"] == "unknown"]
+        assert server.hung_up_at == []
 
 
 # --- what the matrix convicts

@@ -6,6 +6,7 @@ anything is done, with the code and words of the real server.
 
 from __future__ import annotations
 
+import socket
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Refusal:
     code: int
     says: str
     names: Sequence[str] = ()
+    hangs_up: bool = False
+    """Whether it closes the connection instead of giving an error."""
     but: Sequence[str] | None = None
     """All names except these are refused."""
 
@@ -59,8 +62,12 @@ class ServerProfile:
     sessions: bool = False
     """Whether it has sessions; those in a set and those behind a router always do."""
     refuses: tuple[Refusal, ...] = ()
-    facts: Sequence[str] = ("version", "gitVersion")
+    facts: Sequence[str] = ("version", "gitVersion", "storageEngines")
     """The fields of its ``buildInfo``."""
+    own: str = ""
+    """Its own version, beside the version of MongoDB that it imitates."""
+    greets: str = ""
+    """The field of ``internal`` in its greeting that has its own version."""
     habits: Sequence[str] = ()
     """Functions of ``tests.servers.odd``."""
     options: str = ""
@@ -86,6 +93,11 @@ class ServerProfile:
         found = (refusal for refusal in self.refuses if refusal.covers(("login", why)))
         return next(((refusal.code, refusal.says) for refusal in found), None)
 
+    def hangs_up(self, command: Command) -> bool:
+        """Whether it closes the connection at this command."""
+        rude = [refusal for refusal in self.refuses if refusal.hangs_up]
+        return bool(rude) and any(refusal.covers(part) for part in parts_of(command) for refusal in rude)
+
     def check(self, command: Command) -> None:
         """Raise the error that it gives for the first part of a command that it lacks."""
         for part in parts_of(command):
@@ -103,7 +115,7 @@ def _read(name: str, rows: Mapping[str, Any]) -> ServerProfile:
 
 def _refusal(row: Mapping[str, Any]) -> Refusal:
     names, but = tuple(row.get("names", ())), tuple(row["but"]) if "but" in row else None
-    return Refusal(row["kind"], row["code"], row["says"], names, but)
+    return Refusal(row["kind"], row.get("code", 0), row.get("says", ""), names, row.get("hangs_up", False), but)
 
 
 _ROWS = tomllib.loads((Path(__file__).parent / "profiles.toml").read_text("utf-8"))
@@ -124,9 +136,10 @@ class _HostedCommands(CommandTable):
             self.asked.update(parts_of(command))
             self.profile.check(command)
             self._check_room(command)
-        if self.profile.member == "router" and not greeting:
-            return self._table[command.name](command) if command.name in self._table else super()._answer(command)
-        reply = super()._answer(command)
+        if self.profile.member == "router" and not greeting and command.name in self._table:
+            reply = self._table[command.name](command)
+        else:
+            reply = super()._answer(command)
         if greeting:
             return self._introduced(reply)
         return self._built(reply) if command.name.lower() == "buildinfo" else reply
@@ -138,13 +151,16 @@ class _HostedCommands(CommandTable):
             said["logicalSessionTimeoutMinutes"] = 30
         if profile.member == "router":
             said["msg"] = "isdbgrid"
+        if profile.greets:
+            said["internal"] = {profile.greets: [profile.own]}
         for name, value in c.fields(wire.pack(**said)):
             reply = c.put(reply, (name,), value)
         return reply
 
     def _built(self, reply: bytes) -> bytes:
         reply = c.put(reply, ("version",), c.Value.of(self.profile.version))
-        reply = c.put(reply, ("ferretdb",), c.Value.document(c.encode({"version": "v1"})))
+        reply = c.put(reply, ("ferretdb",), c.Value.document(c.encode({"version": self.profile.own})))
+        reply = c.put(reply, ("ferretdbVersion",), c.Value.of(self.profile.own))
         return c.only(reply, (*self.profile.facts, "ok"))
 
     def _check_room(self, command: Command) -> None:
@@ -164,6 +180,14 @@ class HostedServer(LocalServer):
         self.profile = profile
         self._commands = self._hosted = _HostedCommands(self.store, profile)
         self._habits = pytest.MonkeyPatch()
+        self.hung_up_at: list[str] = []
+        """The commands at which it closed the connection."""
+
+    def _reply(self, connection: socket.socket, command: Command) -> None:
+        if self.profile.hangs_up(command):
+            self.hung_up_at.append(command.name)
+            raise ConnectionResetError
+        super()._reply(connection, command)
 
     @property
     def address(self) -> str:
