@@ -157,6 +157,7 @@ class Archive(Layout):
         assert base.raw is not None
         if not self.own.token and self.content(now) != base.content:
             return True
+        # A token changes with every write of ours, so the content is only compared where there is none.
         names = filter(None, (self.own.version, self.own.token, *self.profile.lock_names))
         return any(c.get(now, (name,)) != c.get(base.raw, (name,)) for name in names)
 
@@ -168,6 +169,8 @@ class Archive(Layout):
         if edit is None:
             return True
         here = self.content(now)
+        # Other fields may have changed in place: operators leave them alone, and the guard names only what they
+        # replace.
         return any(c.get(here, tuple(path.split("."))) != value for path, value in edit.before.items())
 
     def _archived(self, write: Write, id: Value, base: Version) -> Outcome | None:
@@ -197,6 +200,8 @@ class Archive(Layout):
     def _phantom(self, id: Value, base: Version) -> Outcome | None:
         """The refusal if the archive holds a version above the base, else None."""
         p = self.profile
+        # Numbers of all types compare with each other, but not with dates: a row with another kind of version is not
+        # found.
         above = guards.exact(p.archive_id, id) | {p.version: {"$gt": base.v}}
         phantom = next(iter(self.server.find(self.archive.ns, above, projection={p.version: 1}, limit=1)), None)
         if phantom is None:
@@ -217,6 +222,7 @@ class Archive(Layout):
             now = self._current.raw(id)
             overtaken = self._moved(now, base) or (content is not None and self._touched(now, base, content))
         except NotFound:
+            # Deleted since: the conflict that follows says so.
             overtaken = True
         return self.writer.outcomes.conflict(id, base) if overtaken else None
 
@@ -224,6 +230,7 @@ class Archive(Layout):
         """The archive's row of the base's version."""
         p = self.profile
         for raw in self.server.find(self.archive.ns, {p.archive_id: {"$eq": id}, p.version: {"$eq": base.v}}):
+            # A server finds 1, 1.0 and a Decimal128 of 1 equal; the row has to be of exactly this id.
             if c.get(raw, (p.archive_id,)) == id:
                 return raw
         return None
@@ -238,6 +245,8 @@ class Archive(Layout):
         archived = self.archive.newest(id)
         if base.raw is None or base.content is None or base.v is None:
             return archived
+        # A document deleted by another program was not archived first, so its last version is only known to who read
+        # it.
         newer = archived is None or (place_of(base.v) or 0) > (place_of(archived.v) or 0)
         return base if newer else archived
 
@@ -264,6 +273,7 @@ class Archive(Layout):
             raw = self._current.raw(id)
         except NotFound:
             return created
+        # Somebody has edited it already, and each edit looks at the archive itself.
         if c.get(raw, (self.profile.version,)) != v or (
             self.profile.token and not self._current.bears(raw, stamp.token)
         ):
@@ -293,6 +303,7 @@ class Archive(Layout):
         """
         p = self.profile
         above = guards.exact(p.archive_id, id) | {p.version: {"$gte": c.get(raw, (p.version,))}}
+        # Two are enough: the unique index allows one row with the number, and it may be this document's own.
         rows = self.server.find(self.archive.ns, above, sort={p.version: 1}, limit=2)
         return not all(self.archive.is_copy(row, raw) for row in rows)
 
@@ -301,6 +312,7 @@ class Archive(Layout):
 
         Its own archive holds the copy that the delete made, or after a purge only rows that are put back too.
         """
+        # Compared byte by byte: a row that was rewritten since is not the one that was removed.
         ours = {row for _, row in removed}
         for row in self.archive.rows_of(id, {self.profile.version: {"$lte": c.get(raw, (self.profile.version,))}}):
             if self.archive.is_copy(row, raw):
@@ -341,6 +353,7 @@ class Archive(Layout):
             there = self._current.made(raw)
             where = guards.by_id(physical) | self._guard.clauses(there)
             write = Write(self.ns, "delete", where, None, "what was put back below a later life")
+            # The rows go first: left behind without their document, they would pass for rows of the later life.
             left = self._taken_out([row for _, row in removed[1:]])
             end = left or run(self.server, write, lambda: self._writer.gone(id, there))
         except Refused as error:
@@ -371,6 +384,7 @@ class Archive(Layout):
         A document created while they were gone starts from number 1, so the rows would be in its way.
         """
         p = self.profile
+        # They may come in any order, and only the newest says below which number nobody may have begun.
         newest = max(rows, key=lambda raw: place_of(c.get(raw, (p.version,))) or 0)
         ours = set(rows)
         below = self.archive.rows_of(id, {p.version: {"$lte": c.get(newest, (p.version,))}})
@@ -387,6 +401,7 @@ class Archive(Layout):
 
     def _taken_out(self, rows: Sequence[bytes]) -> End | None:
         """Remove rows that were put back; the outcome of the first that may remain, None if none does."""
+        # In the reverse of the order in which they were inserted, so that what stays after a failure has no gap in it.
         ends = (self._remove_row(raw) for raw in reversed(rows))
         return next((end for end in ends if end.kind not in GONE), None)
 
@@ -421,6 +436,7 @@ class Archive(Layout):
 
     def _purge(self, id: Value, base: Version, stamp: Stamp, kept: Sequence[tuple[str, bytes]] | None) -> Outcome:
         doomed = self.all_stored(id, base)
+        # What is not in the journal could not be undone.
         if kept is not None and set(kept) != set(doomed):
             said = f"The versions of {id_name(id)} changed while they were being kept; nothing was removed."
             return Outcome("conflict", self.ns, id, said)
@@ -430,6 +446,7 @@ class Archive(Layout):
             outcome = self._delete(id, base, stamp)
             if outcome.kind != "applied":
                 return outcome
+        # There was no current document when the purge was confirmed: this one has another history.
         elif self._current.exists(id):
             said = f"{id_name(id)} was created again; nothing was removed."
             return Outcome("conflict", self.ns, id, said)
@@ -454,6 +471,8 @@ class Archive(Layout):
                 return Outcome("unknown", self.ns, id, said.strip())
             gone.append(raw)
         if self._current.exists(id):
+            # A creation that found the rows is numbered above them and needs them; one that found none has begun from
+            # number 1.
             back = self._rows_back(id, gone) if gone else self._begun_again(id)
             if back.kind == "conflict":
                 return Outcome("applied", self.ns, id, f"{id_name(id)} is purged, and created anew since.")

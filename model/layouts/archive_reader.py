@@ -64,6 +64,8 @@ class ArchiveReader:
         self.current, self.holds_current = current, holds_current
         self.server, self.profile = current.server, p
         self.ns = p.archive
+        # A row has an `_id` of its own, so the document's stands in another field, and one named as in the document is
+        # kept.
         self.own = own_of(p, p.id if p.id != "_id" else "", id=p.archive_id)
         self._ids = FieldReader(p.archive_id)
         self._latest: tuple[Value | None, int] = None, 0  # id and number of the current version read last
@@ -125,6 +127,8 @@ class ArchiveReader:
         """The current version and the rows below it, if nothing is missing between and no row is above; None if that
         takes reading more rows.
         """
+        # Two rows are enough to know that the archive begins right below the document, which is so in nearly every
+        # history.
         first = list(islice(rows, 2))
         rows = chain(first, rows)
         top = number_of(current.v)
@@ -149,9 +153,11 @@ class ArchiveReader:
         before: int | None = None
         for row in rows:
             place = place_of(row.v)
+            # A version without a number has no place among the rows; as the current one it comes first.
             if current is not None and (top is None or (place is not None and place < top)):
                 yield current
                 current = None
+            # Not a second version: a crash between archiving and swapping, or a feed, leaves a copy of the current one.
             if current is not None and top is not None and place == top:
                 current = self._beside_archive(current, row)
                 continue
@@ -182,6 +188,7 @@ class ArchiveReader:
         """
         rows: list[bytes] = []
         if v is not None and self._was_earlier(id, v):
+            # A row above proves that this one is no copy of the current version, so one query is enough.
             rows = self._at_and_above(id, v)
             if len(rows) == 2:
                 return self.version_of(rows[0])
@@ -210,6 +217,7 @@ class ArchiveReader:
         where = {p.archive_id: {"$eq": id}, p.version: {"$gte": v}}
         rows = list(self.server.find(self.ns, where, sort={p.archive_id: 1, p.version: 1}, limit=2))
         numbers = [c.get(raw, (p.version,)) for raw in rows]
+        # Among rows of ids that a server finds equal, such as 1 and 1.0, the first two need not be of one document.
         if not rows or not all(self._ids.has(raw, id) for raw in rows) or not same_version(v, numbers[0]):
             return []
         return rows if len(rows) == 1 or not same_version(v, numbers[1]) else []
@@ -238,6 +246,7 @@ class ArchiveReader:
         keys = {name: 1 for name in (p.version, p.hash) if name}
         for raw in self.server.find(self.current.ns, {p.id: {"$in": wanted}}, projection={p.id: 1, **keys}):
             if p.hash and c.get(raw, (p.hash,)) is not None:
+                # The projection left the content out, and a hash can only be checked against all of it.
                 raw = next(iter(self.server.find(self.current.ns, guards.by_id(_physical(raw)), limit=1)), raw)
             self._sort_in(currents, raw, p.id, self.current.own, current=True)
         sealed: list[Value] = []
@@ -265,6 +274,7 @@ class ArchiveReader:
             into.setdefault(id, []).append(Version(v, None, None, stored, state, current, None, None, damage))
 
     def _outlined(self, id: Value, currents: list[Version], rows: list[Version]) -> Outline:
+        # Sorted here, not by the server: the rows of all documents come in one query, in any order.
         rows.sort(key=lambda row: -(place_of(row.v) or 0))
         current = currents[0] if currents else None
         versions = self._with_gaps(id, current, rows)
@@ -273,6 +283,7 @@ class ArchiveReader:
         newest = next(iter(rows), None)
         if current is None or current.state != "present" or not self._lag_of(current, newest):
             return made
+        # What a feed has not delivered yet is no damage, but the marks show where it will be.
         return replace(outlined(id, self._arrived(current, rows, newest)), marks=made.marks)
 
     def _with_gaps(self, id: Value, current: Version | None, rows: list[Version]) -> list[Version]:
@@ -353,6 +364,7 @@ class ArchiveReader:
             yield row
         if not query.any_version or not query.filter or listed >= query.limit:
             return
+        # A page behind all current matches has to know how many those are; a page with one of them begins right after.
         skip = max(0, query.skip - (self.current.count(query.filter, max_ms=60_000) or 0)) if not listed else 0
         fields = with_own(query.projection, self.current.own)
         for id in self._matched_earlier(query.filter):
@@ -376,6 +388,7 @@ class ArchiveReader:
                 continue
             last = id
             here = guards.exact(p.id, id)
+            # A document that matches now was listed already, and one that is deleted has no row to show.
             if not self.current.any({"$and": [here, filter]}) and self.current.any(here):
                 yield id
 

@@ -410,6 +410,7 @@ class Layout(ABC):
 
     def _barred(self, version: Version) -> str:
         """Why nothing at all may be written over this version, one sentence; "" if something may."""
+        # In order of cost: the last two may ask the server, these never do.
         reason = self.read_only or self._objection(version) or self.foreign.closed()
         return reason or self._doubt(version) or self.missing_index(remembered=True) or ""
 
@@ -420,6 +421,7 @@ class Layout(ABC):
     def unfit(self, content: bytes) -> str:
         """Why a content cannot be stored here, one sentence: a name is repeated or reserved. "" if it can."""
         names, locked = [name for name, _ in c.fields(content)], self.locked
+        # BSON allows a name twice, and drivers then silently keep one of the two values.
         distinct = set(names)
         if not distinct.isdisjoint(locked):
             kept = next(name for name in names if name in locked)
@@ -427,6 +429,8 @@ class Layout(ABC):
         if len(distinct) < len(names):
             twice = next(name for at, name in enumerate(names) if name in names[:at])
             return f"The content holds the field {twice} twice; remove one of them."
+        # Where every version is a document, a tombstone is told from a version only by its marker and its lack of
+        # content.
         if self.own_documents and says_deleted(content, self.profile):
             mark = self.profile.deleted
             return f"A version with nothing but {mark} says that its document is deleted; delete it, or add a field."
@@ -564,8 +568,11 @@ class Layout(ABC):
         """Do :meth:`swap`, after :meth:`writable` has found no objection."""
         content = self.signed(content, stamp.author)
         try:
+            # Before the steps, which hold it. A number whose swap then fails stays a gap; it is given to nobody else.
             v = self._number(id, base, content, stamp)
             steps = self.steps(id, base, content, stamp, v)
+            # Before anything is sent: after the preparing writes, a rejected swap would leave rows that no version
+            # follows.
             if held := self._held(id, steps.made, None if self.own_documents else base.raw):
                 return self.writer.outcomes.hindered(id, base, held)
             if stopped := self._prepared(steps, id, base, content):
@@ -575,6 +582,7 @@ class Layout(ABC):
         end = run(self.server, steps.decides, self.writer.asks(id, stamp, steps.made, base), steps.repeatable)
         outcome = self.writer.outcomes.swapped(end, id, base, content, stamp, v)
         if self.rows is not None:
+            # Another program's rows are completed also if the swap failed: a row written before it has to go again.
             return self.rows.finish(outcome, steps, id, base, stamp)
         return self._swapped(outcome, content, stamp)
 
@@ -589,8 +597,10 @@ class Layout(ABC):
         try:
             if reason := self.read_only or self.missing_index(remembered=True):
                 raise Refused(reason)
+            # Not left to the unique index: where the first versions are gone, it lets the document begin again below.
             if self.writer.occupied(id):
                 return self.writer.outcomes.taken(id)
+            # A tombstone is the newest version, so the new document follows it like an edit.
             if (ended := self.writer.ended(id)) is not None:
                 return self.swap(id, ended, content, stamp)
             v = self._first_number(id, content, stamp)
@@ -684,6 +694,7 @@ class Layout(ABC):
         try:
             return self.version(id)
         except NotFound:
+            # A deleted document has no current version, and its history may begin with a gap.
             return next(version for version in self.history(id, contents=True) if version.state != "missing")
 
     def purge(
@@ -758,6 +769,7 @@ class Layout(ABC):
     def signed(self, content: bytes, author: str | None, reason: str | None = None) -> bytes:
         """The content with author and reason, if they belong to the content; repeating it changes nothing."""
         if self.profile.seals_author:
+            # Nothing is written for an author who is unknown: a null would be content, and hashed.
             for name, said in ((self.profile.author, author), (self.profile.reason, reason)):
                 content = c.put(content, (name,), Value.of(said)) if name and said else content
         return content

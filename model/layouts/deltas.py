@@ -94,6 +94,8 @@ class Deltas(Layout):
     def check(self) -> Chains:
         """Checks the deltas of each document, by id, and their hashes against the states."""
         p = self.profile
+        # The hash covers the state, which one stored version does not hold: it is checked below, from the folded
+        # history.
         reader = FactReader(self.own, replace(p, hash=""), p.id, claim=self._states.documents.claim, beside=p.removed)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
 
@@ -112,6 +114,7 @@ class Deltas(Layout):
         p = self.profile
         v = v or numbering.following(base.v, p, stamp.at)
         delta = delta_between(old, content, bool(p.removed))
+        # A removed path with a dot in it could be one field or a field inside another; readers disagree on which.
         if delta is None or any("." in name for name in delta.removed):
             raise Refused(_inexpressible(old, content, p.removed))
         self._refuse_marker(base.deleted, delta)
@@ -131,6 +134,7 @@ class Deltas(Layout):
             if version.deleted and p.deleted:
                 pairs = [("_id", stored_form.key(id, version, v)), (p.id, id), *stored_form.stamps(p, id, version, v)]
                 rows.append((self.ns, stored_form.made(pairs, self._writer.content_as_stored(version))))
+                # A tombstone ends the state, so the next version is complete again.
                 before, ended = c.EMPTY, True
                 continue
             content = stored_form.content_of(version, self.own.names)

@@ -138,6 +138,7 @@ class Embedded(Layout):
 
         def made() -> bytes:
             past = c.get(raw, (p.prev,))
+            # A missing array is no error: `$push` creates it.
             after = c.appended(past if past is not None and past.type == c.ARRAY else c.array(()), Value.document(was))
             whole = c.put(c.put(raw, (p.prev,), after), (p.current,), Value.document(new()))
             for name, value in moved.items():
@@ -149,6 +150,7 @@ class Embedded(Layout):
         edit = update_operators.operators(old, content)
         if edit is not None:
             body = push | edit.body(values, prefix)
+            # One `$set` for both: a command must not name an operator twice, and a lock has to move with the content.
             body["$set"] = body.get("$set", {}) | moved
             return SwapSteps(Write(self.ns, "update", where | edit.guard(prefix), body, "the swap", returns=True), made)
         body = push | {"$set": {p.current: Value.document(new()), **moved}}

@@ -88,6 +88,8 @@ class Flagged(Layout):
         # The flag may be a number: the new version gets the same value.
         values = self._writer.own_values(stamp, v) | {p.current: flag if carried else Value.of(True)}
         insertion = self._writer.insertion(raw, content, values, v)
+        # The old flag goes after the insert: for a moment two versions have it, but never none, which readers could not
+        # find.
         return replace(insertion, after=(self._unflag(raw),) if carried else ())
 
     def explain(self, base: Version) -> str:
@@ -119,6 +121,7 @@ class Flagged(Layout):
         p = self.profile
         left: list[str] = []
         try:
+            # All of them, not only the base's: a writer that died before its last step has left its flag too.
             flagged = list(self._documents.of(id, where={p.current: {"$exists": True}}))
         except Refused as error:
             return f"Earlier versions may still carry {p.current}: {error}"
@@ -163,6 +166,7 @@ class Flagged(Layout):
         """Whether earlier versions of this document have the flag set to false instead of lacking it."""
         p = self.profile
         id = c.get(raw, (p.id,))
+        # Applications that query for `false` would not find a version without the field.
         return id is not None and self._documents.any({p.id: {"$eq": id}, p.current: {"$eq": Value.of(False)}})
 
     def _without_flag(self, physical: Value) -> bool:

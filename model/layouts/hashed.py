@@ -70,6 +70,7 @@ class HashWriter(CurrentWriter):
                 return False if base is None else None
             if self.is_made(raw, made()):
                 return True
+            # Byte for byte: anything else may be an edit that followed ours, and then nobody can tell.
             return False if base is not None and raw == base.raw else None
 
         return there
@@ -129,6 +130,8 @@ class Hashed(Layout):
         raw, _ = self._check(base)
         values = self._writer.own_values(raw, content, stamp, v or self._number(id, base, content, stamp))
         steps = self._writer.swap(base, content, values)
+        # Without a token, the filter also fits a document that was changed and changed back, so a second try could undo
+        # that.
         return steps if self.profile.token else replace(steps, repeatable=False)
 
     def guards_any(self, size: int) -> bool:
@@ -155,6 +158,7 @@ class Hashed(Layout):
 
     def _settled(self, seals: Sequence[Sealed]) -> CollectionProfile:
         made = settled(self.profile, seals)
+        # Only a proof is remembered: a doubt may be gone after the next edit by the program that writes the hashes.
         if seals and not made.hash_doubt:
             self._proven = made
         return made
@@ -162,6 +166,7 @@ class Hashed(Layout):
     def seals(self) -> list[Sealed]:
         """Some contents with their hashes, from the first and the last documents by ``_id``."""
         found: dict[bytes, Sealed] = {}
+        # From both ends: a program that changed its recipe has old hashes at one of them.
         for way in (1, -1):
             left = SEALED_BYTES
             for raw in self.server.find(self.ns, sort={"_id": way}, limit=SEALED):
@@ -210,6 +215,8 @@ class Hashed(Layout):
         profile = self._proven
         if profile is None:  # judged as read: if it has changed since, the swap detects that
             own = [Sealed(old, stored, physical)] if stored is not None else []
+            # The document itself counts as it was read, not as it is now: the new hash has to follow the one that is
+            # replaced.
             profile = self._settled([*(seal for seal in self.seals() if seal.id != physical), *own])
         found = recipe_after(profile, old, stored, physical), stored, physical
         if self._proven is not None:
@@ -258,6 +265,7 @@ class Hashed(Layout):
         detail = (
             f"{outcome.detail} Its hash is that of the order in which this server stored it, {version_name(right)}."
         )
+        # What was found has the hash that is replaced now.
         return replace(outcome, version=right, detail=detail, found=None)
 
     def as_stored(self, id: Value, versions: Sequence[Version]) -> tuple[tuple[str, bytes], ...]:

@@ -44,6 +44,7 @@ def together(layout: Layout, ids: Iterable[Value]) -> Iterator[tuple[Value, Layo
         yield from ((id, layout) for id in ids)
         return
     rows = _HeldRows(layout)
+    # A second layout object, bound to the rows: whoever else holds the given one goes on asking the server.
     bound = type(layout)(cast(Port, rows), layout.profile)
     rest, waiting = iter(ids), list[Value]()
     size, most = FIRST, MOST
@@ -85,6 +86,7 @@ class _HeldRows:
         """
         self._held = {}
         asked = [id for id in ids if id.type not in _ALONE]
+        # One document gains nothing, and is read as its layout does it, perhaps only in part.
         if len(asked) < 2:
             return True
         try:
@@ -104,11 +106,15 @@ class _HeldRows:
         for place in self._places:
             with closing(self._all(place, ids)) as rows:
                 for id, raw in rows:
+                    # Counted while it streams, so that a batch of large histories is given up before it fills the
+                    # memory.
                     room -= len(raw)
                     if room < 0:
                         return None
+                    # `$in` also finds ids that are equal in another type, such as 1.0 for 1; nobody asked for these.
                     if (held := found.get((place.ns, id))) is not None:
                         held.append(raw)
+        # Between the queries of two collections a writer may have moved a version from one to the other.
         if len(self._places) > 1:
             for id in self._moved(ids, found):
                 for place in self._places:
@@ -150,6 +156,7 @@ class _HeldRows:
         batch: int = 0,
     ) -> Iterator[bytes]:
         """The matching documents as stored, as :meth:`.Port.find` says."""
+        # A projection is left to the server, because its rules for paths and arrays are intricate.
         if self._held and filter and not (projection or skip) and time.monotonic() < self._until:
             rows = self._answer(ns, filter, sort)
             if rows is not None:
@@ -188,6 +195,7 @@ def _sorted(rows: list[bytes], place: VersionPlace, sort: Terms) -> list[bytes] 
     version = FieldReader(names[1])
     versions = [version.legible(raw)[0] for raw in rows]
     kinds = {v.type if v is not None else 0 for v in versions}
+    # Doubles, decimals and mixed types are sorted by the server, which knows how.
     if not (kinds <= {c.INT32, c.INT64} or kinds <= {c.DATE}):
         return None
     order = sorted(range(len(rows)), key=lambda at: place_of(versions[at]) or 0, reverse=sort[names[1]] == -1)

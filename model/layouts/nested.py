@@ -102,8 +102,10 @@ class Nested(Layout):
         past = c.get(raw, (p.prev,))
         if past is not None and past.type != c.ARRAY:
             raise Refused(f"{p.prev} is a {past.kind}, not a list of earlier versions; mend that before editing.")
+        # Without the array: each version would otherwise hold all earlier ones again, and the document would double.
         was = Value.document(c.without(raw, ["_id", p.id, p.prev]))
         where = guards.by_id(physical)
+        # Rather too much than too little: what the edit replaces is counted too.
         check_size(raw + was.data + content)
 
         def made() -> bytes:
@@ -115,6 +117,7 @@ class Nested(Layout):
             body: dict[str, Any] = {"$push": {p.prev: was}} | edit.body(values)
             where |= self._guard.clauses(base) | edit.guard()
             return SwapSteps(Write(self.ns, "update", where, body, "the swap", returns=True), made)
+        # Replacing the document includes its array, so the guard has to hold all of it: somebody may have added to it.
         whole = Whole(made())
         where |= self._writer.whole_guard(base, len(whole.raw))
         return SwapSteps(Write(self.ns, whole.kind, where, whole.body, "the swap", returns=True), lambda: whole.raw)

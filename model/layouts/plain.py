@@ -59,6 +59,7 @@ class Plain(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """A proposal for any collection: each can be read like this."""
+        # A token that other layouts left is used on, so that a write in doubt can still be settled.
         return Proposal(CollectionProfile(sample.ns, token=usual_token(sample.documents)), 1.0, "")
 
     @property

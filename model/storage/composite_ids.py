@@ -58,6 +58,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         """The id in a stored document; None if a part is missing."""
         found = [(part, c.get(raw, path)) for part, path in self.paths]
         pairs = [(part, value) for part, value in found if value is not None]
+        # A document of the parts, in the profile's order: an id is compared by its bytes, so the order has to be fixed.
         return Value.document(c.document(pairs)) if len(pairs) == len(self.parts) else None
 
     def shown(self, raw: bytes) -> bytes:
@@ -92,6 +93,7 @@ class CompositeId(Struct, frozen=True, eq=False):
             if there is None:
                 made = c.put(made, path, values[part])
             elif there != values[part]:
+                # A changed part would make it another document, of which no version is known.
                 raise Refused(f"{part} is a part of the document's id, and cannot change; remove it from the edit.")
         return made
 
@@ -127,10 +129,12 @@ class CompositeId(Struct, frozen=True, eq=False):
                 case "$eq":
                     clauses.append(self._equal(value, exact="$type" in term))
                 case "$ne":
+                    # Not a `$ne` for each part: an id differs as soon as one part does.
                     clauses.append({"$nor": [self._equal(value, exact=False)]})
                 case "$in":
                     clauses.append({"$or": [self._equal(each, exact=False) for each in _elements(value)] or [NOTHING]})
                 case "$exists":
+                    # An id exists only as a whole; a document that lacks a part has none.
                     there = {part: {"$exists": True} for part in self.parts}
                     clauses.append(there if _truth(value) else {"$nor": [there]})
                 case "$type":
@@ -157,6 +161,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         if isinstance(literal, Value) and literal.type == c.OBJECT:
             return {"$literal": Value.document(self.stored(literal.data))}
         if isinstance(pair, list) and pair[:1] == [_FIELDS] and isinstance(pair[1], int):
+            # A guard counts the fields of the document that it read, and that has the combined one more.
             return {"$eq": [_FIELDS, pair[1] - 1]}
         return {name: self._expression(each) for name, each in term.items()}
 
@@ -195,6 +200,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         keys: dict[str, Any] = {}
         for name, way in sort.items():
             for each in self.parts if name == self.name else (name,):
+                # A part that was named before stays where it is: in an order the first mention counts.
                 keys.setdefault(each, way)
         return keys
 
@@ -207,6 +213,7 @@ class CompositeId(Struct, frozen=True, eq=False):
 
     def pipeline(self, stages: Sequence[Terms]) -> list[Terms]:
         """A pipeline whose documents have the combined field; leading filters run before it is added."""
+        # A server can use its indexes only for filters at the start of a pipeline.
         first = next((at for at, stage in enumerate(stages) if "$match" not in stage), len(stages))
         asked = [{"$match": self.filter(stage["$match"]) or {}} for stage in stages[:first]]
         made = {"$addFields": {self.name: {part: f"${part}" for part in self.parts}}}
@@ -217,6 +224,7 @@ class CompositeId(Struct, frozen=True, eq=False):
         names = list(keys)
         at = names.index(self.parts[0]) if self.parts[0] in names else len(names)
         here = names[at : at + len(self.parts)]
+        # Only parts side by side, and in one direction, sort as the combined field would.
         if set(here) != set(self.parts) or len({str(keys[name]) for name in here}) != 1:
             return dict(keys)
         pairs = [(name, keys[name]) for name in names if name not in self.parts]

@@ -134,6 +134,7 @@ class CurrentDocuments:
         self, filter: Terms | None, query: PageQuery, fields: Terms | None, sort: Terms | None = None
     ) -> Iterator[Row]:
         """The rows of a query; filter, fields and order go to the server unchanged."""
+        # Never without an order: a server may return documents in another one for each page, and pages would overlap.
         order = sort or query.sort or {self.profile.id: 1}
         found = self.server.find(self.ns, filter, order, fields, query.skip, query.limit)
         return map(partial(self.row, whole=False) if fields else self.row, found)
@@ -149,6 +150,7 @@ class CurrentDocuments:
         total = self.count(filter, max_ms=max_ms)
         if total is None or not filter or once is None:
             return total
+        # The server has limited the first count itself; this limits the second.
         until = time.monotonic() + max_ms / 1000
         for _ in once(filter):
             total += 1

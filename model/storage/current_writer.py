@@ -68,6 +68,7 @@ class VersionGuard:
         """A clause for version and token each, and one that a sub-document with the current version is one."""
         assert base.raw is not None
         here, part = self._current, self._current.part(base.raw)
+        # `$type` also fits an array with an object in it, whose inner fields the other clauses would find.
         clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
         for name in filter(None, (here.own.version, here.own.token)):
             clauses |= guards.exact(here.path(name), c.get(part, (name,)))
@@ -81,6 +82,7 @@ class VersionGuard:
         if not here.inside:
             return guards.whole(content, partial(here.abilities_over, base.raw), beside=beside).filter
         fields = c.fields(content)
+        # No path leads to a name with a dot or a dollar, so the sub-document is compared as a whole.
         if not all(addressable(name) for name, _ in fields):
             return guards.exact(here.inside, Value.document(here.part(base.raw)))
         clauses: dict[str, Any] = {}
@@ -286,6 +288,7 @@ class CurrentWriter:
         values: dict[str, Value | None] = {}
         if own.version and v is not None:
             values[own.version] = v
+        # Where the hash is the version, it was computed already.
         stored = c.get(base or c.EMPTY, (own.hash,)) if own.hash and own.hash != own.version else None
         if stored is not None and base is not None:
             values[own.hash] = next_hash(content, self._profile, own.content(base), stored)
@@ -308,6 +311,7 @@ class CurrentWriter:
         self.refuse_dots(base.raw, content)
         made = partial(_composed, base.raw, self.current.own.names, content, values, inside)
         if not is_surely_taken(base.raw, content):
+            # Composed only if it may be too large, which few documents are.
             check_size(made())
         where = guards.by_id(physical)
         edit = update_operators.operators(base.content, content)
@@ -348,6 +352,7 @@ class CurrentWriter:
         """Raise ``Refused`` for names with a dot, on servers that may damage such documents."""
         if b"." not in raw and b"." not in content:
             return
+        # A dot in a value gets here too, and only costs this walk over the names.
         dotted = next((name for each in (raw, content) for name, _ in c.fields(each) if "." in name), None)
         if dotted is not None and not self.current.abilities_over(raw).fields:
             raise update_operators.dotted(dotted)

@@ -67,6 +67,7 @@ class DeltaStates:
             now = self._newest(id)
         except NotFound:
             return True
+        # The state too: a change in place of any earlier delta changes what the newest version means.
         return now.content != base.content or not self.documents.is_same(now.raw, base.raw)
 
     def whole(self, version: Version) -> bytes:
@@ -92,6 +93,7 @@ class DeltaStates:
                 if not version.deleted and after(before, marks, number) != number and not are_times(before, number):
                     proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
                 before, marks = number, []
+            # Kept until the next number comes: a version that is stored twice may be marked in one of its copies only.
             marks.append(announced(version, self.documents.claim))
             delta = self._delta(version)
             if twice:
@@ -156,10 +158,12 @@ class DeltaStates:
             newest = next(states)
         except Unreadable:
             return None
+        # The first state was made above, so that damage shows before anything is yielded.
         pairs = zip(stored, chain([newest], states), strict=True)
         return (self._with_state(self.documents.made(raw), state, raw is stored[0]) for raw, state in pairs)
 
     def _folded(self, states: Sequence[_State]) -> Iterator[Version]:
+        # Folded upwards once, then taken back step by step: each state downwards costs only its own changes.
         fold = Fold()
         for state in states:
             fold.apply(state.delta)
@@ -267,6 +271,7 @@ class DeltaStates:
         number = len(stored)
         for raw in stored:
             (at,) = self._number.spans(raw)
+            # The bytes of a name may also be part of a value; that only costs the closer look.
             if at is None or at[0] not in WHOLE_NUMBERS or any(mark in raw for mark in self._judged):
                 return 0
             if int.from_bytes(raw[at[1] : at[2]], "little", signed=True) != number:
@@ -322,6 +327,7 @@ class DeltaStates:
                 newest = compose(told[0], self.own.names, told[1], {})
                 yield newest if matches(newest) else None
                 continue
+            # A version that cannot be read has no state, so it cannot match.
             versions = (v for v in self._folded(self._states(stored)) if v.content is not None)
             first = next(versions, None)
             if first is None:

@@ -30,6 +30,7 @@ _LIKELIEST = (c.OBJECT_ID, c.BINARY, c.OBJECT, c.INT32, c.INT64)
 def candidates(typed: str) -> list[Value]:
     """The ids that a text may stand for: the text itself, and every value that is written like it."""
     found: list[Value] = []
+    # Half of a surrogate pair is no text that a server can store.
     if typed.encode("utf-8", "replace").decode() == typed:
         found.append(Value.of(typed))
     with contextlib.suppress(Unreadable):
@@ -41,8 +42,10 @@ def candidates(typed: str) -> list[Value]:
         if -(2**31) <= number < 2**31:
             found.append(Value.of(number))
         if -(2**63) <= number < 2**63:
+            # As both types: `exists` asks for exactly one of them, and programs store either.
             found.append(Value.of(Int64(number)))
     if _NUMBER.fullmatch(typed):
+        # An exponent too large for a Double is read as infinity, which nobody typed.
         if math.isfinite(float(typed)):
             found.append(Value.of(float(typed)))
         with contextlib.suppress(ArithmeticError):
@@ -53,6 +56,7 @@ def candidates(typed: str) -> list[Value]:
         found.append(Value.of(Binary(uuid.UUID(typed).bytes, UUID_SUBTYPE)))
     with contextlib.suppress(ValueError):
         when = dt.datetime.fromisoformat(typed)
+        # BSON dates have no zone and are UTC.
         found.append(Value.of(when if when.tzinfo else when.replace(tzinfo=dt.UTC)))
     return list(dict.fromkeys(found))
 

@@ -82,6 +82,7 @@ class EmbeddedHistory:
         ways: list[Terms] = [inner]
         for of_document, of_version in parted(filter, (self.profile.id, "_id")):
             if of_version:  # else the condition is about the current version
+                # One element has to meet all of it: separate clauses would be met by several versions together.
                 ways.append({"$and": [*of_document, {self.profile.prev: {"$elemMatch": together(of_version)}}]})
         return {"$or": ways} if len(ways) > 1 else inner
 
@@ -110,6 +111,7 @@ class EmbeddedHistory:
             if number is not None and version.v is not None and version.v.type != c.DATE:
                 lowest = number if lowest is None else min(lowest, number)
             yield version
+        # Only then: the second collection is rarely there, and asking it would cost each history a query.
         if lowest is not None and lowest > 1:
             yield from self._older(id, lowest)
 
@@ -118,6 +120,7 @@ class EmbeddedHistory:
         parts = [
             self.current.version_of(value.data if value.type == c.OBJECT else c.EMPTY, "prev") for value in previous
         ]
+        # By number, not by place: a program may have put versions into the array in any order.
         in_order = sorted(parts, key=lambda part: -(place_of(part.v) or 0))
         seen = {place_of(current.v)}
         for part in newest_first(in_order):
@@ -157,6 +160,7 @@ class EmbeddedHistory:
             raise
         except Refused:  # a server that does not support this projection
             return None
+        # Two documents have ids that the server finds equal, such as 1 and 1.0: reading all of one tells them apart.
         if len(found) != 1 or c.get(found[0], (p.id,)) != id:
             return None
         now = legible_field(self.current.part(found[0]), p.version)

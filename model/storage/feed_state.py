@@ -95,6 +95,8 @@ def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int
     """The notes on a document's versions: kind and version number, with the time of the note or event."""
     of = {"_id.ns": ns, "_id.id": {"$eq": id}}
     named = [("ns", Value.of(ns)), ("id", id)]
+    # Documents compare field by field, so all keys that begin with these two lie between; MaxKey is above every
+    # version.
     whole = {"$gte": Value.document(c.document(named)), "$lt": Value.document(c.document([*named, ("v", _BEYOND)]))}
     try:
         raws = list(server.find(archive + SUFFIX, {"_id": whole, **of}, limit=_NOTES))  # uses the index
@@ -105,6 +107,7 @@ def notes(server: Port, ns: str, archive: str, id: Value) -> dict[tuple[str, int
     found: dict[tuple[str, int | None], dt.datetime | None] = {}
     for raw in raws:
         what = c.get(raw, ("_id", "what"))
+        # The comparison finds 1 and 1.0 equal, as the index does.
         if what is not None and c.get(raw, ("_id", "id")) == id:
             found[str(what.python()), place_of(c.get(raw, ("_id", "v")))] = _date(c.get(raw, ("at",)))
     return found

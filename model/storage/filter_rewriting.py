@@ -39,6 +39,7 @@ def parted(terms: Terms, names: Collection[str]) -> list[tuple[list[Terms], list
             ways = [way for part in _parts(value) for way in parted(_terms_of(part) or {}, names)]
         else:  # $nor with one part: one of its clauses is false
             ways = [way for each in _all_of(_terms_of(_parts(value)[0]) or {}) for way in _without(*each, names)]
+        # Each clause multiplies the alternatives, as when brackets are multiplied out; hence the limit.
         found = [(these + some, others + more) for these, others in found for some, more in ways]
         if len(found) > ALTERNATIVES:
             raise Refused("This filter has too many alternatives on both the id and other fields; split it.")
@@ -58,6 +59,7 @@ def together(clauses: Sequence[Terms]) -> Terms:
     """Clauses that must all hold, as one filter."""
     names = [name for clause in clauses for name in clause]
     if len(names) > len(set(names)):
+        # Merged, the second clause on a field would replace the first.
         return {"$and": list(clauses)}
     return {name: value for clause in clauses for name, value in clause.items()}
 

@@ -29,6 +29,7 @@ def ordered(states: Iterable[bytes], sort: Terms | None, id_name: str) -> Iterat
         yield from states
         return
     found = list(states)
+    # From the last name to the first: sorting is stable, so the first decides and the others break ties.
     for name, direction in reversed(terms):
         path, down = path_of(name), direction < 0
         found.sort(key=lambda state: sort_key(state, path, down), reverse=down)

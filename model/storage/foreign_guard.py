@@ -204,6 +204,7 @@ def _later(value: Value) -> Value | None:
     if value.type != c.DATE:
         return None
     was = int.from_bytes(value.data, "little", signed=True)
+    # Later than what was read even if this clock is behind: an equal time would let the other program's save through.
     return Value(c.DATE, max(was + 1, int(time.time() * 1000)).to_bytes(8, "little", signed=True))
 
 
@@ -223,4 +224,5 @@ def _renewed(value: Value) -> Value | None:
         new = secrets.token_hex(len(written))[: len(written)]
     else:
         return None
+    # In the letters that the program uses, which may compare it as text.
     return Value.of(new.upper() if written != written.lower() else new)

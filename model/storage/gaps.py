@@ -35,6 +35,7 @@ def after(above: int, announced: Iterable[int | None], below: int) -> int:
     ``announced`` holds the next number with which the lower version, or each version of its number, is marked: the
     numbers before it were handed out and never used. An impossible mark is ignored.
     """
+    # The highest mark counts: whoever set it has drawn all numbers below it.
     return max((number for number in announced if number is not None and above < number <= below), default=above + 1)
 
 
@@ -72,6 +73,7 @@ def with_gaps(versions: Iterable[Version], why: str = LOSS, claim: str = "") -> 
         together: Iterable[Version] = group
         if number is not None:
             if lowest is not None and number < lowest - 1 and not are_times(number, lowest):
+                # `groupby` forgets a group once the next is asked for, and this one is needed twice.
                 together = list(together)
                 yield from absent(after(number, (announced(each, claim) for each in together), lowest) - 1, lowest, why)
             lowest = number if lowest is None else min(lowest, number)
@@ -98,6 +100,7 @@ def newest_first(versions: Iterable[Version]) -> Iterator[Version]:
             if version.v is not None and not version.detail.startswith("version is"):
                 yield version  # it is a date
             else:
+                # No place is known for it, so it comes last, behind all versions that have one.
                 odd.append(version)
         elif version.detail.startswith("version is"):
             heappush(waiting, (-number, come, version))
@@ -141,6 +144,7 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
     words, severity = _damage(versions, gone, phantoms)
     if head := _head(versions):
         words.insert(0, head)
+        # That a document was deleted is no damage; that its current version is missing is.
         severity = severity if head == _DELETED else _at_least_warn(severity)
     if words == [f"{gone:,} missing"]:
         words = ["1 version missing" if gone == 1 else f"{gone:,} versions missing"]

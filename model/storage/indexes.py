@@ -40,6 +40,7 @@ def _is_unique(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool
     for index in found:
         keys = set(index.get("key") or ())
         whole = not index.get("partialFilterExpression") and not index.get("hidden")
+        # An index on fewer of the fields is stricter, and does as well.
         if keys and keys <= set(names) and (index.get("unique") or keys == {"_id"}) and whole:
             return True
     return False
@@ -128,6 +129,7 @@ def others(server: Port, ns: str, deciding: Sequence[str] = (), again: bool = Fa
         keys = dict(index.get("key") or {})
         if not index.get("unique") or set(keys) in ({"_id"}, set(deciding)):
             continue
+        # Keys of other kinds, such as hashed or text, are not compared by value here.
         if all(way in (1, -1) for way in keys.values()):
             partial = index.get("partialFilterExpression")
             yield UniqueIndex(str(index.get("name", "")), tuple(keys), bool(index.get("sparse")), partial)
@@ -157,6 +159,7 @@ def in_the_way(
     try:
         for index in others(server, ns, deciding, again):
             raw = made()
+            # A key that the document already has is held by itself.
             if index.covers(raw) and (before is None or index.keys(raw) != index.keys(before)):
                 there = index.holder(server, ns, raw)
                 if there is not None:

@@ -31,6 +31,7 @@ class RowReader:
 
     def row(self, raw: bytes, whole: bool = True) -> Row:
         """A stored document, or a part of one, as a row of the list."""
+        # Past the constructor of the frozen class, which would ask for every field.
         row, size = object.__new__(LazyRow), len(raw)
         fields = row.__dict__
         fields["raw"], fields["bytes"], fields["reader"] = raw, size, self

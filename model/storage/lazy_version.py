@@ -108,6 +108,7 @@ class LazyVersion(Version):
             return super().meets(condition)
         judge = self.among.judge
         if judge is None or judge.condition is not condition:
+            # Shared by all versions of a history: neighbours mostly agree in the fields that are asked about.
             judge = self.among.judge = Judge(condition, self.among.own)
         verdict = judge.verdict(self.document)
         return super().meets(condition) if verdict is None else verdict
@@ -131,6 +132,7 @@ class LazyVersion(Version):
         older, count = self.__dict__.pop("compared", (None, None))
         if older is None or count is None:
             return None
+        # Not `older.content`: a slimmed version hides it.
         before = older.read.content if isinstance(older, LazyVersion) else older.content
         return None if before is None or self.read.content is None else count(before, self.read.content)
 
@@ -221,12 +223,14 @@ class LazyVersions:
             if number_in is None or full or len(raw) > SMALL or (mark and raw.find(mark) >= 0):
                 return chain(_rest(last), [raw], rows), came
             (number,) = number_in(raw, number_at)
+            # A gap, a duplicate or a phantom: the row before is still held back, because this one decides what it is.
             if number != expected and expected is not None:
                 return chain(_rest(last), [raw], rows), came
             if last:
                 yield self._lazy(last, contents, below is None, room < 0)
                 came, below = True, number
             last, expected = raw, number - 1
+        # Below version 1 nothing can be missing, so the last row need not wait for another.
         if expected == 0 and last:
             yield self._lazy(last, contents, below is None, room < 0)
             last, came = b"", True

@@ -89,6 +89,7 @@ class _Pace(Struct):
         self._ask(most)
 
     def _ask(self, most: int) -> None:
+        # A fifth more than expected, because histories differ; the rest is another query.
         left, room = self.wanted - self._found % self.wanted, 1.0 if self.alike else 1.2
         self.limit = LEAP if self.length > FAR else min(most, round(room * left * self.length) + LEAP)
 
@@ -293,6 +294,7 @@ def leapable(id: Value) -> bool:
     """Whether :func:`beyond` can express the ids behind this one. No filter finds ids greater than NaN."""
     if id.type in (c.DOUBLE, c.DECIMAL128) and value_key(id)[1] == 0:
         return False
+    # A comparison with a pattern, an array or null does not mean what it says: they match, contain or include missing.
     return any(id.type in types for types in BRACKETS) and id.type not in (c.REGEX, c.ARRAY, c.NULL, c.UNDEFINED)
 
 
@@ -327,6 +329,7 @@ def beyond(name: str, last: Value, down: bool, types: Callable[[], Sequence[int]
     at = next(i for i, each in enumerate(BRACKETS) if last.type in each)
     rest = [kind for each in (BRACKETS[:at] if down else BRACKETS[at + 1 :]) for kind in each]
     known = types() if rest else ()
+    # `$gt` stays within one type, so the types behind have to be named.
     numbers = [_number(kind) for kind in rest if kind in known]
     beyond: list[Terms] = [{name: {end or ("$lt" if down else "$gt"): last}}]
     return {"$or": beyond + [{name: {"$type": number}} for number in numbers]}

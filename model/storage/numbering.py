@@ -60,6 +60,7 @@ def following(base: Value | None, profile: CollectionProfile, now: dt.datetime) 
         earlier = time_of(base)
         if earlier is None:
             raise Refused("The version of this document is a date beyond the year 9999; mend that first.")
+        # The clock of whoever wrote the base may be ahead of this one.
         return Value.of(max(now, earlier + MILLISECOND))
     if profile.numbering == "time":
         raise Refused("The profile numbers versions by time, and this document's version is a number; correct either.")
@@ -120,6 +121,7 @@ def drawing(server: Port, profile: CollectionProfile, id: Value, proposed: Value
     number = number_of(seq)
     if seq is None or number is None or version_damage(seq):
         raise Refused(f"The counter for this document in {ns} is not a whole number; mend that first.")
+    # A counter that is behind, as after an import, catches up.
     drawn = whole_number(max(number + 1, wanted), seq)
     body = {"$set": {"seq": drawn}}
     return drawn, Write(ns, "update", by_id(id) | exact("seq", seq), body, "the counter hands out the number")
@@ -138,6 +140,7 @@ def draw(server: Port, profile: CollectionProfile, id: Value, proposed: Value) -
         reply = server.send(write)
         if reply.applied == "yes":
             return drawn
+        # Somebody else began the counter at this moment: the next try draws from theirs.
         lost = reply.duplicate is not None and write.is_lost_to(reply.duplicate)
         if reply.error is not None and not lost and reply.applied == "no":
             raise reply.error

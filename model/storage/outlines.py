@@ -88,6 +88,7 @@ def is_flagged(value: Value | None) -> bool:
     """Whether a flag is set: true, or a number other than 0."""
     if value is None or value.type not in (c.BOOLEAN, c.INT32, c.INT64, c.DOUBLE):
         return False
+    # One byte is a Boolean; numbers are longer.
     return value.data == b"\x01" if value.data in (b"\x00", b"\x01") else bool(value.python())
 
 

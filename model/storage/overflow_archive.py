@@ -66,6 +66,7 @@ def versions(server: Port, profile: CollectionProfile, id: Value, below: int) ->
         made = version_of(raw, profile)
         number = number_of(made.v)
         if number is not None and number < below:
+            # A row stored twice is shown once: which copy is right is for a scan to say.
             found.setdefault(number, made)
     for number in sorted(found, reverse=True):
         yield found[number]

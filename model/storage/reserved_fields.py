@@ -59,6 +59,7 @@ class Own(Struct, frozen=True, dict=True):
             (self.author, stamp.author),
             (self.reason, stamp.reason),
         )
+        # A field without a value is removed: the author of the version before is not that of this one.
         return {name: Value.of(said) if said else None for name, said in told if name}
 
     def content(self, raw: bytes) -> bytes:
@@ -73,6 +74,7 @@ class Own(Struct, frozen=True, dict=True):
 def own_of(profile: CollectionProfile, *others: str, id: str = "", version: str | None = None) -> Own:
     """The own names for a profile; ``id`` and ``version`` override the profile's."""
     v = profile.version if version is None else version
+    # A restored version must not bring back the lock of its time, nor another id.
     kept = (*filter(None, others), *profile.lock_names, *profile.id_parts)
     return Own(id or profile.id, v, *stamp_names(profile), kept)
 
@@ -169,6 +171,7 @@ def time_of(value: Value | None) -> dt.datetime | None:
     if value is None or value.type not in (c.DATE, c.OBJECT_ID):
         return None
     if value.type == c.OBJECT_ID:
+        # The first four bytes of an ObjectId are the seconds since 1970, big-endian unlike the numbers of BSON.
         return dt.datetime.fromtimestamp(int.from_bytes(value.data[:4], "big"), dt.UTC)
     found = value.python()
     return found if isinstance(found, dt.datetime) else None
@@ -269,6 +272,7 @@ def made_version(
     """
     try:
         top, content = own.parted(raw)
+        # Some of the fields are content here, so the walk over the layout's own did not collect them.
         if not own.holds(profile.author, profile.reason, *times):
             top = dict(reversed(c.fields(raw)))  # reversed, because the first of duplicate names counts
             top.pop("", None)  # "" means that the profile names no such field
@@ -315,6 +319,7 @@ def words(value: Value | None) -> str | None:
     if value.type == c.STRING:
         return str(value.python())
     if value.type == c.OBJECT:
+        # The names that frameworks use for the user who wrote.
         for name in ("name", "username", "email", "_id", "id"):
             if (found := c.get(value.data, (name,))) is not None and not found.is_container:
                 return words(found)

@@ -46,6 +46,7 @@ def _timed(version: Version, said: bytes) -> Value | None:
     seconds = calendar.timegm(version.at.utctimetuple()) if version.at is not None else -1
     if not 0 <= seconds < 2**32:
         return None
+    # The rest is derived too, not random: a migration that is run again has to make equal documents.
     return Value.of(ObjectId(seconds.to_bytes(4, "big") + hashlib.sha256(said).digest()[:8]))
 
 

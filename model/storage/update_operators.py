@@ -22,6 +22,7 @@ from model.values.canonical import Value
 from model.values.kinds import NUMBERS
 from model.values.leaves import addressable
 
+# Servers ignore the value of an `$unset`; this is the one that their manuals use.
 UNSET = Value.of("")
 GUARDED = 64 << 10
 """The most bytes of old values that guard an edit by operators besides version and token; larger values are omitted."""
@@ -90,6 +91,8 @@ def _compare(
             return False
         path = prefix + name
         if former is not None and former.type == value.type == c.OBJECT and former.data != c.EMPTY:
+            # Collected apart: if a change further in cannot be expressed, none of them is sent and the object is set
+            # whole.
             inner: tuple[dict[str, Value], list[str], dict[str, Value | None]] = ({}, [], {})
             if _compare(former.data, value.data, path + ".", retypes, *inner):
                 sets.update(inner[0])
@@ -270,6 +273,7 @@ def reordered(a: bytes, b: bytes) -> bool:
 
 def _in_name_order(value: Value) -> object:
     if value.type == c.OBJECT:
+        # By `repr`, because the values of a repeated name may have kinds that Python cannot compare.
         return sorted(((name, _in_name_order(inner)) for name, inner in c.fields(value.data)), key=repr)
     if value.type == c.ARRAY:
         return [_in_name_order(inner) for inner in c.items(value)]

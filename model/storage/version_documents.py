@@ -73,6 +73,7 @@ class VersionDocuments:
         p, wanted = self.profile, set(ids)
         found = self.server.find(self.ns, {p.id: {"$in": list(ids)}}, sort={p.id: 1, p.version: 1})
         named = ((id, raw) for raw in found if (id := c.get(raw, (p.id,))) in wanted and id is not None)
+        # By the server's own key: it sorts equal ids of different types side by side.
         for _, group in groupby(named, key=lambda each: value_key(each[0])):
             alike: dict[Value, list[bytes]] = {}  # 1 and 1.0 arrive interleaved
             for id, raw in group:
@@ -205,6 +206,7 @@ class VersionDocuments:
         except NotFound:
             return True
         now = self.made(newest)
+        # Equal bytes are compared first, because nearly always nothing has changed.
         return newest != base.raw and (now.content != base.content or not self.is_same(newest, base.raw))
 
     def is_same(self, raw: bytes | None, base: bytes | None) -> bool:
@@ -222,10 +224,12 @@ class VersionDocuments:
         together = max(1, min(query.limit, TOGETHER))
         picked = self.heads.picked(query.filter, query.sort, query.any_version, together)
         if not query.any_version:
+            # Tombstones are left out before the page is cut, so that pages are full and do not overlap.
             picked = (key for key in picked if not self._is_over(key))
         keys = islice(picked, query.skip, query.skip + max(0, query.limit))
         while chunk := list(map(self._physical, islice(keys, together))):
             fields = with_own(query.projection, self.own)
+            # `$in` returns documents in the order of the index, so they are put back into that of the list.
             whole = self.server.find(self.ns, {"_id": {"$in": chunk}}, projection=fields, batch=len(chunk))
             found = {self._physical(raw): raw for raw in whole}
             yield from (self.row(found[physical]) for physical in chunk if physical in found)
@@ -238,6 +242,7 @@ class VersionDocuments:
             stages = [{"$match": filter}, {"$group": {"_id": f"${p.id}"}}]
         elif filter:
             stages = [
+                # Before the filter: the newest version decides whether a document matches, not any that matches.
                 {"$sort": {p.id: 1, p.version: -1}},
                 {"$group": {"_id": f"${p.id}", "newest": {"$first": "$$ROOT"}}},
                 {"$replaceRoot": {"newRoot": "$newest"}},

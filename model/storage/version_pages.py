@@ -34,6 +34,7 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
         return
     first: list[bytes] = []
     for raw in server.find(ns, where, sort=order, limit=PAGE):
+        # What was yielded is kept only to recognise it, so large documents are cut down to that.
         first.append(raw if len(raw) <= SMALL else c.only(raw, ("_id", version)))
         yield raw
     if len(first) < PAGE:
@@ -43,6 +44,7 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
         yield from (raw for raw in server.find(ns, where, sort=order) if c.get(raw, ("_id",)) not in seen)
         return
     key = value_key(last)
+    # The second query begins at the last number, not behind it: versions stored twice have it too.
     again = sum((v := c.get(raw, (version,))) is not None and value_key(v) == key for raw in first)
     rows = server.find(ns, {**where, version: {"$lte": last}}, sort=order)
     for raw in rows:
@@ -55,6 +57,7 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
     yield from rows
     lowest = next(server.find(ns, where, sort={id: 1, version: 1}, limit=1), None)
     least = c.get(lowest, (version,)) if lowest is not None else last
+    # `$lte` compares within one type, so versions of lower types would be left out in silence.
     if least is None or least.type not in (SURE if last.type != c.DATE else (c.DATE,)):
         yield from server.find(ns, {**where, **_of_lower_types(server, ns, version, last)}, sort=order)
 

@@ -82,6 +82,7 @@ class VersionWriter:
 
     def hindrance(self, base: Version) -> str:
         """Why a unique index rejects every further version, because it allows one (or one flagged) per document."""
+        # The index may be one that was dropped since it was remembered, so nothing is refused before a second look.
         return self._one_alone(base) and self._one_alone(base, again=True)
 
     def _one_alone(self, base: Version, again: bool = False) -> str:
@@ -143,6 +144,7 @@ class VersionWriter:
         p = self._profile
         values: dict[str, Value | None] = {"_id": Value.of(stamp.token), p.version: v}
         if self._claim:
+            # The mark in the base is about this very version, which begins without one.
             values[self._claim] = None
         return values | self._documents.own.stamped(stamp)
 
@@ -233,6 +235,7 @@ class VersionWriter:
         if (
             self._derives_first_id()
             and p.token
+            # Together with the document's id, which has an index; tokens have none.
             and any(guards.exact(p.id, id) | guards.exact(p.token, Value.of(token)))
         ):
             return True
@@ -263,6 +266,7 @@ class VersionWriter:
         p, raw = self._profile, base.raw
         assert raw is not None
         v = v or numbering.following(base.v, p, stamp.at)
+        # A tombstone has no content: neither a hash of it nor removed paths.
         values: dict[str, Value | None] = {name: None for name in (p.hash, p.removed) if name}
         values |= self.own_values(stamp, v)
         if self._flag:
@@ -312,6 +316,8 @@ class VersionWriter:
         on_its_way = False
         for row in doomed:
             try:
+                # One more look before the newest goes: until then, all can be put back below what somebody wrote
+                # meanwhile.
                 overtaken = row is doomed[-1] and not self._newest_first and self._states.overtaken(id, base)
             except Refused as error:
                 return Outcome("unknown", self._ns, id, f"{error} {len(gone)} of {len(doomed)} versions are deleted.")

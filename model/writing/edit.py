@@ -66,8 +66,11 @@ def conflict(layout: Layout, id: Value, base: Version, mine: bytes, known: Versi
         raise Refused(f"The document in the database cannot be read ({theirs.detail or theirs.state}), so not merged.")
     between = diff(origin, content, keys)
     kind: Literal["changed", "identical", "types", "aba"] = "changed"
+    # Before the other kinds: somebody made this very edit, and a merge or a question about it would have nothing to
+    # show.
     if content == mine:
         kind = "identical"
+    # The guard names version and token, so it also refuses a base that was changed and changed back.
     elif not between:
         kind = "aba"
     elif all(isinstance(op, Retype | Reorder) for op in between):
@@ -104,6 +107,7 @@ def spelled(before: bytes, after: bytes) -> str:
 
 def _readable(value: Value) -> str:
     """A value as Extended JSON on one line, relaxed if that loses nothing."""
+    # Only whole documents can be written out, so the value is put into one, whose braces and empty name are cut off.
     return text.readable(canonical.document([("", value)]), None)[len('{"": ') : -1]
 
 
@@ -115,6 +119,7 @@ def check_paths(paths: Iterable[Path], locked: Sequence[str]) -> None:
             raise Refused("A change names a field, as in premium.gross or riders[2].")
         if path[0] in locked:
             raise Refused(f"{path[0]} is kept by the layout and is no content of a version; leave it out.")
+        # A path inside another one clashes too: the result would depend on the order in which they are applied.
         clash = next((p for p in seen if p[: len(path)] == path or path[: len(p)] == p), None)
         if clash is not None:
             if clash == path:

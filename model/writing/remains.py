@@ -33,6 +33,7 @@ def remains(layout: Layout, id: Value, known: Version) -> Remains:
     try:
         for version in layout.history(id):
             if version.deleted:
+                # The history comes newest first, so the first tombstone is that of the latest delete.
                 end = end or version
             elif not version.is_missing:
                 last, count = last or version, count + 1

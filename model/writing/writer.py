@@ -62,9 +62,11 @@ class Writer(Struct, frozen=True):
         if base.content == content:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
         if reason := self.catalogue.objection(ns) or layout.writable(base):
+            # Another program writes here: with the values spelled out, a person can make the edit there.
             if layout.read_only and base.content is not None:
                 reason = f"{reason} The values to enter there: {edit.spelled(base.content, content)}."
             return Outcome("refused", ns, id, reason)
+        # Signed before it is judged: author and reason may be fields of the content, and hashed with it.
         content = self.signed(layout, content)
         if reason := layout.unfit(content):
             return Outcome("refused", ns, id, reason)
@@ -95,6 +97,7 @@ class Writer(Struct, frozen=True):
         """
         layout = self.catalogue.layout(ns)
         id = id if id is not None else Value.of(ObjectId())
+        # Asked afresh, not remembered: without the index, two creations of one id would both succeed.
         if reason := self.catalogue.objection(ns) or layout.missing_index():
             return Outcome("refused", ns, id, reason)
         content = self.signed(layout, content)
@@ -104,6 +107,7 @@ class Writer(Struct, frozen=True):
 
         def insert(stamp: Stamp) -> Outcome:
             outcome = layout.create_again(id, known, content, stamp) if known else layout.create(content, id, stamp)
+            # The person was shown that the id is free, so that it is taken now is news and no mistake of theirs.
             if unless_there and outcome.kind == "refused" and self._current(ns, id) is not None:
                 said = f"{id_name(id)} was created by somebody else meanwhile; nothing was written."
                 return replace(outcome, kind="conflict", detail=said)
@@ -124,6 +128,7 @@ class Writer(Struct, frozen=True):
         layout = self.catalogue.layout(ns)
         if reason := self.catalogue.objection(ns) or layout.removable(base):
             return Outcome("refused", ns, id, reason)
+        # Read before anything is sent: afterwards nobody could say what has to be put back.
         kept = layout.removal(id, base)
         intent = self._removing(layout, id, base, "delete", kept, undoes)
         return self.send(intent, lambda stamp: layout.delete(id, base, stamp))
@@ -160,6 +165,8 @@ class Writer(Struct, frozen=True):
             done = Outcome("applied", ns, None, f"{ns} has the unique index now.")
             try:
                 layout.create_index()
+            # A server may have built the index although its answer was lost, so it is looked for before doubt is
+            # reported.
             except InDoubt as error:
                 with suppress(Refused):
                     if layout.missing_index() is None:
@@ -189,6 +196,7 @@ class Writer(Struct, frozen=True):
             return Outcome("skipped", token.ns, token.id, f"{who} is {age}; its writer may still be at work.")
         # Another token of this document may have been finished since this one was listed.
         raw, _, _ = pending.stand(self.port, of, token.id, token.token)
+        # Which optional lists a counter has is a fact of each document, not of the collection.
         of = pending.within(of, raw) if raw is not None else of
         token = pending.token_in(raw, of, token.token) or token
         if token.problem:
@@ -230,6 +238,8 @@ class Writer(Struct, frozen=True):
         action = "undo" if undoes else action
         if base is None:
             return Intent(self.source, ns, id, action, layout.name, after=after, undoes=undoes)
+        # Kept so that whoever looks for a write in doubt can tell whether its base is still there, and it may still
+        # arrive.
         told = {"base": _base_hash(layout, base)}
         return Intent(
             self.source, ns, id, action, layout.name, base.content, after, base.v, stored, extra=told, undoes=undoes
@@ -255,13 +265,16 @@ class Writer(Struct, frozen=True):
         stored: Callable[[Outcome], bytes | None],
     ) -> Outcome:
         """Do :meth:`send`, after all objections to this layout are checked."""
+        # Here and not in the window, because commands, batches and undo end here too.
         if reason := self._unsigned(layout):
             return Outcome("refused", intent.ns, intent.document, reason)
         token = ObjectId()
+        # From here on the process may die at any point: the entry holds the token by which the write is found again.
         entry = self.journal.begin(self._noted(intent, token))
         try:
             outcome = write(Stamp(token, self.author_of(layout), reason=self.reason))
         except Refused as error:
+            # Layouts raise this only before they write, so nothing has been sent.
             outcome = Outcome("refused", intent.ns, intent.document, str(error))
         if outcome.kind == "unknown":
             said = outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT) if intent.undoes else outcome.detail
@@ -282,6 +295,7 @@ class Writer(Struct, frozen=True):
             self.journal.lost.append(str(error))
             raise
         finally:
+            # Also if the journal failed: the data have changed, and no view may go on showing them as they were.
             tell(News(self.data, outcome))
 
     def _layout(self, ns: str) -> Layout:
@@ -303,6 +317,7 @@ class Writer(Struct, frozen=True):
     def _noted(self, intent: Intent, token: ObjectId) -> Intent:
         """The intent with its token, its run, and the option by which its collection is read, if any."""
         told = {name: said for name, said in (("run", self.run), ("reason", self.reason)) if said}
+        # Counters are found again by the fields noted with them, whatever their collection is taken for.
         if not counts_of(intent.layout) and (option := self.catalogue.asked_for(intent.ns)):
             told |= {"option": option, "stated": self._stated(intent.ns)}
         return replace(intent, token=str(token), extra={**intent.extra, **told})
@@ -314,6 +329,7 @@ class Writer(Struct, frozen=True):
     def _lacking(self, record: Record) -> str:
         """A sentence if an entry was written with an option that this session lacks; "" otherwise."""
         option, ns = record.extra.get("option"), record.entry.ns
+        # Another option, or none, will do if it leads to the same layout with the same fields.
         if not option or option == self.catalogue.asked_for(ns) or record.extra.get("stated") == self._stated(ns):
             return ""
         said = f"Entry {record.entry.id} was written with {option}, and {ns} is read otherwise without it; "
@@ -334,10 +350,13 @@ class Writer(Struct, frozen=True):
             case "entries":
                 return self._undo_entry(record, id)
         if record.after is None:
+            # Without a content afterwards it was a delete: of stored documents, or by a tombstone, which removes
+            # nothing.
             return self._put_back(record, id) if record.stored else self._revive(record, id)
         current = self._current(ns, id)
         if current is None:
             return self._moved_on(record, id, "was deleted since")
+        # Both have to fit: an equal content may have come back by later edits, and a number can be rewritten in place.
         if current.v != record.version_after or current.content != record.after:
             now = "its content" if current.v is None else version_name(current.v)
             return self._moved_on(record, id, f"changed since ({version_name(record.version_after)} → {now})")
@@ -370,11 +389,13 @@ class Writer(Struct, frozen=True):
             return ""  # a deleted document is inserted again
         try:
             layout = self._layout(ns)
+            # The document is read only if its guard depends on what is in it.
             current = None if layout.guards_any(len(record.after)) else self._current(ns, id)
             if current is None or current.content != record.after:
                 return ""
             if record.before is None:
                 return layout.removable(current)
+            # Composed and thrown away: a guard that this server cannot express is refused while the steps are made.
             layout.steps(id, current, record.before, Stamp())
         except Unreachable:
             raise
@@ -412,6 +433,7 @@ class Writer(Struct, frozen=True):
 
     def _put_back(self, record: Record, id: Value) -> Outcome:
         layout = self.catalogue.layout(record.entry.ns)
+        # What a person has removed for good must not come back by the undo of an earlier delete.
         if record.entry.action == "delete" and layout.is_purged(id):
             return self._moved_on(record, id, "was purged since")
         removed = _unpacked(record.stored or canonical.EMPTY)
@@ -437,6 +459,7 @@ class Writer(Struct, frozen=True):
             last = self.catalogue.layout(ns).last(id)
         except NotFound:
             return self._moved_on(record, id, "was purged since")
+        # Only behind the tombstone of this very delete: after another life its content would be an old state.
         if not last.deleted or last.v != record.version_after:
             return self._moved_on(record, id, "was created and deleted again since")
         return self.create(ns, record.before, id, undoes=record.entry.id)
