@@ -210,16 +210,17 @@ class Health:
 
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:
-        path = self.path
+        path, seen = self.path, None
         try:
             db = kept_tables.connected(path, _SCHEMA, "scans", _widen)
             try:
+                seen = path.stat()
                 with db:
                     yield db
             finally:
                 db.close()
         except (sqlite3.Error, OSError) as error:
-            raise kept_tables.trouble(error, path) from None
+            raise kept_tables.trouble(error, path, seen) from None
 
 
 def _widen(db: sqlite3.Connection) -> None:

@@ -359,8 +359,9 @@ class Journal:
                 with db:
                     yield db
             except (sqlite3.Error, OSError) as error:
+                seen = self._open.file if self._open is not None else None
                 self.close()
-                raise kept_tables.trouble(error, path) from None
+                raise kept_tables.trouble(error, path, seen) from None
 
     def pulse(self) -> tuple[int, int]:
         """Two numbers that change when another process writes to the file. Raises ``Refused``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -33,30 +34,40 @@ def connected(
 
     ``widen`` adds what a file of an earlier version lacks. Raises ``sqlite3.Error`` and ``OSError``.
     """
+    seen = _begun(path)
     try:
         return _connected(path, schema, table, widen)
     except sqlite3.DatabaseError as error:
-        if not _is_damage(error) or not _set_aside(path):
+        if not _is_damage(error) or not _set_aside(path, seen):
             raise
+    _begun(path)
     return _connected(path, schema, table, widen)
 
 
-def trouble(error: sqlite3.Error | OSError, path: Path) -> Refused:
-    """What to say about an error of an open file; a damaged file is set aside, so that the next use begins anew."""
-    if _is_damage(error) and _set_aside(path):
+def trouble(error: sqlite3.Error | OSError, path: Path, seen: os.stat_result | None) -> Refused:
+    """What to say about an error of a file; a damaged file is set aside, so that the next use begins anew.
+
+    ``seen`` is the file that was open (by ``stat``), None if none was.
+    """
+    if _is_damage(error) and seen is not None and _set_aside(path, seen):
         return Refused(f"{path} is damaged and was set aside, so this could not be done; try again.")
     locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
     todo = "another program holds it; try again" if locked else "make room there or move it away"
     return Refused(f"{path} cannot be used ({error}): {todo}.")
 
 
-def _connected(
-    path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
-) -> sqlite3.Connection:
+def _begun(path: Path) -> os.stat_result:
+    """The file to be opened, which is created if missing."""
     for each in (path, *_beside(path)):
         kept_files.clear(each)
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    return path.stat()
+
+
+def _connected(
+    path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
+) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
@@ -108,9 +119,20 @@ def _is_damage(error: Exception) -> bool:
     return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _set_aside(path: Path) -> bool:
+def _set_aside(path: Path, seen: os.stat_result) -> bool:
+    """Set aside the damaged file that was ``seen``; whether it is gone from its place, also by another process.
+
+    What another process has begun there since is in use.
+    """
+    with contextlib.suppress(OSError):
+        if _is_at(path, seen):
+            kept_files.set_aside(path, path.lstat(), *_beside(path))
+    return not _is_at(path, seen)
+
+
+def _is_at(path: Path, seen: os.stat_result) -> bool:
     try:
-        return kept_files.set_aside(path, path.lstat(), *_beside(path)) is not None
+        return os.path.samestat(path.stat(), seen)
     except OSError:
         return False
 

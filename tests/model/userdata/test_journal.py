@@ -22,6 +22,7 @@ from model import text
 from model.commands import command_line
 from model.errors import NotFound, Refused
 from model.foundation.records import Outcome
+from model.userdata import kept_tables
 from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
@@ -282,6 +283,42 @@ def test_a_journal_that_is_found_damaged_later_is_set_aside_and_the_next_write_i
     journal.end(journal.begin(INTENT), APPLIED)
     assert len(journal.entries()) == 1
     assert (tmp_path / "journal.sqlite3.damaged").read_bytes()[8192:] == data[8192:]
+
+
+def begun_elsewhere(home: Path) -> None:
+    """Another process, which has found the damage too, sets the journal aside and notes a write in a new one."""
+    for ending in ("", "-wal", "-shm"):
+        if (damaged := home / f"journal.sqlite3{ending}").exists():
+            damaged.replace(home / f"set aside{ending}")
+    other = Journal(home)
+    other.end(other.begin(INTENT), APPLIED)
+    other.close()
+
+
+def test_what_another_process_has_begun_in_the_place_of_a_damaged_journal_is_used_and_not_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_trigger(tmp_path / "journal.sqlite3")
+    check = kept_tables._check
+
+    def late(*of: Any) -> None:
+        monkeypatch.setattr(kept_tables, "_check", check)
+        begun_elsewhere(tmp_path)
+        check(*of)
+
+    monkeypatch.setattr(kept_tables, "_check", late)
+    journal = Journal(tmp_path)
+    assert len(journal.entries()) == 1
+
+    def find_damage() -> None:
+        with journal._file():
+            begun_elsewhere(tmp_path)
+            raise kept_tables.OtherForm(kept_tables.FOREIGN)
+
+    with pytest.raises(Refused, match="damaged and was set aside"):
+        find_damage()
+    assert len(journal.entries()) == 1
+    assert not list(tmp_path.glob("*.damaged*"))
 
 
 DAMAGED_ROWS = {
