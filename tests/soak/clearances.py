@@ -12,8 +12,12 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from contextlib import contextmanager
+from typing import Any
 
+import pytest
+
+from model.userdata import kept_tables
 from tests.simulation.histories import Entry, stored
 from tests.soak import ground
 from tests.soak.auditing import FORGOTTEN, VERSIONS, as_told, of_repair
@@ -21,17 +25,29 @@ from tests.soak.ledger import Attempt
 from tests.soak.makers import NOT_THERE, Makers, Row, document_of, sha1
 
 
-def watch(journal: Path) -> None:
-    """Keep whatever is deleted from a journal from now on."""
-    with sqlite3.connect(journal, timeout=10.0) as db:
+@contextmanager
+def watched() -> Iterator[None]:
+    """Keep in the journal's file whatever this process deletes from it meanwhile.
+
+    The trigger is one of each connection: a file that has one is another program's, and would be set aside.
+    """
+    connected = kept_tables.connected
+
+    def connected_and_watched(*where: Any) -> sqlite3.Connection:
+        db = connected(*where)
         names = ", ".join(name for _, name, *_ in db.execute("PRAGMA table_info(entries)"))
         old = ", ".join(f"old.{name}" for name in names.split(", "))
         db.execute(f"CREATE TABLE IF NOT EXISTS {FORGOTTEN} AS SELECT * FROM entries WHERE 0")
         db.execute(
-            f"CREATE TRIGGER IF NOT EXISTS forgetting BEFORE DELETE ON entries BEGIN"
+            f"CREATE TEMP TRIGGER forgetting BEFORE DELETE ON main.entries BEGIN"
             f" INSERT INTO {FORGOTTEN} ({names}) VALUES ({old}); END"
         )
-    db.close()
+        db.commit()
+        return db
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_tables, "connected", connected_and_watched)
+        yield
 
 
 def faults(

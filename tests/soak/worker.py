@@ -15,7 +15,6 @@ import multiprocessing
 import os
 import random
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -395,8 +394,7 @@ class Worker:
 
     def prune(self) -> None:
         """Forget old entries of the journal; which ones, the soak keeps."""
-        with contextlib.suppress(sqlite3.Error):
-            clearances.watch(Path(self.given.home) / "journal.sqlite3")
+        with clearances.watched():
             age = self.rng.choice(["0s", "10s", "2m"])
             self.command("journal", "--prune", age, "--apply", source=False)
 
