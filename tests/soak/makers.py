@@ -14,7 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import bson
+
 from model.foundation.collection_profile import CollectionProfile
+from model.userdata import packed_document
 from tests.simulation.histories import OWN_DOCUMENTS, Entry
 
 Row = dict[str, Any]
@@ -68,6 +71,31 @@ class Makers:
 def are_one(rows: Sequence[Row]) -> bool:
     """Whether a version has one entry, or several that come to the same: each repeats the content, none is an edit."""
     return len(rows) == 1 or (len(rows) > 1 and all(row["action"] in REPEATING for row in rows))
+
+
+def stays_in_doubt(row: Row, versions: Iterable[Entry]) -> bool:
+    """Whether nobody can tell, without a token, if the version behind an entry's base is the entry's own.
+
+    It changed all that the write was to change, and some of it to the same: another edit did so, as where both count
+    one more in a total, or it is the write's own and was changed in place since. The product says neither.
+    """
+    if row["kind"] != "unknown" or row["version_before"] is None:
+        return False
+    before, sent = (_fields(row, "before", None), _fields(row, "after", row["before"]))
+    there = next((bson.decode(entry.content) for entry in versions if entry.v == _number(row)), None)
+    changed = [name for name in before | sent if before.get(name) != sent.get(name)]
+    return (
+        there is not None
+        and all(there.get(name) != before.get(name) for name in changed)
+        and any(there.get(name) == sent.get(name) for name in changed)
+    )
+
+
+def _fields(row: Row, name: str, other: bytes | None) -> dict[str, Any]:
+    raw = packed_document.unpack(row[name], packed_document.unpack(other))
+    assert raw is not None
+    assert sha1(raw) == row[f"hash_{name}"], f"entry {row['id']} of {row['home']} keeps another document than it names"
+    return bson.decode(raw)
 
 
 def _place(id: str, hash: str | None) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 import bson
 import pytest
 
-from tests.simulation.histories import stored
+from model.userdata.packed_document import pack
+from tests.simulation.histories import Entry, stored
 from tests.soak.auditing import as_noted
 from tests.soak.conductor import Soak, Told, lines, run
 from tests.soak.departures import Item, Move, Passage, _gone
 from tests.soak.ground import Book, profiles
-from tests.soak.makers import Makers, Row, sha1
+from tests.soak.makers import Makers, Row, sha1, stays_in_doubt
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of a process's files are Linux's")
 
@@ -77,6 +78,23 @@ def test_versions_without_tokens_are_held_against_the_journals_by_number_and_con
     entries = stored(Book({p.ns: [bson.encode(document)]}), p, "K")
     found = list(as_noted("embedded", {"K": entries}, rows, Makers(p, rows)))
     assert any(said in each for each in found) if said else not found, found
+
+
+@pytest.mark.parametrize(
+    ("follower", "stays"),
+    [
+        ({"w0": "c", "total": 2}, True),  # another edit of the same field, or the write's own, changed in place
+        ({"w0": "a", "w1": "c", "total": 2}, False),  # the write's field is as it was
+        ({"w0": "c", "total": 3}, False),  # nothing of the write is there
+    ],
+)
+def test_only_what_shares_a_value_and_is_changed_wherever_the_write_changes_it_may_stay_in_doubt(
+    follower: dict[str, Any], stays: bool
+) -> None:
+    before, after = {"w0": "a", "total": 1}, {"w0": "b", "total": 2}
+    kept = {"before": pack(bson.encode(before)), "after": pack(bson.encode(after))}
+    versions = [Entry(1, None, bson.encode(before)), Entry(2, None, bson.encode(follower))]
+    assert stays_in_doubt(_entry("edit", "unknown", 2, before, after) | kept, versions) is stays
 
 
 def soaked(soak: Soak) -> Told:
