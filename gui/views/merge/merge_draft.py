@@ -54,6 +54,11 @@ class MergeDraft(QObject):
         """Write the waiting draft now, because the tab closes."""
         self._keeper.flush()
 
+    def go_on(self, base: Version, content: bytes) -> None:
+        """Keep what was chosen after the edit had been sent, as an edit of the version that was saved."""
+        self._keeper.keep(base, content)
+        self._keeper.flush()
+
     def forget(self) -> None:
         """Forget the draft: the edit was saved or discarded."""
         tasks.drop(self, "draft")  # nothing may be kept any more

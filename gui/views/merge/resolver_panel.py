@@ -31,7 +31,7 @@ from gui.views.merge.resolver_parts import WAYS, ConflictBar, MergeHead, ResultH
 from gui.views.merge.result_tree import ResultModel, ResultTree
 from model import text
 from model.errors import Refused
-from model.foundation.records import Outcome
+from model.foundation.records import Outcome, Version
 from model.session import Session
 from model.session.guarded_writing import Conflict
 from model.values.canonical import Path, Value
@@ -409,10 +409,23 @@ class ResolverPanel(QWidget):
             return
         self._saver.save(theirs, content, self.head.reason.take(), "merge")
 
-    def _applied(self, outcome: Outcome, _: object) -> None:
+    def _applied(self, outcome: Outcome, there: Version | None) -> None:
         self.notices.clear("doubt")
-        self._draft.forget()
+        later = self._chosen_since()
+        if later is None or there is None:
+            self._draft.forget()
+        else:
+            self._draft.go_on(there, later)
         self.saved.emit(outcome)
+
+    def _chosen_since(self) -> bytes | None:
+        """The content by choices made since the save was sent; None if there are none."""
+        self.tree.commit()
+        try:
+            content = self._resolution.document()
+        except Refused:
+            return None  # a field was opened again
+        return content if content != self._saver.sent else None
 
     def _refused(self, sentence: str) -> None:
         self.notices.put("refused", "failed", tr("Nothing was saved. {sentence}", sentence=sentence))

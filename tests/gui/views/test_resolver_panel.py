@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -19,6 +20,7 @@ from gui.views.merge.decision_table import BASE, DECISION, FIELD, MINE, SYMBOL, 
 from gui.views.merge.resolution import Resolution, drawn, leaves
 from gui.views.merge.resolver_panel import ResolverPanel
 from model import text
+from model.errors import Refused
 from model.foundation.records import Draft, Outcome
 from model.values import canonical
 from model.values.canonical import Value
@@ -287,6 +289,19 @@ def test_a_saved_merge_leaves_no_draft(panel: ResolverPanel, desk: Desk, qtbot: 
     assert desk.draft() is None
 
 
+def test_what_is_chosen_while_a_merge_is_saved_becomes_a_draft_of_the_saved_version(
+    panel: ResolverPanel, desk: Desk, qtbot: QtBot
+) -> None:
+    panel.choose_all("mine")
+    with qtbot.waitSignal(panel.saved):
+        panel.save()
+        panel.choose(0, "theirs")
+    kept = desk.draft()
+    assert kept is not None
+    assert get(desk.content or b"", "deductible") == get(kept.base_content, "deductible") == "250.00"
+    assert get(kept.content, "deductible") == "150.00"
+
+
 def test_an_edit_that_came_without_a_draft_gets_one(panel: ResolverPanel, desk: Desk, idle: Callable[[], None]) -> None:
     assert "Your edit is kept" in panel.head.line.text()
     idle()
@@ -331,17 +346,19 @@ def test_a_draft_of_another_edit_stays_though_the_merge_is_discarded_before_it_i
 
 
 def test_a_draft_that_cannot_be_read_is_not_said_to_be_of_another_edit(
-    qtbot: QtBot, desk: Desk, idle: Callable[[], None]
+    qtbot: QtBot, desk: Desk, idle: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conflict = met(desk)
     at_time = dt.datetime(2026, 11, 20, 9, 0, tzinfo=dt.UTC)
     desk.drafts.keep(Draft(desk.source, NS, ID, conflict.base.v, OPENED, conflict.mine, at_time))
-    desk.drafts._path(desk.source, NS, ID).write_text("half of it")
+    path = desk.drafts._path(desk.source, NS, ID)
+    before = path.read_bytes()
+    monkeypatch.setattr(desk.drafts, "get", Mock(side_effect=Refused("The draft may not be read.")))
     panel = merged(qtbot, desk, conflict)
     idle()
     assert panel.draft.said == "The draft cannot be read"
     panel.discard()
-    assert desk.drafts._path(desk.source, NS, ID).read_text() == "half of it"
+    assert path.read_bytes() == before
 
 
 def test_when_the_database_moves_again_the_choices_that_still_fit_are_kept(
