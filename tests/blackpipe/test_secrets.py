@@ -90,7 +90,7 @@ def busy(layout: str, seed: int) -> tuple[str, set[str]]:
 @pytest.mark.parametrize("layout", support.every(3, ["pending", "archive", "embedded"]))
 def test_no_token_and_no_content_is_logged_at_any_level(layout: str, seed: int) -> None:
     said, secrets = busy(layout, seed)
-    assert len(secrets) > len(CONTENT) + 1
+    assert len(secrets) > len(CONTENT) + 1 or layout != "pending", "no token was there, so none could be shown"
     assert "pymongo.command DEBUG" in said, "nothing was logged, so nothing was shown"
     assert "pymongo.topology DEBUG" in said
     assert [line for line in said.splitlines() if any(f'"{s}' in line or f" {s}" in line for s in secrets)] == []
@@ -102,6 +102,7 @@ def test_the_same_look_convicts_a_driver_that_is_let_talk(monkeypatch: pytest.Mo
     monkeypatch.setattr(driver._Discretion, "filter", lambda self, record: True)
     said, secrets = busy("embedded", 1)
     assert {secret for secret in secrets if secret in said} >= {"Eva", "K-1"}
+    said, secrets = busy("pending", 1)
     assert [secret for secret in secrets if len(secret) == 24 and secret in said]
 
 
