@@ -120,6 +120,7 @@ class _Differ:
 
     def run(self, kind: int) -> Diff:
         self.out.clear()
+        # A stack instead of recursion: BSON may be nested deeper than Python calls functions.
         stack: list[Operation | _Task] = [(kind, 0, 0, None, None)]
         while stack:
             task = stack.pop()
@@ -130,6 +131,7 @@ class _Differ:
             self.below = False
             found = self.document(at, to, old, new) if kind == c.OBJECT else self.array(at, to, old, new)
             if self.below:
+                # The stack gives its last item first; reversed, the operations come in document order.
                 found.reverse()
                 stack += found
             else:
@@ -157,6 +159,7 @@ class _Differ:
         left, right = spans(self.pair.a, at), spans(self.pair.b, to)
         where = {x[0]: x for x in left}
         there = {y[0]: j for j, y in enumerate(right)}
+        # With a name twice, no path says which of both is meant.
         if len(where) < len(left) or len(there) < len(right):
             return self.whole(c.OBJECT, at, to, old, new)
         if where.keys() == there.keys():
@@ -256,6 +259,7 @@ class _Differ:
         """The operation for two different values that are not both documents or both arrays."""
         _, kind, begin, end = x
         old, new = Value(kind, self.pair.a[begin:end]), Value(y[1], self.pair.b[y[2] : y[3]])
+        # The quick way out: values of one type are replaced, and only long texts are worth a closer look.
         if kind == y[1] and (kind != c.STRING or end - begin <= LONG_TEXT):
             return Replace(path, to_path, old, new)
         op, coarse = leaf_operation(path, to_path, old, new)
@@ -389,6 +393,7 @@ def leaf_operation(path: Path, to_path: Path, old: Value, new: Value) -> tuple[O
         before, after = _text(old), _text(new)
         if before is not None and after is not None and min(len(before), len(after)) >= LONG_TEXT:
             edits, coarse = compare(before, after)
+            # If most of a text is gone, the few letters that stayed by chance only make the edit harder to read.
             if sum(len(gone) for _, gone, _ in edits) * 3 <= len(before) * 2:
                 return TextEdit(path, to_path, old, new, tuple(edits)), coarse
             return Replace(path, to_path, old, new), coarse
@@ -414,6 +419,7 @@ def same_value(old: Value, new: Value) -> bool:
     """
     if old.type in NUMBERS and new.type in NUMBERS:
         left, right = _number(old), _number(new)
+        # A NaN equals nothing, itself included, but its type can change all the same.
         if left.is_nan() or right.is_nan():
             return left.is_nan() and right.is_nan()
         return left == right and left.is_signed() == right.is_signed()
@@ -422,6 +428,7 @@ def same_value(old: Value, new: Value) -> bool:
 
 def _number(value: Value) -> Decimal:
     if value.type == c.DOUBLE:
+        # The shortest digits that give this double: exactly, 0.1 would be 0.1000000000000000055.
         return Decimal(repr(scalars.double.unpack(value.data)[0]))
     if value.type == c.DECIMAL128:
         return decimal_of(value.data)

@@ -55,6 +55,7 @@ def _middle(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[list[tuple[in
     common = [i for i, token in enumerate(a) if token in where]
     if not common:
         return [], False
+    # Without repetitions an alignment is a longest increasing run, which takes n log n instead of n times m.
     if len(where) == len(b) and len({a[i] for i in common}) == len(common):
         return increasing([(i, where[a[i]]) for i in common]), False
     # An element that only one side has cannot match: leaving it out saves work and changes nothing.
@@ -99,6 +100,7 @@ def _gap(a: list[Hashable], b: list[Hashable]) -> list[tuple[int, int]]:
 
 def lcs(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     """The longest common subsequence; memory is ``len(a) * len(b)`` bits."""
+    # Numbered first: the library in C compares numbers by the million, and Python's objects one by one.
     numbers: dict[Hashable, int] = {}
     left = [numbers.setdefault(token, len(numbers)) for token in a]
     right = [numbers.setdefault(token, len(numbers)) for token in b]
@@ -183,6 +185,7 @@ def myers(a: Sequence[Hashable], b: Sequence[Hashable], bound: int) -> list[tupl
     if abs(n - m) > bound:
         return None
     # reach[k] is the furthest place in a on the diagonal k = x - y, after d differences.
+    # The place before the first step, from which both of Myers' first moves lead to the diagonal 0.
     reach = {1: 0}
     history: list[dict[int, int]] = []
     for d in range(bound + 1):

@@ -23,6 +23,7 @@ _names: list[bytes] = []
 
 def names(low: int, high: int) -> list[bytes]:
     """The names of positions, each with its NUL byte."""
+    # Not kept: the names of a million positions would hold 50 MB for the life of the program.
     if high > 200_000:
         return [b"%d\x00" % i for i in range(low, high)]
     if len(_names) < high:
@@ -34,6 +35,7 @@ def decades(low: int, high: int) -> Iterator[tuple[int, int, int]]:
     """Ranges of positions with equally many digits: first, end, and the offset of the payload from the type byte."""
     while low < high:
         digits = len(str(low))
+        # Positions are stored as decimal digits, so the distance to the payload only changes at powers of ten.
         end = min(high, 10**digits)
         yield low, end, digits + 2
         low = end

@@ -53,6 +53,7 @@ class Merge(Struct, frozen=True):
         return self._with(self._known(decision).reopened())
 
     def _known(self, decision: Decision) -> Decision:
+        # A place in the list alone proves nothing: another merge has other decisions at these places.
         if not 0 <= decision.index < len(self.decisions) or self.decisions[decision.index].path != decision.path:
             raise Refused("This decision belongs to another merge; choose among those of this one.")
         return self.decisions[decision.index]

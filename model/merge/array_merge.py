@@ -88,6 +88,7 @@ class ArrayMerge:
         mine, theirs = (side.starts for side in lists[1:])
         same = three.pairs[1, 2].equal(mine[0], mine[-1], theirs[0], theirs[-1])
         self.left = self.side(1)
+        # Both sides made one array: matching it twice could match it in two ways, and look like a conflict.
         self.right = self.left if same else self.side(2)
         lists[0].kept = None
         self.unclear = not same and self.clashing()
@@ -113,6 +114,7 @@ class ArrayMerge:
         """Number the elements of mine (1) or theirs (2)."""
         left, right = self.lists[0], self.lists[which]
         count = len(left)
+        # What is equal at both ends is cut off first, because matching costs the product of the lengths.
         head, tail = trim(self.three.pairs[0, which], left, right)
         found = match(left.part(head, count - tail), right.part(head, len(right) - tail), self.keys)
         # The new elements of mine are numbered after the base's, those of theirs after mine.
@@ -149,6 +151,8 @@ class ArrayMerge:
             for neighbour in (after, after + 1):
                 if neighbour in other.changed:
                     value = self.value(theirs, other.where[neighbour])
+                    # One side moved text into a new element, the other rewrote the old one to it: a text diff sees two
+                    # changes there.
                     if any(self.value(mine, p) == value for p in inserted):
                         return True
         return False
@@ -173,6 +177,8 @@ class ArrayMerge:
         for position in [q for found in right.values() for q in found]:
             key = self.identity(2, position)
             if key in mine:
+                # With an equal key they are one element, even where their other fields differ: those are merged field
+                # by field.
                 self.right.numbers[position] = self.left.numbers[mine.pop(key)]
 
     def identity(self, which: int, position: int) -> Identity | None:
@@ -218,6 +224,7 @@ class ArrayMerge:
             *([side.numbers[p] for p in inside] for side in (self.left, self.right) for inside in side.gaps().values()),
         )
         shared = self.shared() if alone else set()
+        # Both sides agree on these, so they count for the order like elements of the base.
         alone -= shared
         container.orders = {
             name: list(filterfalse(alone.__contains__, order)) if alone else list(order)

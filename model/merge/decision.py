@@ -71,6 +71,7 @@ class Decision(Struct, frozen=True):
         if self.kind == "order":
             known = [c.items(side) for side in (self.base, self.mine) if side is not None]
             given = c.items(value) if value.type == c.ARRAY else []
+            # As sets with repetitions: an element may occur twice, and must then be named twice.
             if sorted(given, key=_sortable) not in [sorted(names, key=_sortable) for names in known]:
                 raise Refused(f"An order for {self.place} is an array of the same {len(known[-1])} names, each once.")
 

@@ -24,6 +24,7 @@ class Hunk(Struct, frozen=True):
 
 def merge_lines(base: str, mine: str, theirs: str) -> tuple[str, bool]:
     """The merged text, and whether there is a conflict; conflicting lines are included from both, mine first."""
+    # Not `splitlines`, which also splits at a form feed or U+2028: joined again, the text would be another one.
     lines = base.split("\n")
     left, right = deque(hunks(lines, mine.split("\n"))), deque(hunks(lines, theirs.split("\n")))
     result: list[str] = []
@@ -57,6 +58,7 @@ def hunks(old: list[str], new: list[str]) -> list[Hunk]:
     same: list[tuple[int, int]] = []
     if len(left) * len(right) <= LCS_BITS:
         same = lcs(left, right)
+    # Beyond that, everything between the equal ends is one hunk: coarse, but never wrong.
     elif max(len(left), len(right)) <= PIECES:
         same = align(left, right).pairs
     found: list[Hunk] = []
@@ -89,6 +91,7 @@ def _clash(x: Hunk, y: Hunk) -> bool:
     """Whether hunks of two sides cannot both be taken: they overlap, or they touch and one adds or removes lines."""
     if x.start < y.end and y.start < x.end:
         return True
+    # Where lines are added at the border of another change, nothing tells which of both comes first.
     return (x.end == y.start or y.end == x.start) and not (x.even and y.even)
 
 

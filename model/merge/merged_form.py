@@ -150,6 +150,7 @@ def build(top: Part, decisions: Sequence[Decision]) -> Value | None:
     """The value that follows from the decisions; None for nothing."""
     if not isinstance(top, (Container, Patched)):
         return next(iter(_values(top, decisions)), None)
+    # A stack of its own instead of recursion: BSON may be nested deeper than Python calls functions.
     stack = [_BuiltContainer(top, list(top.parts.items()))]
     while True:
         frame = stack[-1]

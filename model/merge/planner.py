@@ -45,6 +45,7 @@ class Planner:
 
     def run(self) -> Part:
         """The plan of the document, or one decision on all of it."""
+        # A parent for the document itself, so that its plan is put into a place like any other.
         roof = Container(c.OBJECT)
         self.stack = [(roof, "", None, *self.three.tops, "", False)]
         while self.stack:
@@ -76,6 +77,7 @@ class Planner:
             return self.decide(link, base, mine, theirs, _kind(base, theirs), "theirs", "theirs", hint)
         if self.three.same(base, theirs):
             return self.decide(link, base, mine, theirs, _kind(base, mine), "mine", "mine", hint)
+        # Only texts of several lines are merged within: two edits of one line rarely make sense together.
         text = _texts(base, mine, theirs)
         if text is not None:
             merged, clash = merge_lines(*text)
@@ -119,6 +121,8 @@ class Planner:
         if mine == theirs:
             return self.note(path_of(link), values, "order", "both", "mine")
         left, right = (old_ones(side, base) for side in (mine, theirs))
+        # An array's order carries meaning, so two different moves of one element are for a person; of fields it rarely
+        # does.
         found = None if moves and diverging(base, left, right) else agreed(base, mine, theirs)
         if found is None:
             return self.note(path_of(link), values, "order", "both", "base", conflict=True)
@@ -173,6 +177,7 @@ class Planner:
         self, lists: list[list[Key]], names: list[list[Key]], old: Fields, left: Fields, right: Fields
     ) -> list[list[Key]]:
         """The orders including fields that both sides added alike, if that causes no contradiction."""
+        # Fields that were added differently are conflicts of their own, and get their place once they are decided.
         added = {x for x in left.keys() & right.keys() - old.keys() if self.three.same(left[x], right[x])}
         if not added:
             return lists
@@ -286,6 +291,8 @@ def _renames(old: dict[str, Stretch], left: dict[str, Stretch], right: dict[str,
         if old.keys() == side.keys():
             continue
         gone = [name for name in old if name not in side]
+        # By type and bytes: a renamed field keeps its value exactly. It is a hint alone, since equal values may be
+        # chance.
         come = {(side[name].kind, side[name].value().data): name for name in side if name not in old}
         for name in gone if come else ():
             other = come.pop((old[name].kind, old[name].value().data), None)

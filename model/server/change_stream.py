@@ -65,6 +65,7 @@ class Changes:
         Raises ``HistoryLost``, ``TooLarge``, or ``Refused`` as reading does; then the stream must be opened anew.
         """
         try:
+            # Not `next`, which waits for ever and cannot be stopped.
             event = self._stream.try_next()
         except Exception as error:
             raise said(error, self._trouble) from None
@@ -105,6 +106,7 @@ def said(error: Exception, trouble: Callable[[Exception], Refused], alone: bool 
         )
     if code == _TOO_LARGE:
         return TooLarge("The server cannot tell of a change in one answer, which holds 16 MB at most.")
+    # Servers differ in their codes for this, so some are known by their words alone.
     if code in _LOST or ("resume" in text and "oplog" in text):
         return HistoryLost("The server's history does not go back to where the feed stood.")
     if code in _UNKNOWN_STAGE or (code is not None and code not in _DENIED and any(word in text for word in _WORDS)):

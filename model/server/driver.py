@@ -55,6 +55,7 @@ class Sent(Struct):
         self.by.sent = None
 
 
+# Local to each thread: the driver tells its listeners in the thread that sends, and several may send at once.
 class Attempts(CommandListener, threading.local):
     """Counts the attempts of the write that each thread is sending."""
 
@@ -80,6 +81,8 @@ class Attempts(CommandListener, threading.local):
 
     def failed(self, event: CommandFailedEvent) -> None:
         if (sent := self.sent) is not None and event.command_name in WRITES:
+            # A failure with a code is the server's answer; without one the connection broke, and the server may have
+            # gone on.
             sent.lost = not isinstance(event.failure, Mapping) or "code" not in event.failure
 
     def heard_alone(self, by: pymongo.MongoClient[RawBSONDocument]) -> None:
@@ -126,15 +129,18 @@ def client(
     assert address is not None  # the caller has checked it
     check_key(address)
     given = {name.lower(): value for name, value in read_options(address).items()}
+    # A time-out of 0 in an address means none at all, and counts as not given.
     unset = {name: value for name, value in options.items() if not given.get(name.lower())}
     if address.option("timeoutMS") and not given.get("timeoutms"):
         unset["timeoutMS"] = None  # 0 would mean: for ever
     hush()
     made: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
         uri,
+        # The bytes as stored: decoded and encoded again, a damaged or rare value would be another one.
         document_class=RawBSONDocument,
         appname=_APP,
         event_listeners=[attempts],
+        # The driver would connect in the background at once; errors then end in its log, with no one to tell.
         connect=False,
         **unset,
     )
@@ -150,6 +156,7 @@ def read_options(address: Address) -> Mapping[str, Any]:
 
     Does not ask DNS, which may add options. The client itself only warns of a wrong option.
     """
+    # The driver refuses these options without `mongodb+srv://`, for which it would ask DNS.
     for name in ("srvServiceName", "srvMaxHosts", "srvAllowedHostsSuffix") if address.by_dns else ():
         address = address.with_option(name, "")
     listed = replace(address, scheme="mongodb://")
@@ -168,6 +175,7 @@ def expect(context: Any, host: str) -> None:
     wrap = context.wrap_socket
 
     def wrapped(found: socket.socket, *args: Any, **options: Any) -> Any:
+        # Through a tunnel the driver connects to this computer, and would look for that name in the certificate.
         return wrap(found, *args, **{**options, "server_hostname": host})
 
     context.wrap_socket = wrapped
@@ -182,6 +190,7 @@ def check_key(address: Address) -> None:
     if not file or address.option("tlsCertificateKeyFilePassword"):
         return
     try:
+        # The mark is in the head of the PEM file, in the old and the new form of locked keys.
         locked = b"ENCRYPTED" in Path(file).read_bytes()[:1_000_000]
     except OSError:
         return  # the driver reports that

@@ -128,8 +128,10 @@ _NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space le
 
 def meaning(error: BaseException) -> Meaning:
     """The meaning of an error that ended a write; never raises."""
+    # First of all: the label holds even for errors that would otherwise leave the write in doubt.
     if isinstance(error, e.PyMongoError) and error.has_error_label("NoWritesPerformed"):
         return _TURNED_AWAY
+    # Before its base class, a lost connection: here no server was found, so nothing was sent.
     if isinstance(error, e.ServerSelectionTimeoutError):
         text = "No server that takes writes could be reached; check the connection and try again."
         return Meaning("no", False, text)
@@ -145,6 +147,7 @@ def meaning(error: BaseException) -> Meaning:
         return Meaning("unknown", True, "The connection was lost while the write was on its way.")
     if isinstance(error, e.ProtocolError | bson.errors.InvalidBSON):
         return Meaning("unknown", True, "The server's answer could not be read.")
+    # The write itself was done; what failed is the wait for other members.
     if isinstance(error, e.WTimeoutError | e.WriteConcernError):
         return Meaning("yes", False, "Written, but not yet confirmed by enough servers: a fail-over may undo it.")
     if isinstance(error, e.OperationFailure):
@@ -165,6 +168,7 @@ def _of_code(error: e.OperationFailure) -> Meaning:
         return replace(_DUPLICATE, sentence=key.sentence, duplicate=key)
     if isinstance(error, e.ExecutionTimeout):
         return _GAVE_UP
+    # By its words, because hosted services give codes of their own for a full disk.
     if _NO_ROOM.search(text):
         return _FULL
     if _NOT_NUMBERED.search(text):
@@ -175,6 +179,7 @@ def _of_code(error: e.OperationFailure) -> Meaning:
         return _DENIED if is_denied(error) else Meaning("no", False, _refusal(text))
     if code == UNAUTHORIZED and _at_login(error):
         return _LOGIN
+    # A server that gives no code has not said that it did nothing.
     if code is None:
         return _BROKEN
     return CODES.get(code) or Meaning("no", False, _refusal(text))
@@ -208,6 +213,7 @@ def host_of(uri: str) -> str:
 def without_password(text: str, uri: str) -> str:
     """The text with an address's password replaced, however it is written; a short password only as a whole word."""
     address = Address.parse(uri)
+    # The longest first: a shorter form may be part of a longer one, the rest of which would stay.
     for secret in sorted(address.secrets if address else (), key=len, reverse=True):
         if len(secret) < SHORT:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)

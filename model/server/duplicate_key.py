@@ -32,6 +32,7 @@ class DuplicateKey(Struct, frozen=True):
         """The key in an error reply; MongoDB before 4.2, and other servers, name it only in the message."""
         message = str(details.get("errmsg") or "")
         found = _SAID.search(message)
+        # Before MongoDB 4.2 the name follows the collection: `db.things.$by_email`.
         index = found["index"].rpartition("$")[2] if found else ""
         if not found and (named := _NAMED.search(message)) is not None:
             index = named["quoted"] or named["bare"].rstrip(".,")

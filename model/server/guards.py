@@ -101,6 +101,8 @@ def abilities(server: Port, ns: str, id: Value) -> Abilities:
     def count(number: int) -> bool:
         return says({"$eq": [{"$size": {"$objectToArray": {"$literal": {"a": 1, "b": 2}}}}, number]})
 
+    # Each ability needs a test that must succeed and ones that must fail: some servers answer every comparison with
+    # true.
     nothing: list[int] = []
     root = says({"$eq": ["$$ROOT", "$$ROOT"]}) and not says({"$eq": ["$$ROOT", {"$literal": odd}]})
     return Abilities(
@@ -149,6 +151,7 @@ def exact(path: str, value: Value | None) -> dict[str, Any]:
 def _exactly(value: Value | None) -> dict[str, Any]:
     if value is None:
         return {"$exists": False}
+    # In `$type` MinKey is -1, although its byte in a document is 255.
     number = -1 if value.type == c.MIN_KEY else value.type
     if value.type == c.ARRAY:
         # An array of such arrays also matches. Excluding nested arrays is the cheaper test, if there are none.
@@ -157,6 +160,7 @@ def _exactly(value: Value | None) -> dict[str, Any]:
         return {"$eq": value, "$type": number, "$not": {"$elemMatch": inside}}
     if value.type in (c.NULL, c.UNDEFINED):  # equality would match a missing field for null, and refuses undefined
         return {"$type": number, "$not": {"$type": c.ARRAY}}
+    # `$eq` also matches an array that contains the value, and `$type` one with such an element.
     return {"$eq": value, "$type": number, "$not": {"$type": c.ARRAY}}
 
 
@@ -189,6 +193,7 @@ def refuse_twin(server: Port, ns: str, name: str, id: Value) -> None:
 
 def by_id(id: Value, name: str = "_id") -> dict[str, Any]:
     """The clause for a document's id: plain equality if that is exact, so that every server uses its index."""
+    # An `_id` cannot be an array, and of these types only String has an equal in another, the deprecated Symbol.
     if name == "_id" and id.type in (c.OBJECT_ID, c.STRING, c.BINARY, c.BOOLEAN, c.DATE, c.TIMESTAMP):
         return {name: id}
     return exact(name, id) | _number_types((name,), id)
@@ -223,6 +228,7 @@ def nested(path: str, value: Value | None) -> dict[str, Any]:
     steps = path.split(".")
     clauses: dict[str, Any] = {}
     for depth in range(1, len(steps)):
+        # A dotted path also leads through arrays, into each of their documents: the parents have to be documents.
         clauses[".".join(steps[:depth])] = {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}
     clauses |= exact(path, value)
     return clauses if value is None else clauses | _number_types(tuple(steps), value)
@@ -318,6 +324,7 @@ class _Whole:
         if plain:
             self.clauses[name] = _exactly(value)
         elif not rooted:
+            # `$literal`, because a text with a dollar at its start would be taken for a path.
             self.expressions.append({"$eq": [_expression((name,)), {"$literal": value}]})
         if value.is_container:
             self.inside(name, value)
@@ -335,6 +342,7 @@ class _Whole:
                 self.never.append(of_another_type(group, types))
                 said.add(group)
         hard = _uncovered(found, said)
+        # Last, because expressions use no index and older servers lack them; plain clauses reach nearly all documents.
         if hard and self.able().forms and (self.able().fields or all(map(_is_nameable, hard))):
             self.expressions.append(alike(_expression((name,)), value, [group[1:] for group in hard]))
             found = [leaf for leaf in found if leaf.group not in hard]
@@ -360,6 +368,7 @@ class _Whole:
                 texts = [{"$toString": _expression(leaf.path)}, {"$toString": {"$literal": leaf.value}}]
                 self.expressions.append({"$eq": texts})
             else:
+                # Told and not refused: all else in the document still guards the write.
                 self.notes.append(dotted(leaf.path))
 
 

@@ -36,6 +36,7 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
     if first.applied == "yes":
         return _clear(first, write)
     with _what_is_left(server, began):
+        # Such as a lost race between two operations inside the server; the guard makes a second try harmless.
         if first.applied == "no" and first.retry:  # rejected, and nothing was done
             first = server.send(write)
         if first.applied != "unknown":
@@ -44,6 +45,7 @@ def run(server: Port, write: Write, landed: Callable[[], bool | None] | None, re
                 # For example, mongo-java-server applies an update and then fails to answer.
                 return End("applied", reply=first)
             return end
+        # Without a token nobody can tell our write from an equal one, so nothing is repeated.
         if landed is None:
             return End("unknown", first.sentence, first)
         return _after_doubt(server, write, landed, repeatable, first)
@@ -58,6 +60,7 @@ def _after_doubt(server: Port, write: Write, landed: Callable[[], bool | None], 
         return End("refused", first.sentence, first)
     if not repeatable:
         return End("unknown", first.sentence, first)
+    # Safe in every case: if the first try was applied, the guard does not fit any more, or the unique index refuses.
     second = server.send(write)
     if second.applied == "yes":
         return replace(_clear(second, write), retried=True)

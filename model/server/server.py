@@ -234,9 +234,12 @@ class Server:
 
     def _from(self, wanted: Any) -> Server:
         """A copy that reads from other members that lag behind by at most ``STALE`` seconds."""
+        # A standalone server answers any read preference itself, and the driver refuses a limit for its lag.
         if wanted.max_staleness < 0 and self._is_set():
             heartbeat = self._client.options.heartbeat_frequency  # seconds; the driver accepts no lower limit
             wanted = make_read_preference(wanted.mode, wanted.tag_sets, max(STALE, math.ceil(heartbeat) + 10))
+        # A shallow copy: both share the driver's client with its connections, and `_wrote`, so that each knows of the
+        # other's writes.
         other = copy.copy(self)
         other._aside = wanted
         return other
@@ -247,11 +250,14 @@ class Server:
     @property
     def reads_aside(self) -> bool:
         """Whether reads may come from a member that lags behind; False for a while after this connection wrote."""
+        # A secondary that is allowed to lag may not have our own write yet, and the window would show the state before
+        # it.
         rested = time.monotonic() - self._wrote[0] > STALE
         return self._aside is not None and self._is_set() and rested
 
     def close(self) -> None:
         """Close the connection; a second call does nothing. A silent server is notified only briefly."""
+        # Without a limit, closing waits for a silent server as long as a query would.
         with pymongo.timeout(min(FAREWELL, self.patience)):
             self._client.close()
         _end(self._tunnel)
@@ -347,6 +353,7 @@ class Server:
             if not is_denied(error):
                 raise self._trouble(error, "listDatabases", "the cluster") from None
             given = self._client.get_default_database(default="").name if _names_a_database(self._uri) else ""
+            # The database in the address also counts: a user may read it without any privilege that lists databases.
             names = list({*databases_in(self._privileges()), given} - {""})
             if not names:
                 refusal = self._trouble(error, "listDatabases", "the cluster")
@@ -398,6 +405,7 @@ class Server:
         """The collections on which the user has a privilege, from the server's list or from the privileges."""
         command = {"listCollections": 1, "nameOnly": True, "authorizedCollections": True}
         with suppress(Refused):
+            # `authorizedCollections` needs no privilege of its own, but not every server knows it.
             return [decode(raw) for raw in self._rows(f"{db}.$cmd", command, few=True)]
         return [{"name": name} for name in collections_in(db, self._privileges())]
 
@@ -452,6 +460,7 @@ class Server:
         self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
     ) -> Iterator[bytes]:
         """The results of a pipeline, in batches by size; raises the errors of :meth:`find`."""
+        # `allowDiskUse`, because a stage that sorts or groups more than 100 MB would fail otherwise.
         command: dict[str, Any] = {"aggregate": ns.partition(".")[2], "pipeline": list(pipeline), "allowDiskUse": True}
         command["maxTimeMS"] = LONGEST_MS if max_ms is None else max_ms
         return self._rows(ns, command, few=False, projected=True, at_once=batch)
@@ -459,6 +468,7 @@ class Server:
     def count(self, ns: str, filter: Terms | None = None, max_ms: int | None = 2000) -> int | None:
         """The number of matching documents; None if counting takes longer than ``max_ms``."""
         self._check_kinds(filter)
+        # The old command on purpose: without a filter it takes the number from the metadata, and counts nothing.
         command: dict[str, Any] = {"count": ns.partition(".")[2], "query": _raw(filter or {})}
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
@@ -512,6 +522,7 @@ class Server:
         """
         place = None if after is None else RawBSONDocument(after, RAW)
         bare = take == "bare" or stages is not None
+        # A looked-up document is the one of now, not of the event; only images of the collection are of the event.
         looked = "default" if bare else "whenAvailable" if images else "updateLookup"
         passed = [{"$project": {"fullDocument": 0}}] if take == "bare" else [*map(_sent, stages or ())]
 
@@ -548,6 +559,7 @@ class Server:
             database = self._database(ns)
             limit = command.get("limit")
             if limit == 1 or (not at_once and first == limit):  # all fits into one answer, so that no cursor is needed
+                # A server that is told so keeps no cursor, not even for the moment until it is killed.
                 if limit == 1:
                     body["singleBatch"] = True
                 found, left = first_batch(database.command(body, read_preference=reads, codec_options=ROWS))
@@ -566,6 +578,8 @@ class Server:
                 while rows := cursor.to_list(size):
                     found = [bytes(row.raw) for row in rows]
                     largest = max(largest, *map(len, found))
+                    # Remembered for the next query on the collection, whose first batch has to be chosen before
+                    # anything is seen.
                     if largest > self._largest.get(key, 0):
                         self._largest[key] = largest
                     # Grow with what was seen: one small document does not prove that the next ones are small.
@@ -618,6 +632,8 @@ class Server:
                 with pymongo.timeout(_NEXT_LOOK):
                     _ = self._client.is_primary
             except (ServerSelectionTimeoutError, TypeError) as error:  # it cannot sort sockets and ports together
+                # Wrong credentials or a refused certificate will not mend themselves, so nothing is gained by the rest
+                # of the time.
                 hosts = self._client.topology_description.server_descriptions().values()
                 if hosts and all(refuses_for_good(host.error) for host in hosts):
                     raise next((h.error for h in hosts if isinstance(h.error, OperationFailure)), error) from None
@@ -654,6 +670,7 @@ class Server:
 
     def in_scratch(self, db: str, command: Terms, session: Any = None) -> Mapping[str, Any]:
         """Run any command, in a scratch database only; raises ``Refused`` with the server's own words."""
+        # The only door through which any command can be sent, so it does not lead to anybody's data.
         if not db.startswith(SCRATCH) or self.read_only:
             raise NotAllowed(READ_ONLY)
         self._check_kinds(command)
@@ -690,6 +707,7 @@ class Server:
         """
         if self.read_only:
             return Reply("no", sentence=READ_ONLY, error=NotAllowed(READ_ONLY))
+        # Before the write is sent, not after: a read may start while it is on its way.
         self._wrote[0] = time.monotonic()
         with driver.Sent(self._attempts) as sent, self._in_time():
             try:
@@ -698,6 +716,7 @@ class Server:
                 reply = self._send_routed(write, sent)
             except Exception as error:  # whatever the driver raises during a write leaves the outcome in doubt
                 return self._failed(error, sent, write)
+        # The driver has repeated it, and this answer is about the second try alone: the first may have been applied.
         if reply.applied == "no" and sent.attempts > 1:
             return LOST_BEFORE
         return reply
@@ -728,6 +747,7 @@ class Server:
                 return self._send_routed(write, sent)
             if error.code not in NO_SHARD_KEY or self.facts().topology != "sharded":
                 raise
+            # Somebody has sharded the collection, or refined its key, since it was read.
             self._shard_keys.forget(write.ns)
             again = self._routed(write)
             if again == routed:
@@ -748,6 +768,7 @@ class Server:
 
     def look(self, ns: str, filter: Terms, projection: Terms | None = None) -> Iterator[bytes]:
         """The matching documents from the primaries, wherever else this connection reads."""
+        # A secondary may lack a write that is looked for, and would answer that it never landed.
         there = self if self._aside is None else copy.copy(self)
         there._aside = None
         return there.find(ns, filter, projection=projection)

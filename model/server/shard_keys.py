@@ -47,6 +47,7 @@ class ShardKey(Struct, frozen=True):
         """The filter plus the document's values in fields that the filter does not name."""
         added = {field: {"$eq": _value(found, field)} for field in self.missing(filter)}
         free = {field: clause for field, clause in added.items() if field not in filter}
+        # A clause on the field is there already, as a comparison of its type; one name cannot stand twice in a filter.
         taken = [{field: clause} for field, clause in added.items() if field in filter]
         made = {**filter, **free}
         return {**made, "$and": [*made.get("$and", ()), *taken]} if taken else made
@@ -97,6 +98,7 @@ class ShardKeys:
                 "again. Nothing was written."
             ) from None
         for row in rows:
+            # Since MongoDB 7, collections that are not sharded are listed too, as unsplittable.
             if row.get("key") and not row.get("dropped") and not row.get("unsplittable"):
                 return ShardKey(ns, tuple(row["key"]))
         return None
@@ -110,6 +112,7 @@ class ShardKeys:
         if key is None:
             return write
         missing = key.missing(write.filter)
+        # Nothing to complete and nothing to refuse, so the document need not be read.
         if not missing and (write.kind == "delete" or not _may_change(write, key.fields)):
             return write
         found = next(self._cluster.look(write.ns, write.filter, dict.fromkeys(("_id", *key.fields), 1)), None)
@@ -147,6 +150,7 @@ def _named(filter: Terms) -> Iterator[str]:
 def _is_equality(clause: object) -> bool:
     if isinstance(clause, Mapping):
         return "$eq" in clause or not any(str(name).startswith("$") for name in clause)
+    # A pattern matches many values, and an array also an element.
     return not (isinstance(clause, Value) and clause.type in (c.REGEX, c.ARRAY))
 
 
@@ -187,6 +191,8 @@ def _changes(write: Write, path: Path, now: Value | None) -> bool:
                 return True
             if not _overlap(at, path):
                 continue
+            # Any other operator on the key, or a value inside of it, is taken for a change: its result is not computed
+            # here.
             if operator != "$set" or len(at) > len(path):
                 return True
             value = given if isinstance(given, Value) else Value.of(given)

@@ -47,8 +47,10 @@ def trouble_with(address: Address) -> str:
         return ""
     if ":" in through.rpartition("@")[0]:
         return "Write no password into ssh in the address: it takes keys, from an agent or by ~/.ssh/config."
+    # An address may come from somebody else: a text that ssh takes for an option could run any program.
     if not _TARGET.fullmatch(through) or through.startswith("-"):
         return "Write ssh in the address as user@host, or as a name of ~/.ssh/config."
+    # The members of a set name each other by addresses that the tunnel does not lead to.
     if address.by_dns or "," in address.hosts:
         return "Through ssh one server is reached: name it alone, as in mongodb://host:27017/, the primary of a set."
     return ""
@@ -147,6 +149,7 @@ def _near_end(folder: str) -> tuple[str, str]:
     """The near end in the notation of ssh, and of an address."""
     path = str(Path(folder, "s.sock"))
     if _UNIX is not None and len(path) <= _LONGEST_PATH:
+        # A socket in a folder of our own can be opened by this user alone, a port by every program on the computer.
         return path, quote(path, safe="")
     # The port is free only now: where another program takes it before ssh does, ssh ends and says so.
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -169,4 +172,5 @@ def _through_tunnel(address: Address, hosts: str) -> Address:
     local = replace(address.without_ssh(), hosts=hosts)
     if local.option("loadBalanced") == "true":
         return local
+    # Without it the driver would go on to the members that the server names, past the tunnel.
     return local.with_option("directConnection", "true")
