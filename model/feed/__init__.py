@@ -45,6 +45,7 @@ def feed(
     is how long it waits at an empty stream.
     """
     stop = stop or threading.Event()
+    # Several streams are read in turn, so the time that one may wait is shared among them.
     wait = wait_ms if wait_ms is not None else _ONCE_MS if once else max(50, _AWAIT_MS // max(1, len(layouts)))
     turns = [_Turn(CollectionFeed(server, layout, wait, once, stop.is_set), every) for layout in layouts]
     try:
@@ -52,6 +53,7 @@ def feed(
             for turn in turns:
                 if not stop.is_set() and turn.due(once):
                     yield from turn.take(once)
+            # Only together: while one stream is drained, another one may have received more.
             if once and all(turn.feed.idle for turn in turns):
                 return
             if (pause := min(turn.pause() for turn in turns)) > 0:
@@ -105,6 +107,7 @@ class _Turn:
             if once:
                 raise
             if not self._failed:
+                # Once for each break, not for each attempt: a server may be away for days.
                 yield Fed("note", self.feed.ns, f"{error} Trying again.")
             self._next = time.monotonic() + _PAUSES[min(self._failed, len(_PAUSES) - 1)]
             self._failed += 1

@@ -34,6 +34,7 @@ def compared(
             else:
                 known.append((*read, raw))
         yield from _taken_back(layout, rows, [(id, v) for id, v, _ in known], lag)
+        # One query for the whole batch: asked one by one, a million documents would cost a million queries.
         there = rows.rows([(id, v) for id, v, _ in known])
         for id, v, raw in known:
             row = there.get((id, place_of(v)))

@@ -40,6 +40,7 @@ class ArchiveRows:
         names = (self._profile.archive_id, self._profile.version)
         if is_unique(self.server, self.ns, names):
             return False
+        # Rows without it may hold duplicates, and building it loads the server: left to whoever runs that.
         if next(iter(self.server.find(self.ns, projection={"_id": 1}, limit=1)), None) is not None:
             db, _, name = self.ns.partition(".")
             keys = ", ".join(f"{field}: 1" for field in names)
@@ -84,6 +85,7 @@ class ArchiveRows:
         found: dict[tuple[Value, int | None], bytes] = {}
         for raw in self.server.find(self.ns, filter) if pairs else ():
             key = (c.get(raw, (p.archive_id,)) or Value.of(None), place_of(c.get(raw, (p.version,))))
+            # Ids and numbers are asked for apart, so the answer also has pairs that nobody asked for.
             if key in wanted:
                 found[key] = raw
         return found
@@ -139,6 +141,7 @@ class ArchiveRows:
         )
         if end.kind == "applied":
             return "new"
+        # A duplicate of another index than that on id and version; the latter ends as a conflict.
         if end.kind == "refused" and end.reply is not None and end.reply.duplicate:
             raise Refused(
                 f"{self.ns} does not take {version_name(v)} of {id_name(id)}: another unique index stands in its way; "

@@ -59,6 +59,7 @@ class ChangeEvent(Struct, frozen=True):
                 after = c.put(after, steps, c.array(c.items(array)[:length]))
             for path in self.removed:
                 steps = _steps(after, path)
+                # An `$unset` of an element leaves null in its place, which a removal here would not.
                 if steps is None or isinstance(steps[-1], int):
                     return None
                 after = c.drop(after, steps)
@@ -85,6 +86,7 @@ def _steps(raw: bytes, dotted: str) -> Path | None:
         elif here.type == c.OBJECT and part:
             names = [name for name, _ in c.fields(here.data)]
             rest = ".".join(parts[i:])
+            # With a dot in a name, the path may mean that field or one inside another; the event does not say which.
             if len(set(names)) != len(names) or any("." in name and rest.startswith(name) for name in names):
                 return None
             steps.append(part)
@@ -149,10 +151,12 @@ def _cut(entry: Value) -> tuple[str, int]:
 
 def _time(found: dict[str, Value]) -> dt.datetime:
     wall, cluster = found.get("wallTime"), found.get("clusterTime")
+    # `wallTime` has milliseconds, but only since MongoDB 6; `clusterTime` counts whole seconds.
     if wall is not None and wall.type == c.DATE:
         at = wall.python()
         if isinstance(at, dt.datetime):
             return at
     if cluster is not None and cluster.type == c.TIMESTAMP:
+        # A timestamp stores its counter first, then the seconds.
         return dt.datetime.fromtimestamp(int.from_bytes(cluster.data[4:], "little"), dt.UTC)
     return dt.datetime.now(dt.UTC)

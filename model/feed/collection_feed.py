@@ -123,6 +123,7 @@ class CollectionFeed:
         if self.rows.prepare():
             yield self._word(f"{self.rows.ns} was empty, and has its unique index now.")
         self._states.clear()
+        # What is remembered was seen behind another place, and may be older than the events to come.
         kept = self.ledger.read()
         token = kept.token if kept is not None else None
         self._images = self._keeps_images()
@@ -144,6 +145,7 @@ class CollectionFeed:
             if token is None:
                 # The stream is open already, so no change between this comparison and its first event is missed.
                 yield from self._compare(first=kept is None)
+                # Kept right after the comparison: a feeder that ends now need not compare everything again.
                 self._place = Place(stream.token, self._place.at)
                 self._keep()
                 yield self._word(f"{self.rows.ns} is fed from the change stream from now on.")
@@ -190,6 +192,7 @@ class CollectionFeed:
 
     def _keeps_images(self) -> bool:
         db, _, name = self.ns.partition(".")
+        # A user who may not list collections only loses the images; documents are then looked up.
         with suppress(NotAllowed):
             for each, _, options in self.server.collections(db):
                 if each == name:
@@ -203,6 +206,8 @@ class CollectionFeed:
                 # It was deleted and created again, so these versions are of the document before.
                 if self.ledger.was_deleted(fed.id, fed.taken_back):
                     continue
+                # Every version is noted, although they are told in one sentence: a history looks for each by its
+                # number.
                 news = [v for v in fed.taken_back if self._news(fed.id, v, TAKEN_BACK, fed.detail)]
                 if not news:
                     continue
@@ -228,6 +233,7 @@ class CollectionFeed:
             self._keep()
             self.idle = True
             return
+        # A limit for each step, so that other collections get their turn and the place is kept.
         for _ in range(KEPT_EVERY):
             if self._stop():  # between events, so that the place is after the last one handled
                 break
@@ -253,11 +259,13 @@ class CollectionFeed:
             self.idle, self._quiet = False, 0
             event = self._usable(raw)
             yield from self._event(event)
+            # After the event is handled: a feeder that dies before takes it again, and finds the row there.
             self._place = replace(self._place, token=event.token, at=event.at)
             self._unkept += 1
             self._passed()
             if self._once and self.idle:
                 break
+            # A drop or rename ends a stream for good; a new one has to begin behind that event.
             if self._stream.ended:
                 self._keep()
                 self._drop_stream()
@@ -276,6 +284,8 @@ class CollectionFeed:
         self._quiet += 1
         moved = self._stream.token
         self.idle = self._quiet >= 2
+        # The place moves also past other collections' events, or it would fall out of the server's history while ours
+        # is quiet.
         if moved is not None and moved != self._place.token:
             self._place = replace(self._place, token=moved)
             if time.monotonic() - self._kept_at > KEPT_AFTER:
@@ -387,12 +397,14 @@ class CollectionFeed:
             yield from self._in_place(key, event, before)
             return
         v = event.set_to(p.version)
+        # The looked-up document is the one of now, which later updates may have changed already; its number tells.
         if event.document is not None and c.get(event.document, (p.version,)) == v:
             yield from self._version(key, event.document)
             return
         id = self._id(key, event.document or before)
         if before is None and id is not None and v is not None:
             before = self._row_before(key, id, v)
+        # Overwritten before it was read, but the event says what it changed, and that can be done again.
         after = event.applied(before) if before is not None else None
         if after is not None and v is not None and c.get(after, (p.version,)) == v:
             yield from self._version(key, after)
@@ -442,6 +454,7 @@ class CollectionFeed:
         """Tell of an update that changed the content but not the version: there is no new version to archive."""
         p = self.layout.profile
         self._states.put(key, event.applied(before) if before is not None else None)
+        # Only the layout's own fields, such as another program's lock: the content is that of the archived version.
         if event.touched <= self.layout.own.names:
             return
         id = self._id(key, event.document or before) or key
@@ -510,6 +523,7 @@ class CollectionFeed:
         if (id, v, what) in self._told:
             return False
         first = self.ledger.note(id, v, what, detail)
+        # Beyond that, the ledger alone decides, at the cost of a query each, so that memory does not grow for ever.
         if len(self._told) >= TOLD:
             return first
         self._told.add((id, v, what))

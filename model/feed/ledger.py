@@ -53,6 +53,7 @@ class Ledger:
 
     def save(self, place: Place) -> bool:
         """Keep a place; False if another feeder has moved it since; the next call replaces that."""
+        # The mark of this very save: two feeders of one collection notice each other by it.
         mine = Value.of(ObjectId())
         fields = {
             "token": _NULL if place.token is None else Value.document(place.token),
@@ -98,6 +99,7 @@ class Ledger:
             pairs.append(("token", Value.document(token)))
         write = Write(self.ns, "insert", {}, c.document(pairs), "what happened beside the archive")
         end = run(self.server, write, lambda: self._noted(key))
+        # A conflict means that the note is there, from another feeder or an earlier run: it has the key as its `_id`.
         if end.kind in ("applied", "conflict"):
             return end.kind == "applied"
         raise trouble(end)

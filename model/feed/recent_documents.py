@@ -23,6 +23,7 @@ class RecentDocuments:
 
     def put(self, key: Value, raw: bytes | None) -> None:
         """Remember a document; None means that its state is not certain."""
+        # Taken out and put in again, because the order of insertion is that of age.
         old = self._states.pop(key, None)
         self._size -= len(old) if old is not None else 0
         if raw is None:

@@ -24,7 +24,7 @@ class Hunk(Struct, frozen=True):
 
 def merge_lines(base: str, mine: str, theirs: str) -> tuple[str, bool]:
     """The merged text, and whether there is a conflict; conflicting lines are included from both, mine first."""
-    # Not `splitlines`, which also splits at a form feed or U+2028: joined again, the text would be another one.
+    # Not `str.splitlines`, which also splits at a form feed or U+2028: joined again, the text would be another one.
     lines = base.split("\n")
     left, right = deque(hunks(lines, mine.split("\n"))), deque(hunks(lines, theirs.split("\n")))
     result: list[str] = []
