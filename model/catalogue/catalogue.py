@@ -67,6 +67,7 @@ class Catalogue:
         self._server, self._port, self._profile, self._source = server, port, profile, source
         self.database = database
         self._kept, self._class_of = kept, class_of
+        # The window asks from several threads. It is never held while the server is asked, which may take a minute.
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
         self._uncounted: set[str] = set()  # those of them whose documents are counted when they are shown
@@ -204,6 +205,7 @@ class Catalogue:
         if stated is not None:
             info, profile = recognise.as_stated(self._port, stated)
             with self._lock:
+                # The first answer stays: two threads may have asked at once, and both must get one profile.
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
         look = partial(recognise.recognise_one, self._port, ns, by, self._server.unseen, self._uncounted.add)
@@ -212,6 +214,7 @@ class Catalogue:
         elif (made := self._kept.one(ns, look)) is not None and made[0].documents is None:
             self._uncounted.add(ns)  # it was kept without a count
         if made is None:
+            # Nothing less tells: what it is depends on collections that only a look at all of them finds.
             for _ in self.collections(db):
                 pass
         with self._lock:
@@ -308,6 +311,7 @@ class Catalogue:
             info, profile = self.known(ns)
         except NotFound:
             return ""  # it will be made by the first write
+        # In order of cost: the last question reads a sample of documents, and is asked only if nothing else objects.
         if info.doubt or self.is_stated(ns) or info.confidence == 1.0:
             return info.doubt
         if info.belongs_to:
@@ -396,6 +400,7 @@ class Catalogue:
     def look_anew(self) -> None:
         """Forget what was recognised, because there are more documents now."""
         with self._lock:
+            # Everything, not only what is new: more documents can also contradict what few of them suggested.
             self._known.clear()
             self._damaged.clear()
             self._bound.clear()
@@ -477,6 +482,7 @@ class Catalogue:
         """A page of current documents; with a total only if the page reaches the end of the list."""
         started = time.monotonic()
         layout, (info, _) = self.layout(ns), self.known(ns)
+        # One row more than the page shows whether there is a next page, without counting.
         query = PageQuery(
             filter_terms(filter), sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True
         )
@@ -486,6 +492,7 @@ class Catalogue:
         del rows[limit:]
         if info.belongs_to is not None:
             rows = [_as_version(row, info) for row in rows]
+        # An empty page behind the end says nothing about how many there are before it.
         known = not more and (bool(rows) or not skip)
         total, note = (skip + len(rows), "") if known else (None, "N/A: the documents are counted after the page.")
         taken = round((time.monotonic() - started) * 1000)
@@ -517,6 +524,7 @@ class Catalogue:
         newer: Version | None = None
         for done, version in enumerate(layout.history(id, contents=True), 1):
             step(done, None)
+            # Held back by one: how many fields differ is only known once the version below has come.
             if newer is not None:
                 yield newer.compared_with(version, count)
             newer = version
@@ -570,6 +578,7 @@ SHORTEST_HASH = 32  # digits of an MD5, the shortest hash
 
 def _versions_meant(written: str) -> Iterator[Value]:
     """The values that a typed version may mean: a number, a hash or other string, Extended JSON."""
+    # As versions are shown: a `v` before the number.
     bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
     try:
         number = int(bare)
@@ -599,6 +608,7 @@ def sort_terms(written: str) -> Terms | None:
     terms: dict[str, int] = {}
     for name, value in canonical.fields(text.loose(written)):
         direction = value.python()
+        # In Python `True == 1`, but servers refuse true as an order.
         if isinstance(direction, bool) or direction not in (1, -1):
             raise Unreadable(f"The order of {name} is 1, ascending, or -1, descending; {text.shown(value)} is neither.")
         terms[name] = int(direction)

@@ -66,6 +66,7 @@ def contradictions(server: Port, profile: CollectionProfile) -> tuple[str, ...]:
 
 def refuted(server: Port, profile: CollectionProfile, sample: Sample) -> str:
     """Why nothing should be written by a profile, one sentence with an example; "" if nothing forbids it."""
+    # One odd document is damage that a scan reports; only what all of them say refutes a profile.
     return next((each.sentence for each in _all(server, profile, sample) if each.throughout), "")
 
 
@@ -163,6 +164,7 @@ def _archived(
     if not beside:
         yield from _twice(archive.documents, profile, (profile.archive_id, profile.version), "rows")
     named = [value for row in archive.documents if (value := _get(row, profile.archive_id)) is not None]
+    # Any one is enough: documents may have been deleted, and their rows stay.
     if named and not any(_is_there(server, profile, value) for value in dict.fromkeys(named[:20])):
         yield Contradiction(
             f"None of the rows sampled in {profile.archive} names a document of {profile.ns} in {profile.archive_id}, "
@@ -191,6 +193,7 @@ def _roles(sample: Sample, profile: CollectionProfile, roles: dict[str, str]) ->
         there = [(document, value) for document, value in found if value is not None]
         wrong = [(document, said) for document, value in there if (said := _misfit(role, value, profile))]
         if wrong:
+            # Every document that has the field, and several of them, or a single damaged one would forbid all writing.
             sure = len(wrong) == len(there) >= _enough(role)
             said = f"In {_called(wrong[0][0])} of {sample.ns}, {path} is {wrong[0][1]}."
             yield Contradiction(said, sure and role in ESSENTIAL)

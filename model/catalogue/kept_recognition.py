@@ -51,6 +51,7 @@ class KeptRecognition:
         if path is not None and (kept := _read(path)) is not None:
             yield from kept
             return
+        # Written only once it is complete: a stopped run must not leave half a database as the whole.
         found = []
         for each in recognise():
             found.append(each)

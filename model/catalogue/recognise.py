@@ -94,6 +94,7 @@ def recognise(
     which collections its list omits.
     """
     ground = _Ground(server, db, profile, unseen)
+    # Twice, because every collection is read before any is judged: one may be another's history.
     steps = _Steps(checkpoint, 2 * len(ground.kinds))
     for ns in ground.kinds:
         steps.next()
@@ -119,6 +120,7 @@ def recognise_one(
     ground = _Ground(server, ns.partition(".")[0], profile, unseen, uncounted)
     if ns not in ground.kinds:
         return None
+    # Nothing about others can change what these are, so no other collection is read.
     if ns in ground.stated or ns in ground.claimed or ground.kinds[ns] != "collection":
         ground.look(ns)
         return ground.judged(ns)
@@ -167,6 +169,7 @@ def _by_those_referred(
         ground.look(each)
     ground.relate()
     made = ground.judged(ns)
+    # A token that is an id somewhere else is a reference, and then the shortcut has seen too little.
     referred = {row.get("_id") for each, rows in elsewhere.items() if each not in near for row in rows}
     return None if referred & {*_write_tokens(sample, made[1])} else made
 
@@ -188,9 +191,11 @@ class _Ground:
         self._left_out = (unseen or {}).get(db, "")
         profiles = profile.collections if profile else ()
         self.stated = {each.ns: each for each in profiles if each.ns in self.kinds}
+        # An archive need not be stated itself: it is what the collection that names it says.
         self._stated_rows = {each.archive: each for each in profiles if has_archive(each.layout)}
         self.claimed = self._stated_rows
         self.found: dict[str, _Found] = {}
+        # A collection that the list omits may be there all the same: only a complete list saves asking for it.
         self.here = SmallCollections(server, "" if self._left_out else db, self.kinds)
         self._proposals: dict[str, Proposal] = {}
         self._logs: dict[str, Proposal] = {}
@@ -288,6 +293,7 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
     if kinds.get(name) == "view" and not kind.unversioned:
         raise Refused(f"{info.ns} is a view, which can only be read; pick a layout for the collection behind it.")
     sample = take(server, info.ns)
+    # An empty collection contradicts nothing, so the usual names of the layout are taken.
     if not sample.documents and not kind.unversioned:
         return stated(info.ns, layout)
     others = [each for each in kinds if each != name and kinds[each] == "collection" and not is_system(each)]
@@ -313,6 +319,7 @@ def as_stated(
         return info_of(profile, None, 1.0, STATED), profile
     found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
     try:
+        # A statement that takes too long to check counts as not refuted: the person has said so, and knows more.
         doubt = gently(lambda: refuted(server, found, sample), "")
         if found.token_unsaid and not found.token:
             doubt = doubt or token_doubt(_bearers(found, sample), sample.ns)
@@ -358,6 +365,7 @@ def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> Co
         with contextlib.suppress(Refused):
             beside, within = (bind(server, each).version(id) for each in (profile, sealed))
             if beside.hash != within.hash:
+                # One document decides: its hash fits with the author or without, and a collection has one recipe.
                 return sealed if beside.state == "damaged" and within.state == "present" else profile
     return profile
 
@@ -436,6 +444,7 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
         archives.update(known.rows or (known.profile.archive,))
         mains.add(known.profile.ns)
         yield known.profile.ns, known
+    # Collections with a history named after them come first, or a stranger could claim that history.
     for sample in sorted(samples, key=lambda s: not any(is_past_of(o.name, s.name) for o in samples)):
         if sample.ns in archives or sample.ns in mains or not sample.documents:
             continue
@@ -532,6 +541,7 @@ def _judged(
         why = f"The list {profile.pending} holds ids of {there}, so nothing waits in it to be counted."
         made_by = Proposal(_plain(sample), 0.8, why)
         profile = made_by.profile
+    # An ObjectId that names a document elsewhere is a reference; written anew with each edit, it would point nowhere.
     elif there := _named_by(server, _write_tokens(sample, profile), samples, profile.token):
         token = profile.token
         why = why.replace(f"{token} is a write token", f"{token} is not a write token: it names {there}")
@@ -603,6 +613,7 @@ def _named_by(server: Port, tokens: Sequence[Value], samples: Sequence[Sample], 
     """
     asked = list(tokens)[:TOKENS_ASKED]
     for other in samples if asked else ():
+        # Ids of other types cannot be these tokens, and the query is saved.
         if all(id.type != c.OBJECT_ID for document in other.documents if (id := document.get("_id")) is not None):
             continue
         try:

@@ -215,6 +215,7 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
 
 def usual_names(documents: Sequence[Document]) -> frozenset[str]:
     """The names that most of these documents have, except those with a leading underscore."""
+    # Names with an underscore mostly belong to a framework, and every collection of it would look like the others.
     counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
     return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
 
@@ -245,6 +246,7 @@ def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
     """The first documents (all, of a small collection) in one command; raises the errors of :meth:`.Port.find`."""
     found: list[bytes] = []
     left = most // 2
+    # By `_id`, which always has an index: in any other order a large collection might be sorted first.
     for raw in server.find(ns, sort={"_id": 1}, limit=WHOLE + 1, max_ms=WITHIN_MS, batch=WHOLE + 1):
         found.append(raw)
         left -= len(raw)
@@ -261,6 +263,7 @@ def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iter
     """
     for start in range(0, len(parts), JOINED):
         told: list[tuple[str, list[Terms]]] = [
+            # Each row says from which pipeline it is, because one answer has those of all.
             (ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "row": "$$ROOT"}}}])
             for at, (ns, stages) in enumerate(parts[start : start + JOINED], start)
         ]
@@ -304,6 +307,8 @@ def take(
             kept.add(_by_id(server, ns, -1, part), most // 3)
             kept.add(_picked(server, ns, part), most // 3)
     if not kept.found:
+        # In no order: without an index on `_id`, as in a capped collection or on another server, a sort may take too
+        # long.
         kept.add(server.find(ns, limit=SAMPLED, max_ms=WITHIN_MS), most)
     return kept.sample(kept.count)
 
@@ -444,6 +449,7 @@ def matching(
     found: list[Document] = []
     left = CHAIN_BYTES
     try:
+        # One more than wanted shows whether there are others.
         found_there = server.find(ns, filter, sort, projection, limit=limit + 1, max_ms=WITHIN_MS, batch=limit + 1)
         for raw in _within(found_there):
             if len(found) == limit or left < 0:
@@ -484,6 +490,7 @@ def read_chains(
     Reads at most ``singly`` long ones one by one, because without an index each scans the collection. With an index,
     ``heights`` estimates the highest number of each, and long ones too are read in one command.
     """
+    # A number from a billion on is a time, not a count of versions.
     long = heights is not None and sum(place for place in heights.values() if place < SECONDS) > TOGETHER
     found, whole = matching(server, ns, {id: {"$in": list(ids)}}, TOGETHER) if ids and not long else ([], not ids)
     if whole:
@@ -508,6 +515,7 @@ def _long_chain(parts: _Stretches, value: Value, version: str) -> SampledChain |
     if whole:
         return chain_of(newest, version)
     several = [chain_of(each, version) for each in (parts.oldest(value), newest)]
+    # From the middle too: numbers may be whole at both ends of a history and repeat between them.
     if (place := _middle(*several)) is not None:
         between = chain_of(parts.middle(value, _like(place, newest[0].get(version))), version)
         if between.places and between.places[0] < several[-1].places[0]:
@@ -601,6 +609,7 @@ class _Joined:
         return self._alone.middle(value, start) if found is None else self._exactly(value, found)
 
     def _exactly(self, value: Value, found: Sequence[Document]) -> Sequence[Document]:
+        # Exactly this id: the server also returns those that it finds equal.
         return [document for document in found if document.get(self._id) == value]
 
     def _read(self, wanted: Sequence[_Stretch]) -> list[list[Document]]:

@@ -69,6 +69,7 @@ class SmallCollections:
         batch: int = 0,
     ) -> Iterator[bytes]:
         """The matching documents, as :meth:`.Port.find` returns them."""
+        # A collection that is not there is empty, and servers would be asked for it by every guess at a name.
         if ns not in self._there and ns.partition(".")[0] == self._db:
             return iter(())
         if ns not in self._held:
