@@ -57,6 +57,7 @@ def remove_phantom(ground: RepairContext, item: Item) -> Prepared:
     def step(row: bytes) -> Step:
         v = version_name(_version_in(layout, row))
         found = ground.removed(archive.ns, f"{v} in the archive", row, f"{v} is taken out of the archive")
+        # No single write can check two collections, so the document is read again behind the delete.
         return replace(found, last=lambda: _overtaken(ground, layout, id, row), beside=(seen(layout.ns, current),))
 
     # The highest goes first: if the run stops, the rows that stay have no gap.
@@ -143,6 +144,7 @@ def remove_residue(ground: RepairContext, item: Item) -> Prepared:
     same = [row for row in rows if top is not None and place_of(_version_in(layout, row)) == top]
     if not same:
         return nothing(f"{archive.ns} does not hold the current version any more.")
+    # Then it is no copy but a version that was edited in place, which is another class of damage.
     if any(archive.own.content(row) != layout.content(current) for row in same):
         return Prepared("changed", f"The copy of {id_name(id)} in {archive.ns} differs from it now")
 
@@ -178,6 +180,7 @@ def save_as_version(ground: RepairContext, item: Item) -> Prepared:
     if all(archive.own.content(row) == layout.content(current) for row in same):
         return nothing(f"{archive.ns} holds no other {version_name(v)} of it any more.")
     above = [row for row in rows if (place_of(_version_in(layout, row)) or 0) > (place_of(v) or 0)]
+    # The following number may be that of the row above, which no edit could then archive over.
     if above:
         return refused(f"{archive.ns} holds a version above {version_name(v)}; settle that first.")
     stamp = ground.stamp()
@@ -231,6 +234,7 @@ def restore_document(ground: RepairContext, item: Item) -> Prepared:
     following = numbering.following(v, p, stamp.at)
     own = [("_id", id)] if p.id == "_id" else [("_id", Value.of(stamp.row)), (p.id, id)]
     rest = [(name, value) for name, value in c.fields(highest) if name not in ("_id", p.archive_id, p.id)]
+    # Not with its old number: the archive holds a row of that, and it would look like a copy.
     raw = c.put(c.document([*own, *rest]), (p.version,), following)
     if p.token:
         raw = c.put(raw, (p.token,), Value.of(stamp.token))
@@ -296,6 +300,7 @@ def _row_id(archive: ArchiveReader, current: bytes, ground: RepairContext) -> Va
     token = c.get(current, (archive.profile.token,)) if archive.profile.token else None
     if token is None or token.type != c.OBJECT_ID:
         return Value.of(ground.stamp().row)
+    # Derived, so that the index on `_id` lets only one of two repairs insert it, even where no other index would.
     rest = hashlib.sha256(archive.ns.encode() + b"\x00" + current).digest()[:8]
     return Value(c.OBJECT_ID, token.data[:4] + rest)
 

@@ -116,8 +116,10 @@ def planned(
     """
     all_found = list(findings)
     doubts = {each.ns: each.doubt for each in all_found if each.doubt}
+    # Sorted before they are numbered, because items are done in the order of their numbers.
     found = sorted((_doubted(each, doubts.get(each.ns, "")) for each in all_found), key=_order)
     made = (now or dt.datetime.now(dt.UTC)).astimezone(dt.UTC)
+    # Whole milliseconds, as the file holds: a plan that was saved and read again is equal to the first.
     made = made.replace(microsecond=made.microsecond // 1000 * 1000)
     items = tuple(_item(no, finding) for no, finding in enumerate(found, 1))
     places = dict.fromkeys(item.finding.ns for item in items if item.repair is not None)
@@ -161,6 +163,7 @@ def slim(finding: Finding) -> Finding:
     evidence = []
     for each in finding.evidence:
         seen = _seen(each)
+        # The digest of the whole document, not of what is left of it: by this the repair recognises a changed one.
         evidence.append(replace(each, raw=canonical.document([("_id", seen.id)]), sha256=seen.sha256))
     return replace(finding, evidence=tuple(evidence))
 
@@ -283,6 +286,7 @@ def _item_from(no: int, row: _Fields) -> Item:
     )
     inner = [_Fields(each, f"{row.where}, rests on {at}") for at, each in enumerate(row.list("rests on"), 1)]
     seen = tuple(Seen(each.text("ns"), each.value("id") or Value.of(None), each.text("sha256")) for each in inner)
+    # Questions and choices are made anew, not taken from the file: somebody may have edited it.
     made = _item(no, finding)
     if made.repair is None:
         return replace(made, finding=finding, seen=seen, advice=str(row.data.get("advice", "")))

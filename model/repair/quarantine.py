@@ -26,6 +26,7 @@ def place(ns: str) -> str:
 
 def key(ns: str, raw: bytes) -> Value:
     """The ``_id`` of the row for a document."""
+    # Of place and bytes, so that a repair that is run again finds its copy instead of making another.
     return Value.of(hashlib.sha256(ns.encode() + b"\x00" + raw).hexdigest())
 
 
@@ -48,6 +49,7 @@ def kept(server: Port, ns: str, raw: bytes) -> bytes | None:
     """The row with exactly this document; None if there is none."""
     wanted = key(ns, raw)
     for row in server.find(place(ns), guards.by_id(wanted), limit=1):
+        # Compared although the key is a digest of it: the row may have been changed by hand.
         if c.get(row, ("doc",)) == Value.document(raw) and c.get(row, ("from",)) == Value.of(ns):
             return row
     return None
@@ -76,6 +78,7 @@ def clearing(ns: str, row: bytes) -> Write:
     """The write that removes a row after its document is back in its place."""
     wanted = c.get(row, ("_id",))
     assert wanted is not None
+    # Guarded like any delete: another run may have removed the document again and kept a new copy under this key.
     where = guards.by_id(wanted) | {"from": Value.of(ns)}
     for name in ("at", "by"):
         where |= guards.exact(name, c.get(row, (name,)))

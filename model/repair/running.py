@@ -76,12 +76,15 @@ def prepare(ground: RepairContext, item: Item, begun: bool = False) -> Prepared:
         second = repair.second_look
         if second is not None and (wanted := second(ground, item)) is not None:
             return wanted
+        # Once begun, its own writes have changed the documents, and what others changed is caught by each write's
+        # guard.
         if not begun and (seen := ground.stale(item)) is not None:
             return _changed(ground, item.finding, seen)
         prepared = repair.prepare(ground, item)
     except Refused as error:
         return Prepared("refused", str(error), lost=isinstance(error, Unreachable))
     finding, today = item.finding, ground.today
+    # Last, and only for what would be written: to look as a scan does costs more than all checks before.
     if prepared.verdict == "would" and not begun and today is not None and (why := _objection(ground, today, item)):
         return Prepared("refused", why, differs=today.now(finding) is not None or not today.why_not(finding))
     return prepared
@@ -120,9 +123,11 @@ def _changed(ground: RepairContext, finding: Finding, seen: Seen) -> Prepared:
 def _objection(ground: RepairContext, today: Today, item: Item) -> str:
     """Why a scan of today would not propose a repair, one sentence; "" if it would, or if the plan has started it."""
     finding = item.finding
+    # A repair that was stopped half-way looks different from its finding, and still has to be finished.
     if any(ground.ours_at(seen.ns, seen.id) for seen in item.seen):
         return ""
     p = ground.layouts(finding.ns).profile
+    # A plan is a file that anybody can edit: it must not lead a repair into another collection.
     own = {p.ns, p.archive, *(ns for ns, _ in p.targets.values())}
     now = today.now(finding)
     if now is None:
@@ -157,6 +162,7 @@ def dry(
     """The effect of each item with a repair (or of those in ``only``) after the ticked items before it."""
     wanted = [item for item in plan.items if (item.repair if only is None else item.no in only)]
     owners = Counter(_owner(item) for item in plan.items if item.repair is not None)
+    # Only these need the items before them: what is done to one document does not change another.
     several = {_owner(item) for item in wanted if owners[_owner(item)] > 1}
     numbers = {item.no for item in wanted}
     items = [item for item in plan.items if item.no in numbers or (item.ticked and _owner(item) in several)]
@@ -283,6 +289,7 @@ class Running(Struct):
             failed, done = False, done or prepared.done
             for step in prepared.steps:
                 outcome = self.send(item, step)
+                # A write in doubt counts as done here: if it arrived, its second look is needed.
                 if outcome.kind in ("applied", "unknown"):
                     self._wrote.add(item.no)
                 if outcome.kind == "applied":
@@ -360,6 +367,7 @@ class Running(Struct):
     def send(self, item: Item, step: Step, undoes: str | None = None) -> Outcome:
         """Send one write of an item, journalled; a document to remove is copied first, a wrong write is undone."""
         change, finding = step.change, item.finding
+        # What a second look inserts takes the removal back, so the journal shows the pair as undone.
         if step.extra.get("second"):
             undoes = self._removal(step)
         intent = Intent(
@@ -443,6 +451,7 @@ class Running(Struct):
             return quarantine.kept(self.ground.server, step.change.ns, before) is not None
 
         end = End("applied") if there() else run(self.ground.server, step.keep, there)
+        # Looked at even after a success: what is removed next exists nowhere else, and a server may store it changed.
         if end.kind in ("applied", "conflict") and there():
             self._tell_copy(step.keep)
             return None
@@ -476,6 +485,7 @@ class Running(Struct):
         end = run(server, back.write, lambda: self._landed(back))
         added, why = change.after is not None, f"{why[:1].upper()}{why[1:]}"
         if end.kind == "applied":
+            # It is back, so its absence would be somebody else's doing from now on.
             self.ground.ours.get((change.ns, step.physical), set()).discard(GONE)
             # The copy stays in the quarantine: a delete in doubt may still remove the document put back.
             done = "taken out again" if added else "put back as it was"

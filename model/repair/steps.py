@@ -92,6 +92,7 @@ class RepairContext(Struct, frozen=True):
         """The stored document with exactly this ``_id``; None if there is none."""
         if (ns, physical) in self.pretended:
             return self.pretended[ns, physical]
+        # Two, because a server may find another id equal, such as 1.0 for 1; the unique index allows no more.
         for raw in self.server.find(ns, guards.by_id(physical), limit=2):
             if c.get(raw, ("_id",)) == physical:
                 return raw
@@ -197,6 +198,7 @@ class RepairContext(Struct, frozen=True):
             names = self.layouts(ns).profile.lock_names
         except NotFound:
             return False
+        # A program that only renews its lock has not changed the content.
         return bool(names) and c.without(a, names) == c.without(b, names)
 
     def _moved(self, ns: str, before: bytes) -> dict[str, Value]:

@@ -47,6 +47,7 @@ def back(ground: RepairContext, record: Record) -> Prepared:
         if not ground.alike(ns, now, record.after):
             return _tokens_back(ground, record, now) or Prepared("changed", f"{who} changed since the {what}")
         for seen in _seen_beside(record):
+            # A removal rested on another document; put back beside a changed one, the damage would be a different one.
             if not ground.known(seen, ground.at(seen.ns, seen.id)):
                 return Prepared("changed", f"{who} changed since the {what}, which rested on it")
         if UPTO in record.extra and _has_grown(ground, record):

@@ -147,6 +147,7 @@ def _flag_moved(ground: RepairContext, layout: Layout, versions: list[bytes], ne
         yes = next(filter(is_flagged, flags), Value.of(True))  # the value that this collection uses for the flag
         after = c.put(newest, (p.current,), yes)
         steps.append(ground.swapped(layout.ns, v, newest, after, f"{v} gets {p.current}"))
+    # As the collection itself says "not current": false, 0 or no field at all.
     no = next((flag for flag in flags if not is_flagged(flag)), None)
     for raw in versions:
         if raw is newest or not is_flagged(c.get(raw, (p.current,))):
