@@ -24,6 +24,7 @@ from model.text.names import version_name
 
 def with_archive(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
     """The damage of one document and its archive rows."""
+    # The usual case, told from numbers alone: the rest would decode every version of a sound collection.
     if _are_complete(seen, ground):
         return []
     facts = [fact.whole for fact in seen]
@@ -36,6 +37,7 @@ def with_archive(seen: Sequence[SomeFact], ground: CheckContext) -> list[DamageD
         below = rows
     else:
         drafts += _several(currents)
+        # Of several, the highest counts: below it nothing is above the current version.
         current = max(currents, key=lambda fact: _place(fact, ground))
         top = place(current.v, ground.dated)
         below = rows if top is None else [(at, fact) for at, fact in rows if at < top]
@@ -76,6 +78,7 @@ def _orphan(facts: Sequence[Fact], rows: Sequence[tuple[int, Fact]]) -> DamageDr
     several = f"{len(versions):,} versions" if len(versions) != 1 else "one version"
     top = rows[-1][1] if rows else facts[-1]
     said = f"{several} of a document that is gone, up to {version_name(top.v)}"
+    # With two rows of the highest number, nobody knows which one the document was.
     whole = bool(rows) and (len(rows) == 1 or rows[-2][0] != rows[-1][0])
     return DamageDraft("A5", top.id, versions, said, "restore-document" if whole else None, (top,), newest([top]))
 

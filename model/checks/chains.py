@@ -114,6 +114,7 @@ class Chains(Struct):
     def _take(self, part: Part, lazily: bool = False) -> Callable[[bytes], tuple[Value, SomeFact] | None]:
         def take(raw: bytes) -> tuple[Value, SomeFact] | None:
             self._held += len(raw)
+            # Undecoded rows are cheap for the processor and dear in memory, so one huge history is read at once.
             damage, id, fact = part.reader.read(raw, lazily and self._held <= HELD)
             if damage:
                 version = (part.reader.own.version,) if part.reader.own.version else ()
@@ -141,9 +142,13 @@ class Chains(Struct):
                     last = id
                 if self._spotted:
                     yield from self._drained()
+                # Suspects are read again together: most are damaged alike, and one query for each would take longer
+                # than the scan.
                 if len(waiting) >= TOGETHER or sum(waiting.values()) >= FACTS_TOGETHER:
                     yield from self._examined(list(waiting), ground)
                     waiting = {}
+                # Only then is everything up to here told; a scan that resumes earlier tells a finding twice, but loses
+                # none.
                 if not waiting:
                     reading.last = last
         except BrokenOff as error:
@@ -167,6 +172,8 @@ class Chains(Struct):
         while left := [head.key for head in heads if head is not None]:
             try:
                 least = min(left)
+            # Two ids of one rank that Python cannot compare, such as codes with scopes: only the server knows their
+            # order.
             except TypeError:
                 raise OtherOrder from None
             items: list[tuple[Value, SomeFact]] = []
@@ -232,6 +239,7 @@ class Chains(Struct):
                 if self.beyond is not None and any(fact.carries_hash for fact in facts[id]):
                     drafts += [] if any(each.code == "D1" for each in drafts) else self._states(id, facts[id])
                 found = [self._fetched(draft) for draft in drafts]
+                # Written while it was read: one half of the evidence is older than the other, and may not fit it.
                 if None in found:
                     moved.append(id)
                 else:
@@ -256,6 +264,7 @@ class Chains(Struct):
         for fact in draft.rests_on:
             part = next(each for each in self.parts if each.reader.archived == fact.archived)
             raw = next(iter(self.server.find(part.ns, by_id(fact.physical), limit=1)), None)
+            # A plan rests on the bytes of these documents, so they have to be those that were judged.
             if raw is None or part.reader.fact(fact.id, raw) != fact:
                 return None
             evidence.append(Evidence(part.ns, self._name(fact), raw, fact.v))

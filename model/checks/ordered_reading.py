@@ -138,6 +138,8 @@ def is_indexed(port: Port, ns: str, name: str) -> bool:
         return False
     for index in found:
         keys = dict(index.get("key") or {})
+        # A partial or sparse index leaves documents out, a hidden one is not used, and a collation sorts in another
+        # order.
         plain = not any(index.get(part) for part in ("partialFilterExpression", "sparse", "hidden", "collation"))
         if plain and next(iter(keys), None) == name and keys[name] in (1, -1):
             return True
@@ -160,6 +162,7 @@ def runs(
         try:
             for run in _runs_behind(reading, ns, name, take, behind, before):
                 yield run
+                # A group that was told is done: a reopened cursor begins behind it.
                 tries, before, behind = 0, run.key, run.items[-1][0]
             return
         except NotAllowed:
@@ -198,6 +201,8 @@ def _runs_behind(
         if key is not None and now != key:
             yield EqualIds(key, items)
             before, items = key, []
+        # The server's order differs from the one computed here, as by a collation, so two sources cannot be joined by
+        # it.
         if before is not None and _above(before, now):
             raise OtherOrder
         key = now
@@ -246,6 +251,7 @@ def all_of(
     while True:
         try:
             where = _wanted(reading, ns, "_id", last)
+            # The last try goes without an order: a server may not be able to sort a large collection in time.
             reading.in_order = last is not None or tries < TRIES - 1 or reading.part is not None
             order = {"_id": 1} if reading.in_order else None
             for raw in reading.within(reading.port.find(ns, where, sort=order, projection=projection), "_id"):
@@ -287,5 +293,6 @@ def by_ids(port: Port, ns: str, name: str, ids: Sequence[Value]) -> Iterator[tup
             id = c.get(raw, (name,))
         except Refused:
             continue
+        # `$in` also returns ids that the server finds equal.
         if id in wanted and id is not None:
             yield id, raw

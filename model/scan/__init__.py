@@ -180,6 +180,7 @@ class Scan:
         documents = _total(counted, self._catalogue) or 0
         largest = max(counted, key=lambda info: info.documents or 0, default=None)
         begun, read = time.monotonic(), 0
+        # The largest, because it decides how long the whole scan takes.
         for _ in () if largest is None else self._server.find(largest.ns, limit=TIMED, max_ms=PROBE_MS):
             read += 1
         each = (time.monotonic() - begun) / read if read else 0.0
@@ -213,6 +214,7 @@ class Scan:
             self._unchecked += left
         self._reading.total = None
         for at, info in enumerate(infos):
+            # What cannot be divided goes to the parts in turn, so that no part gets all of it.
             bounds = self._bounds(info, of) or [None] * (at % of + 1 == number)
             whole = len(bounds) == 1
             said = self._said_before(info)
@@ -224,6 +226,7 @@ class Scan:
             self._reading.after, self._reading.part = None, None if whole else part
             self._reading.histories = 0
             yield CollectionBegun(at, info.ns, info.layout, self._catalogue.is_stated(info.ns), whole, *part)
+            # Told by one part alone; the others only count it, or the joined result would say it several times.
             if number == 1 or whole:
                 yield from map(self._noted, said)
             else:
@@ -289,6 +292,7 @@ class Scan:
         for each in found:
             if isinstance(each, Unchecked) or each.id is None or not self._class_of(each.code).may_be_lag:
                 yield each
+            # Once for each document: the fresh look reports all that is wrong with it.
             elif each.id not in looked:
                 looked.add(each.id)
                 check = self._check(ns, primary)
@@ -301,6 +305,7 @@ class Scan:
         """
         begun, trouble = self._reading.last, None
         tally = DamageTally(info.ns, self._class_of)
+        # Held back until the end: only all findings together show whether the layout itself is wrong.
         with closing(Waiting()) as waiting:
             try:
                 for each in self._looked_through(info):
@@ -311,6 +316,7 @@ class Scan:
                 trouble = error
             if self._ids is None:
                 why = tally.speaks_against(info.layout, self._reading.histories)
+                # A part of a collection, or a broken-off look, must not become the verdict on all of it.
                 if trouble is None and begun is None:
                     self._catalogue.judge(info.ns, why)
             else:
@@ -372,6 +378,7 @@ class Scan:
                 found.setdefault(info.ns, info)
                 continue
             for info in self._catalogue.collections(place):
+                # The copies in a quarantine are damaged on purpose.
                 if info.belongs_to is None and not self._keeps_copies(info):
                     found.setdefault(info.ns, info)
         return list(found.values())
@@ -389,6 +396,7 @@ class Scan:
             return False
         try:
             first = next(iter(self._server.find(info.ns, limit=1)), None)
+            # By its rows, not by its name alone: somebody's own collection may be called that.
             return first is None or {name for name, _ in canonical.fields(first)} >= COPY
         except Refused:
             return False  # then the scan reports why it cannot be read

@@ -48,6 +48,7 @@ class Division(Struct, frozen=True):
         """
         edges = self._edges()
         if len(edges) > COUNTED * of:
+            # Each edge costs a count, and a large cluster has hundreds of thousands of chunks.
             edges = [edges[len(edges) * number // (COUNTED * of)] for number in range(COUNTED * of)]
         ends = list(accumulate(self._counts(edges))) if edges else [self.documents]  # of each stretch between edges
         near = ends[-1] / of * NEAR
@@ -58,6 +59,7 @@ class Division(Struct, frozen=True):
             begins = ends[which - 1] if which else 0
             since = edges[which - 1] if which else None
             before = edges[which] if which < len(edges) else None
+            # A bound between two chunks lets each part ask the shards that hold its ids, and no others.
             if since is not None and at - begins <= near:
                 bound: Value | None = since
             elif before is not None and ends[which] - at <= near:
@@ -73,6 +75,7 @@ class Division(Struct, frozen=True):
     def _chosen(self, within: Terms | None, at: int, some: int) -> Value | None:
         """The id with the lowest digest near a position: it stays while others are added and removed."""
         shown = {self.name: 1} if self.name == "_id" else {self.name: 1, "_id": 0}  # fields of the index
+        # The server skips in the index alone, because nothing but the indexed field is asked for.
         skip = max(0, at - some // 2)
         rows = self.server.find(self.ns, within, sort={self.name: 1}, projection=shown, skip=skip, limit=some)
         ids = [id for raw in rows if (id := legible_field(raw, self.name)) is not None and leapable(id)]
@@ -94,6 +97,7 @@ class Division(Struct, frozen=True):
             raise
         except Refused:  # a user may be allowed to read documents but not this
             return []
+        # The first chunk begins at MinKey, which bounds nothing.
         found = [v for raw in rows if (v := c.get(raw, ("min", self.name))) is not None and v.type != c.MIN_KEY]
         if not all(map(leapable, found)) or len({value_key(id)[0] for id in found}) > 1:
             return []  # no filter selects the documents between ids of two types

@@ -91,6 +91,7 @@ class Sequences(Struct):
             if of is not None and (inside := within(of)) and counted != of.id:
                 path = (inside, *path)
             return Target(ns, path, "_id" if of is None else of.id)
+        # Where a person has stated some targets, guessing the others would contradict that they were left out.
         if self.profile.targets:
             return None
         db = self.profile.ns.partition(".")[0]
@@ -132,6 +133,8 @@ class Sequences(Struct):
                 if number is not None and (highest is None or number > highest[0]):
                     highest = (number, value, physical)
                 owner = owner or physical
+                # Equal numbers of different types are one number, as they are for the server; no BSON type has the code
+                # 0.
                 key = b"\0" + repr(number).encode() if number is not None else bytes((value.type,)) + value.data
                 spool.add(key, (value.type, value.data, owner.type, owner.data, physical.type, physical.data))
             if target.guessed and not self._borne_out(raw, highest):
