@@ -68,11 +68,13 @@ def following(of: Counter, raw: bytes | None, above: int = 0) -> tuple[Value, Wr
         raise Refused(
             f"{of.field} of the counter {id_name(of.name)} in {of.ns} is {shown}, which is not a whole number."
         )
+    # Above both: a counter may be behind the numbers in use, as after an import.
     drawn = _as(last, max(number or 0, above) + 1, of)
     if raw is None:
         made = c.put(c.document([("_id", of.name)]), path, drawn)
         return drawn, Write(of.ns, "insert", {}, made, "a new counter", ())
     guard = by_id(of.name) | exact(of.field, last)
+    # Only if the document has the lock: a program that never made one does not look for it.
     lock = of.lock if of.lock and c.get(raw, (of.lock,)) is not None else ""
     return drawn, Write(of.ns, "update", guard, raised_with({"$set": {of.field: drawn}}, lock), "the next number")
 
@@ -96,6 +98,8 @@ def draw(server: Port, of: Counter, above: int = 0, create: bool = False) -> Out
             if raw is None:
                 refuse_twin(server, of.ns, "_id", of.name)
             number, write = following(of, raw, above)
+            # Without a question whether it landed: two writers take equal numbers in equal ways, so nobody could tell
+            # whose it was.
             end = run(server, write, None)
             if end.kind == "applied":
                 said = f"{id_name(of.name)} handed out {text.shown(number)}."
@@ -139,6 +143,7 @@ def _with_a_number(server: Port, ns: str, field: str) -> list[bytes]:
     """The document with the highest number in a field, or none; works on a server that does not know decimals too."""
 
     def of(types: Sequence[int]) -> list[bytes]:
+        # By type, because a server sorts every text, and even an empty list, in its own place among all types.
         return [*server.find(ns, {field: {"$type": [*types]}}, sort={field: -1}, projection={field: 1}, limit=1)]
 
     try:

@@ -205,6 +205,7 @@ def in_turn(tokens: Iterable[PendingToken]) -> list[tuple[Value | None, Value | 
 
 def token_of(by: int, owner: str | None) -> Value:
     """A new token, which states its age, and its amount and owner if needed."""
+    # It carries the time at which it was made, so whoever finds it left behind knows its age.
     made = ObjectId()
     if by == 1 and owner is None:
         return Value.of(made)

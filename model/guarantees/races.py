@@ -52,6 +52,7 @@ def swaps(scratch: Scratch, rounds: int, checkpoint: Checkpoint) -> Race:
     def swap(number: int) -> Write:
         base = read()
         guard, returns = by_id(id) | {"v": base}, number % 4 > 1
+        # Both kinds of write, because a server may check the filter of one of them at another moment than it writes.
         if number % 2:
             body = c.document([("_id", id), ("v", Value.of(base + 1)), ("_w", Value.of(ObjectId()))])
             return Write(ns, "replace", guard, body, returns=returns)
@@ -96,6 +97,7 @@ def _race(
             for number in range(rounds):
                 if first:
                     checkpoint(number, rounds)
+                    # A server that answers nobody would let each further round wait for its time-outs.
                     silent = unanswered[-1:] == [WRITERS]
                     unanswered.append(0)
                     if silent or (wins and time.monotonic() > until):
@@ -106,6 +108,8 @@ def _race(
                 barrier.wait()  # everybody has read this version
                 if over.is_set():
                     return
+                # Without a question whether it landed, so that nothing is repeated: the server is measured, not this
+                # program.
                 end = run(scratch.server, made, None)
                 with lock:
                     unanswered[number] += end.reply is not None and isinstance(end.reply.error, Unreachable)
@@ -121,11 +125,13 @@ def _race(
         except BaseException as error:
             with lock:
                 stop.append(error)
+            # The others wait for this writer, and would wait for the whole of their patience.
             barrier.abort()
 
     writers = [threading.Thread(target=work, args=(False,), daemon=True) for _ in range(WRITERS - 1)]
     for each in writers:
         each.start()
+    # One of the writers is this thread, because only it may call the checkpoint.
     work(True)
     for each in writers:
         each.join()

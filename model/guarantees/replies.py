@@ -28,6 +28,7 @@ def times_counted(scratch: Scratch) -> int:
     command = {
         "update": "retries",
         "updates": [{"q": {"_id": id}, "u": {"$inc": {"n": 1}}}],
+        # Both times with one number in one session: by these a server knows a repetition.
         "txnNumber": Int64(1 if session is None else next_number(session)),
     }
     try:
@@ -85,6 +86,7 @@ def clock(scratch: Scratch) -> dt.timedelta | None:
         return None
     at = said if said.tzinfo is not None else said.replace(tzinfo=dt.UTC)
     middle = before + (after - before) / 2
+    # The server has read its clock at any moment between both; a difference within that is none.
     spare = (after - before) / 2 + dt.timedelta(milliseconds=2)
     off = at - middle
     return dt.timedelta(0) if abs(off) <= spare else off

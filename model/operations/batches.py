@@ -141,6 +141,7 @@ class Batches(Struct, frozen=True):
         reasons: list[tuple[str, str]] = []
         first: list[Row] = []
         seen: set[Value] = set()
+        # Read as it streams, and again for the writing: a file may be larger than the memory.
         for batch in _batched(documents()):
             there = self._existing(layout, [id for raw in batch if (id := _id(layout, raw)) is not None])
             for raw in batch:
@@ -216,9 +217,11 @@ class Batches(Struct, frozen=True):
         damaged = self.writer.journal.damaged("run", run)
         if not records and not damaged:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
+        # Told first: an entry that cannot be read cannot be undone, and the rest of the run is undone without it.
         yield from damaged
         if records:
             self.allowed(records[0].entry.ns)
+        # The last first: of two writes to one document, only the later one's state is still there.
         entries = [record.entry.id for record in reversed(records) if record.entry.undoable]
         for done, entry in enumerate(entries):
             checkpoint(done, len(entries))

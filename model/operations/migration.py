@@ -116,6 +116,7 @@ class Migration:
     def _wanted(self, id: Value) -> tuple[list[Version], list[tuple[str, bytes]]]:
         versions = self._versions(self.source, id)
         for each in versions:
+            # A damage that is copied looks like the new layout's own, and the old place may be removed afterwards.
             if each.state == "damaged":
                 raise Refused(f"{version_name(each.v)} of {id_name(id)} is damaged ({each.detail}); repair it first.")
         if left := self._unversioned_parts(id, versions):
@@ -158,6 +159,7 @@ class Migration:
             except Refused:
                 pass
             return
+        # A round that came before the last edit left another current document; it has to be known as ours.
         yield from self._rows.shorter(id, versions)
 
     def _left(self, id: Value, versions: Sequence[Version]) -> LeftRows:
@@ -189,6 +191,8 @@ class Migration:
             if ns in (self.source.ns, self.source.profile.archive):
                 raise Refused(f"{ns} is where the documents come from; name another collection for them.")
             looked += [self._is_mine(c.get(raw, (name,)), raw) for raw in self._port.find(ns, limit=LOOK)]
+        # One document of this migration is enough: an interrupted run has left some, and programs may already write
+        # there.
         if looked and not any(looked):
             raise Refused(f"{p.ns} holds documents already that are not of this migration; name another target.")
         if self.target.missing_index():
@@ -256,6 +260,7 @@ class Migration:
         ends: dict[Value, Outcome] = {}
         ended: Kind = "unknown"
         try:
+            # Each round is shorter than the one before, because only what changed during it is left for the next.
             for _ in range(ROUNDS):
                 moved = 0
                 for outcome in self.copy(checkpoint):
@@ -321,6 +326,7 @@ class Migration:
         if not self.target.numbered:
             old = old[-1:]
         has_end = any(each.current for each in new) or new[-1].deleted
+        # Programs may have moved over to the new place and go on writing there.
         if later and place_of(old[-1].v) is not None:
             new = [each for each in new if (place_of(each.v) or 0) <= (place_of(old[-1].v) or 0)]
         if len(old) != len(new):
@@ -376,9 +382,11 @@ class Migration:
             raise Refused(f"{self.target.name} keeps only the newest versions, so the old collection stays.")
         total = self.source.count(max_ms=5000)
         try:
+            # All ids first: a cursor would move through a collection from which its documents are being deleted.
             for done, id in enumerate(list(self.ids())):
                 checkpoint(done, total)
                 yield self._removed_from_old(id)
+            # A removal that died has deleted the current document first, and its archive rows still have to go.
             for id in self._without_current():
                 checkpoint(total or 0, total)
                 outcome = self._removed_from_old(id)
@@ -429,6 +437,7 @@ class Migration:
         for ns, raw in rows:
             if _digest(raw) not in mine:
                 return Outcome("conflict", where, id, f"{id_name(id)} was changed in {ns}; what is left of it stays.")
+            # Without a copy in the quarantine: every byte was just found in the other place.
             step = self._ground.removed(ns, "removed", raw, "removed")
             end = self._sent(replace(step, keep=None))
             if end != "applied":
@@ -478,5 +487,6 @@ def target_profile(
     if of.version and all("version" in declared(each).roles for each in (layout, of.layout)):
         kept["version"] = of.version
     found = replace(made, **(kept | dict(fields or {})))
+    # A lock that the new layout uses as one of its own fields would move twice with each write.
     taken = of.guard is not None and of.guard.field in fields_of(found).values()
     return found if taken else replace(found, guard=of.guard)

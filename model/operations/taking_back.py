@@ -94,6 +94,7 @@ class TakingBack(Struct, frozen=True):
         if not there:
             raise Refused(f"Nothing of {id_name(drawn.id)} is left to decide; do another dry run.")
         base = layout.version(drawn.id, versions[there[0]].v)
+        # The history comes newest first, so the next entry is the version before.
         before = layout.version(drawn.id, versions[there[-1] + 1].v)
         if base.content is None or before.content is None:
             raise Refused(f"{version_name(base.v)} of {id_name(drawn.id)} cannot be read.")
@@ -223,12 +224,14 @@ def _merged(
     if reason := objection or layout.writable(base):
         return replace(found, kind="refused", detail=reason)
     content = now = base.content or c.EMPTY
+    # From the newest down, each from the content that is left after the ones before it.
     for at in taken:
         it, before = (layout.version(found.id, versions[n].v).content for n in (at, at + 1))
         if it is None or before is None:
             said = f"{version_name(versions[at].v)} of {id_name(found.id)} cannot be read."
             return replace(found, kind="refused", detail=said)
         it, before = (_as_signed(layout, each, content) for each in (it, before))
+        # A merge with the version itself as the base: one side takes it back, the other is all that happened since.
         merged = merge(it, before, content, layout.profile.keys)
         later = tuple(each.path for each in merged.conflicts)
         if later := later or _set_again(layout, found.id, taken, at, (it, before, content)):
@@ -239,6 +242,7 @@ def _merged(
             odds = tuple(v for n in _run_from(taken, at) if (v := versions[n].v) is not None)
             return replace(found, kind="conflict", detail=said, at_odds=odds)
         content = merged.document()
+    # Later edits have undone it already.
     if content == now:
         return replace(found, detail=f"{names} of {id_name(found.id)}: nothing is left to take back.")
     return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)

@@ -30,6 +30,7 @@ def same_meaning(a: Node, b: Node) -> bool:
     """Whether both mean the same; fields that are null in one may be missing in the other."""
     if isinstance(a, dict) and isinstance(b, dict):
         both = dict.fromkeys((*a, *b))
+        # Serialisers drop fields that are null, or add them: neither is a change.
         return all(same_meaning(a.get(name, _NULL), b.get(name, _NULL)) for name in both)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same_meaning, a, b))
@@ -43,6 +44,7 @@ def in_form_of(node: Node, like: Node | None) -> Node:
     if isinstance(node, dict) and isinstance(like, dict):
         return {name: in_form_of(each, like.get(name)) for name, each in node.items()}
     if isinstance(node, list) and isinstance(like, list):
+        # Elements beyond those of the other array are taken to be like its last one.
         return [in_form_of(each, like[min(at, len(like) - 1)] if like else None) for at, each in enumerate(node)]
     if not isinstance(node, Value) or not isinstance(like, Value) or node == like:
         return node
@@ -122,6 +124,7 @@ def _is_moment(value: Value, milliseconds: int) -> bool:
     if said is None:
         return False
     apart = (_in_utc(said) - _EPOCH) // dt.timedelta(milliseconds=1) - milliseconds
+    # A program in another zone has written its local time, which is off by that zone's whole quarters of an hour.
     return not apart or (said.tzinfo is None and abs(apart) <= _FARTHEST and not apart % _ZONE)
 
 
@@ -149,12 +152,14 @@ def _converted(value: Value, like: Value) -> Value:
         return _date(value, like)
     if like.type in (c.OBJECT_ID, c.BINARY):
         alike = (each for each in ids_of(value) if each.type == like.type)
+        # Of the subtype that the other document has: subtype 3 keeps a UUID's bytes in an order of its driver's own.
         return next((each for each in alike if each.type == c.OBJECT_ID or each.data[4] == like.data[4]), value)
     number = _number(value, text=like.type in (c.DECIMAL128, c.INT64))
     if number is None:
         return value
     if like.type == c.DECIMAL128:
         return _decimal(number, value)
+    # Only without loss: a number with more digits than a Double holds stays as it was written.
     if like.type == c.DOUBLE and Decimal(str(float(number))) == number:
         return Value.of(float(number))
     if like.type in _WHOLE and number == int(number) and abs(int(number)) < 1 << _WHOLE[like.type]:

@@ -92,6 +92,7 @@ def equal(a: Node, b: Node) -> bool:
         return a.keys() == b.keys() and all(equal(each, b[name]) for name, each in a.items())
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(equal, a, b))
+    # JavaScript has one type of number, and the driver stores whole ones as Int32.
     if isinstance(a, Value) and isinstance(b, Value) and {a.type, b.type} == {c.INT32, c.DOUBLE}:
         return bool(a.python() == b.python())
     return a == b
@@ -129,6 +130,7 @@ def _as_json(value: Value) -> object:
     """The leaf as it is in JSON, in a form that can be compared."""
     if value.type in _NUMBERS:
         number = value.python()
+        # JavaScript writes NaN and the infinities into JSON as null.
         return ("number", number) if math.isfinite(number) else ("null",)
     if value.type == c.STRING:
         return ("text", value.data)

@@ -146,6 +146,8 @@ class Journal:
             "undoes": None if intent.undoes is None else int(intent.undoes),
         }
         names = ", ".join(row)
+        # On disk before the write is sent: after a power cut, an entry without a write does no harm, but not the
+        # reverse.
         with self._file(durably=True) as db:
             marks = ", ".join(f":{name}" for name in row)
             entry = str(db.execute(f"INSERT INTO entries ({names}) VALUES ({marks})", row).lastrowid)
@@ -202,6 +204,7 @@ class Journal:
             found += self._sound(rows, self._entry)
             if len(rows) < most:
                 break
+            # Damaged rows were left out, so older ones are asked for until the page is full.
             before_id = rows[-1]["id"]
         return found
 
@@ -318,11 +321,13 @@ class Journal:
             ).fetchone()
             if apply and old > kept:
                 db.execute(f"DELETE FROM entries WHERE at < :before AND NOT ({needed})", {"before": before})
+                # `VACUUM` cannot run inside a transaction.
                 db.commit()
             # An earlier call may have died between deleting and this, so its documents are still in the file's free
             # pages.
             if apply and (old > kept or db.execute("PRAGMA freelist_count").fetchone()[0]):
                 db.execute("VACUUM")
+                # The write-ahead log holds pages too: without this, what was deleted could still be read from it.
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return old - kept, kept
 
@@ -366,10 +371,12 @@ class Journal:
     def pulse(self) -> tuple[int, int]:
         """Two numbers that change when another process writes to the file. Raises ``Refused``."""
         with self._file() as db:
+            # The number is per connection, so a new connection counts as a change.
             return id(db), int(db.execute("PRAGMA data_version").fetchone()[0])
 
     def _connection(self, path: Path) -> sqlite3.Connection:
         """The open connection; a new one if the file was moved away, or this process was forked."""
+        # A forked process must not use its parent's connection: SQLite's locks are not inherited.
         if self._open is not None and self._open.is_at(path):
             return self._open.db
         self.close()

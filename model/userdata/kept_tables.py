@@ -61,6 +61,7 @@ def _begun(path: Path) -> os.stat_result:
     for each in (path, *_beside(path)):
         kept_files.clear(each)
     if not path.exists():
+        # SQLite would create it with the usual rights, and others could read it until they are changed.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     return path.stat()
 
@@ -72,6 +73,7 @@ def _connected(
     try:
         db.row_factory = sqlite3.Row
         db.text_factory = lambda data: str(data, "utf-8", "backslashreplace")  # else one damaged text hides all rows
+        # A file from elsewhere may define functions and triggers, which would run with this user's rights.
         db.execute("PRAGMA trusted_schema = OFF")
         _prepare(db, "")
         if db.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -101,6 +103,7 @@ def _prepare(db: sqlite3.Connection, schema: str) -> None:
 def _check(db: sqlite3.Connection, schema: str, table: str) -> None:
     """Raise :class:`OtherForm` if rows of this program cannot be written to the table, or anything acts on them."""
     for kind, sql in db.execute("SELECT type, sql FROM sqlite_master"):
+        # A constraint or trigger of somebody else could refuse or change the note of a write that is already done.
         if kind in ("trigger", "view") or _FOREIGN.search(sql or ""):
             raise OtherForm(FOREIGN)
     body = schema[schema.index("(") + 1 : schema.index(");")]
@@ -108,6 +111,7 @@ def _check(db: sqlite3.Connection, schema: str, table: str) -> None:
     columns = {row["name"]: row for row in db.execute(f"PRAGMA table_info({table})")}
     if columns and wanted - columns.keys():
         raise OtherForm(FOREIGN)
+    # Further columns are welcome, as of a newer version, unless rows without a value for them are refused.
     if any(columns[name]["notnull"] and columns[name]["dflt_value"] is None for name in columns.keys() - wanted):
         raise OtherForm(FOREIGN)
 

@@ -30,6 +30,7 @@ def pack(raw: bytes | None, other: bytes | None = None) -> bytes | None:
         return None
     if other is None or len(raw) <= _SMALL:
         return _compressed(raw, 0)
+    # An edit changes little, so both states share nearly all their bytes at the beginning and the end.
     head = _common(raw, other)
     tail = _common(raw[head:][::-1], other[head:][::-1])
     if head + tail < len(raw) // 2:
@@ -79,6 +80,7 @@ def _whole(raw: bytes) -> bytes:
 def _compressed(raw: bytes, how: int) -> bytes:
     if len(raw) > _SMALL:
         middle = raw[len(raw) // 2 :][:_TRIED]
+        # From the middle, because documents often begin with ids and dates, which say little about the rest.
         if len(zlib.compress(middle, 1)) < _PAYS * len(middle):
             return bytes((how | _COMPRESSED,)) + zlib.compress(raw, 1)
     return bytes((how,)) + raw
@@ -87,6 +89,7 @@ def _compressed(raw: bytes, how: int) -> bytes:
 def _common(a: bytes, b: bytes) -> int:
     """The length of the beginning that two byte strings share."""
     at, most = 0, min(len(a), len(b))
+    # By blocks, then by halves: a loop over the single bytes of 16 MB would take a second.
     while at < most and a[at : at + _STEP] == b[at : at + _STEP]:
         at += _STEP
     if at >= most:

@@ -107,8 +107,10 @@ class Value(Struct, frozen=True, gc=False):
         """The Python object that PyMongo decodes; raises ``Unreadable`` if it cannot."""
         if self.type == INT32:
             return int.from_bytes(self.data, "little", signed=True)
+        # The usual types at once: the driver decodes only whole documents, which takes many times as long.
         if self.type == STRING and (text := self.data[4:]).isascii() and text[-1:] == b"\x00":
             return text[:-1].decode()
+        # A document with this one value under the empty name: type, NUL of the name, payload, NUL of the end.
         body = bytes((self.type, 0)) + self.data + b"\x00"
         return decode(_pack_int32(len(body) + 4) + body)[""]
 
@@ -256,6 +258,7 @@ def array(values: Iterable[Value]) -> Value:
 
 def appended(array: Value, value: Value) -> Value:
     """The array with one more element; the others keep their bytes."""
+    # Counted, not read from the last name: damaged arrays are named otherwise than 0, 1, 2 …
     count = len(list(elements(array.data)))
     head = b"".join((_TYPE_BYTES[value.type], str(count).encode(), b"\x00"))
     return Value(ARRAY, _enclosed(b"".join((array.data[4:-1], head, value.data))))
