@@ -47,7 +47,7 @@ def details(session: Session | None) -> list[tuple[str, str]]:
         found.append(
             (
                 tr("Server"),
-                tr("MongoDB {version}, {topology}", version=session.facts.version, topology=session.facts.topology),
+                ", ".join(filter(None, (session.facts.program, session.facts.called))),
             )
         )
     return found

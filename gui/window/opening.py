@@ -123,6 +123,7 @@ class Opener(QObject):
             try:
                 progress(1, 1)  # stopped meanwhile: nobody waits for it
                 session.name = opening.title
+                session.trust.look_at_rights()
                 return Opened(session, opening, keep(opening))
             except BaseException:
                 session.close()

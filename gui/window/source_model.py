@@ -225,7 +225,7 @@ def _connection(node: SourceNode, silent: bool) -> Cell:
     if node.session is not None:
         session = node.session
         # The sample's name already says "sample:"; a server's topology follows its name.
-        kind = "" if session.is_local else session.facts.topology
+        kind = "" if session.is_local else session.facts.called
         badge = (
             Badge(tr("read-only"), "warn", "warnT", "lock-simple")
             if session.trust.read_only

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QMenuBar, QSizePolicy, QWidget
 
-from gui.language import tr
+from gui.language import tr, translated
 from gui.style import boxes, focus_keeper, icons, symbols, theme, wording
 from gui.style.states import button, tool, words
 
@@ -56,13 +56,14 @@ class WriteBadge(QAbstractButton):
         theme.signals.changed.connect(self.update)
         self.put(False, True)
 
-    def put(self, read_only: bool, settable: bool) -> None:
-        """Show whether writes are allowed, and whether that can be changed here."""
+    def put(self, read_only: bool, settable: bool, barred: str = "") -> None:
+        """Show whether writes are allowed, whether that can be changed here, and why this user may not write."""
         self.read_only = read_only
         self.setText(tr("read-only") if read_only else tr("Writes allowed"))
         self.setEnabled(settable)
         does = tr("Press to allow writes") if read_only else tr("Press to make this connection read-only")
-        said = does if settable else tr("A dump is opened read-only; open it into memory to try edits")
+        fixed = translated(barred) or tr("A dump is opened read-only; open it into memory to try edits")
+        said = does if settable else fixed
         self.setToolTip(wording.tip(said))
         self.setAccessibleName(f"{self.text()}. {said}")
         self.updateGeometry()
@@ -194,21 +195,14 @@ class TitleBar(QWidget):
         if session.is_local:
             said = [tr("in memory") if session.is_sample or not session.trust.read_only else tr("a dump")]
         else:
-            said = [facts.topology, *([f"MongoDB {short_version(facts.version)}"] if facts.version else [])]
+            said = [facts.called, short_version(facts.program)]
         said.append(f"{facts.milliseconds} ms" if answers else tr("not connected"))
         self._all_facts = DIVIDER.join(part for part in said if part)
         self._facts.setText(self._all_facts)
         self._facts.setToolTip(
-            wording.tip(
-                tr(
-                    "{source}\nMongoDB {version}, {topology}",
-                    source=session.source,
-                    version=facts.version,
-                    topology=facts.topology,
-                ).strip()
-            )
+            wording.tip(f"{session.source}\n{', '.join(filter(None, (facts.program, facts.called)))}")
         )
-        self.badge.put(session.trust.read_only, settable)
+        self.badge.put(session.trust.read_only, settable, session.trust.barred)
         self._fit()
 
     def _ask_memory(self) -> None:
@@ -256,6 +250,6 @@ class TitleBar(QWidget):
         self._fit()
 
 
-def short_version(version: str) -> str:
-    """``7.0`` of ``7.0.14``."""
-    return ".".join(version.split(".")[:2])
+def short_version(program: str) -> str:
+    """``MongoDB 7.0`` of ``MongoDB 7.0.14``."""
+    return ".".join(program.split(".")[:2])

@@ -189,7 +189,8 @@ class Window(QMainWindow):
         workspace = self.workspace
         session, page = None if workspace.at_welcome else workspace.session, workspace.page
         watch = self._sessions.watch(session)
-        self.title.show_session(session, session is not None, watch is None or watch.lost is None)
+        facts = self._facts(session)
+        self.title.show_session(session, "settable" in facts, watch is None or watch.lost is None)
         workspace.show_state()
         self.status.show_profile(session.catalogue.profile_file if session is not None else None)
         if page is not None:
@@ -198,7 +199,6 @@ class Window(QMainWindow):
             self.status.put([wording.source(session.source, first=True)], [preferences.zone()])
         else:
             self._show_welcome_status()
-        facts = self._facts(session)
         reasons = {"closed-tab": tr("No tab was closed so far")} | (page.reasons() if page is not None else {})
         self.actions_.update(facts | (page.facts() | page.side_facts() if page is not None else set()), reasons)
         what = page.tip if page is not None else session.name if session is not None else ""
@@ -224,7 +224,7 @@ class Window(QMainWindow):
         true = {
             "desktop": desktop_entry.is_possible(),
             "session": session is not None,
-            "settable": session is not None,
+            "settable": session is not None and not session.trust.barred,
             "writes": session is not None and not session.trust.read_only,
             "tabs": workspace.is_made and len(workspace.tab_area.pages) > 1,
             "closed-tab": workspace.is_made and bool(workspace.tab_area.closed),

@@ -70,9 +70,8 @@ def try_connection(uri: str) -> Iterator[ConnectionStep]:
             yield _login(address, who)
             name = "Answer"
             facts = server.facts(refresh=True)
-            yield ConnectionStep(
-                name, "ok", f"MongoDB {facts.version}, {facts.topology}, answers in {facts.milliseconds} ms."
-            )
+            program = ", ".join(filter(None, (facts.program, facts.called)))
+            yield ConnectionStep(name, "ok", f"{program}, answers in {facts.milliseconds} ms.")
             name = "Rights"
             yield _rights(server, address, who)
         except Refused as refusal:

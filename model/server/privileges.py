@@ -40,6 +40,12 @@ def lacks(command: str, place: str) -> str:
     return f"This user lacks the privilege {missing(command, place)}; ask for it, or use another user."
 
 
+def may_write(privileges: Privileges) -> bool:
+    """Whether any document may be written; True if the privileges are not known."""
+    writing = {"insert", "update", "remove", "anyAction"}
+    return not privileges or any(writing & {*map(str, each.get("actions") or ())} for each in privileges)
+
+
 def databases_in(privileges: Privileges) -> list[str]:
     """The databases that privileges name, sorted."""
     return sorted({str(each.get("db") or "") for each in _resources(privileges)} - {""})

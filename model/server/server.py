@@ -54,7 +54,7 @@ from model.server.duplicate_key import DuplicateKey, shown
 from model.server.engines import engine_of, kinds_in
 from model.server.known_types import names_decimals, takes_types, without_decimals
 from model.server.port import Reply, Terms, Write, bson_of
-from model.server.privileges import Privileges, asked_for, collections_in, databases_in, missing
+from model.server.privileges import Privileges, asked_for, collections_in, databases_in, may_write, missing
 from model.server.shard_keys import ShardKeys
 from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
@@ -314,6 +314,10 @@ class Server:
             return dict(admin.command("connectionStatus", showPrivileges=True).get("authInfo") or {})
         except Exception:  # refused or malformed: nothing depends on it
             return {}
+
+    def may_write(self) -> bool:
+        """Whether this user may write any document; True if nobody is logged in, or if the server does not tell."""
+        return not self._names_a_user or may_write(self._privileges())
 
     def dump(self, do: str, **given: Any) -> Mapping[str, Any]:
         """A local server's answer about the large files of its dump, as ``model.localserver.dump_reading`` gives it."""

@@ -25,6 +25,8 @@ class Trust:
         """``home`` is the folder of verdicts and saved connections, ``name`` returns the source's name for people."""
         self._opened, self._catalogue, self._home, self._name = opened, catalogue, home, name
         self._scratch = ""
+        self.barred = ""
+        """Why this user may write nothing, one sentence; "" until :meth:`look_at_rights` finds that."""
 
     @cached_property
     def _verdicts(self) -> ServerVerdicts:
@@ -34,7 +36,8 @@ class Trust:
 
     @property
     def _version(self) -> str:
-        return self._opened.server.facts().version
+        facts = self._opened.server.facts()
+        return facts.version if facts.engine == "MongoDB" else facts.program
 
     @property
     def read_only(self) -> bool:
@@ -43,7 +46,13 @@ class Trust:
 
     @read_only.setter
     def read_only(self, value: bool) -> None:
-        self._opened.server.read_only = value or bool(self._opened.fixed)
+        self._opened.server.read_only = value or bool(self._opened.fixed or self.barred)
+
+    def look_at_rights(self) -> None:
+        """Make the source read-only if this user may write nothing in it, by the privileges that the server reports."""
+        if not self._opened.is_local and not self._opened.server.may_write():
+            self.barred = "This user may only read: no privilege allows insert, update or remove."
+            self.read_only = True
 
     def is_production(self) -> bool:
         """Whether a person has marked this connection as production."""
@@ -94,8 +103,8 @@ class Trust:
 
     def why_read_only(self) -> str:
         """Why nothing may be written to this source, one or two sentences; "" if writing is allowed."""
-        if self._opened.fixed:
-            return self._opened.fixed
+        if self._opened.fixed or self.barred:
+            return self._opened.fixed or self.barred
         name = self._name()
         known = None if self._opened.is_local else self._verdicts.lately(self._opened.text, self._version)
         if known is not None and known.unsafe and not known.allowed:

@@ -3224,10 +3224,6 @@ Nummern: {numbering}</translation>
       <translation>Wird erneut zusammengeführt</translation>
     </message>
     <message>
-      <source>MongoDB {version}, {topology}</source>
-      <translation>MongoDB {version}, {topology}</translation>
-    </message>
-    <message>
       <source>More</source>
       <translation>Mehr</translation>
     </message>
@@ -9207,12 +9203,6 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{source}
-MongoDB {version}, {topology}</source>
-      <translation>{source}
-MongoDB {version}, {topology}</translation>
-    </message>
-    <message>
-      <source>{source}
 Open it to connect</source>
       <translation>{source}
 Zum Verbinden öffnen</translation>
@@ -10987,10 +10977,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Missing versions are never invented; look for them in a backup.</source>
       <translation>Fehlende Versionen werden nie erfunden; suchen Sie sie in einer Sicherung.</translation>
-    </message>
-    <message>
-      <source>MongoDB {0}, {1}, answers in {2} ms.</source>
-      <translation>MongoDB {0}, {1}, antwortet in {2} ms.</translation>
     </message>
     <message>
       <source>Move</source>
@@ -12955,6 +12941,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>This user may not write here; ask for the readWrite role or use another user.</source>
       <translation>Dieser Benutzer darf hier nicht schreiben; bitten Sie um die Rolle readWrite oder nehmen Sie einen anderen.</translation>
+    </message>
+    <message>
+      <source>This user may only read: no privilege allows insert, update or remove.</source>
+      <translation>Dieser Benutzer darf nur lesen: Kein Recht erlaubt insert, update oder remove.</translation>
     </message>
     <message>
       <source>This user may read nothing; ask for the role read.</source>
@@ -18019,6 +18009,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}, and it is not known whether {1} was {2}.</source>
       <translation>{0}, und es ist nicht bekannt, ob {1} {2} wurde.</translation>
+    </message>
+    <message>
+      <source>{0}, answers in {1} ms.</source>
+      <translation>{0}, antwortet in {1} ms.</translation>
     </message>
     <message>
       <source>{0}, as {1} of a document</source>

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
 from gui.pages.repair_pages import RepairPage
+from gui.pages.tool_pages import CheckPage
 from gui.views.repair.repair_panel import RepairPanel
 from gui.window.opening import Opening
 from gui.window.source_model import SourceNode
@@ -408,4 +409,30 @@ def test_each_view_names_what_is_missing_and_shows_the_rest(qtbot: QtBot, server
     assert "lacks the privilege find on shop.payroll" in left["shop.payroll"]
     assert "find on shop.payroll" in shown(page)
     assert not server.answered["update"]
+    window.close_quietly()
+
+
+@pytest.mark.usefixtures("look")
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+@pytest.mark.parametrize("may_write", [False, True])
+def test_who_may_only_read_is_offered_neither_writing_nor_measuring(
+    qtbot: QtBot, server: GuardedServer, may_write: bool
+) -> None:
+    writing = ("insert", "update", "remove") if may_write else ()
+    server.allow("eva", [may("shop", "find", "listCollections", "listIndexes", *writing)])
+    window = new_window(qtbot)
+    window.open(Opening(address(server), "shop"))
+    wait_idle(qtbot, lambda: bool(window.sessions) and bool(window.workspace.sidebar.ns_known(window.sessions[0])))
+    badge, lines = window.title.badge, [line.text for line in window.messages.lines]
+    assert (badge.read_only, badge.isEnabled()) == (not may_write, may_write)
+    assert any("has not been measured yet" in each for each in lines) == may_write
+    page = window.workspace.open(window.sessions[0], PageRequest("check"))
+    assert isinstance(page, CheckPage)
+    assert page.panel.run.isEnabled() == may_write
+    if not may_write:
+        said = "This user may only read: no privilege allows insert, update or remove."
+        assert said in badge.accessibleName()
+        assert said in page.panel.run.toolTip()
+        opened = window.sessions[0].writing.open("shop.orders", Value.of(1))
+        assert (opened.writable, opened.reason) == (False, said)
     window.close_quietly()

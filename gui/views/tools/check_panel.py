@@ -133,7 +133,9 @@ class CheckPanel(QWidget):
     def say_writable(self) -> None:
         """Offer measuring, which writes, if the connection allows it and its server answers."""
         why = ""
-        if self._session.trust.read_only:
+        if self._session.trust.barred:
+            why = translated(self._session.trust.barred)
+        elif self._session.trust.read_only:
             why = tr(
                 "{name} is open read-only; measuring writes to a scratch database.",
                 name=wording.source(self._session.name, first=True),
