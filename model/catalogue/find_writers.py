@@ -120,7 +120,7 @@ def _proposal(
         return None
     other, there = met
     profile = _editable(profile_of(known.name, other.ns, rows.ns, where), other)
-    profile, without, (right, looked, wrong, _) = _fullest(server, profile, there, other, documents)
+    profile, without, (right, looked, wrong, _, unread) = _fullest(server, profile, there, other, documents)
     what = "each is" if right == looked else f"{right} {'is' if right == 1 else 'are'}"
     why = (
         f"{known.title} writes {rows.name}: every row sampled has {_listed(known.fields)}, and of {looked} document"
@@ -130,7 +130,7 @@ def _proposal(
         why += f"; they leave out {_listed(without)}"
     if right and right >= looked - max(1, looked // WRONG):
         return Proposal(profile, 0.95 if not wrong else 0.85, f"{why}{f', but {wrong}' if wrong else ''}.")
-    if not _is_signature(known, rows, other) or len(there) < min(SURE, len(ids)):
+    if 2 * unread > looked or not _is_signature(known, rows, other) or len(there) < min(SURE, len(ids)):
         return None
     return Proposal(replace(profile, edit="no"), 0.8, f"{why}, but {wrong}.")
 
@@ -190,11 +190,12 @@ class _Tried(NamedTuple):
     looked: int
     wrong: str  # what contradicts, in the words of a version's detail
     cut: bool  # whether the oldest rows of a document are gone
+    unread: int  # of these, the documents with a version that the rows do not tell
 
 
 def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> _Tried:
     layout, rows = bind(server, profile), WrittenRows(server, profile)
-    right = looked = 0
+    right = looked = unread = 0
     wrong, cut = "", False
     asked = ids[:LOOKED_AT]
     lengths = [
@@ -206,12 +207,18 @@ def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> _T
         looked += 1
         try:
             versions = list(layout.history(id, contents=True))
-            against = next((v.detail for v in versions if _speaks_against(v)), "")
+            against = next((v.detail for v in sorted(versions, key=_may_differ) if _speaks_against(v)), "")
             cut = cut or (bool(profile.patch and profile.content) and begun_before(rows.of(id), profile) > 0)
         except Refused as error:
             against = str(error)
-        right, wrong = right + (not against), against or wrong
-    return _Tried(right, looked, wrong, cut)
+        right += not against
+        unread += against not in ("", DIFFERS)
+        wrong = against or wrong
+    return _Tried(right, looked, wrong, cut, unread)
+
+
+def _may_differ(version: Version) -> bool:
+    return version.detail == DIFFERS
 
 
 def _speaks_against(version: Version) -> bool:

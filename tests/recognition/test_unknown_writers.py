@@ -93,6 +93,12 @@ def test_a_library_without_a_preset_is_a_log_or_plain_and_nothing_is_found(name:
             assert f"An edit made here has no entry in {logs[0]}." in found["items"].why
 
 
+@pytest.mark.parametrize("name", every(3, LAYOUTS, in_slice=True))
+def test_a_library_without_a_preset_is_not_taken_for_one_with_a_preset(name: str) -> None:
+    with monkeypatched(written):
+        assert not misjudged(name, HERE)
+
+
 @pytest.mark.parametrize(("name", "ns"), [("unknown/historical-collection", "__deltas_users"), (PLUGIN, "histories")])
 def test_changes_of_documents_that_cannot_be_told_are_said_to_be_such(name: str, ns: str) -> None:
     with Session.open(str(HERE / name)) as session:
