@@ -208,6 +208,8 @@ def _tried(server: Port, profile: CollectionProfile, ids: Sequence[Value]) -> _T
         try:
             versions = list(layout.history(id, contents=True))
             against = next((v.detail for v in sorted(versions, key=_may_differ) if _speaks_against(v)), "")
+            if profile.direction == "backward" and len(versions) > 1 and versions[-1].content == c.EMPTY:
+                against = "its first row begins with nothing"  # this program does not record how documents begin
             cut = cut or (bool(profile.patch and profile.content) and begun_before(rows.of(id), profile) > 0)
         except Refused as error:
             against = str(error)

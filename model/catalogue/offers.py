@@ -1,8 +1,9 @@
 """Offers: readings of a collection that replay what can be checked, and that nobody has proven.
 
 Between a claim and silence stands the offer. A few shapes are tried: whole states in a second collection, at the root
-of a row or below one path; the same in an array of the document, either end first; patches beside the document. A
-reading is offered only if documents come out of it as they are. So is a document for every version where most ids have
+of a row or below one path; the same in an array of the document, either end first; changes beside the document, in
+every form of :mod:`model.patches`; all of these as JSON text, too. A reading is offered only if documents come out of
+it as they are. So is a document for every version where most ids have
 a version twice. Nothing is ever written under an offer.
 """
 
@@ -12,22 +13,26 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
-from itertools import chain, islice, pairwise, product
+from itertools import islice, pairwise, product
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from model.checks.written_histories import DIFFERS
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
-from model.foundation.collection_profile import CollectionProfile
+from model.foundation.collection_profile import CollectionProfile, Operation
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.registry import bind
+from model.patches import FORMS, DoesNotApply, Node, field_lists
+from model.patches.meaning import ids_of
+from model.patches.tree import node_of
 from model.recognition import find_version_documents
 from model.recognition.field_names import AUTHORS, bare, is_version_name
 from model.recognition.find_archives import is_past_of
 from model.recognition.sampling import ID_TYPES, Document, Sample, matching, take
 from model.server.retry import Port
 from model.storage.row_paths import value_at
+from model.text import json_reader
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS
@@ -39,13 +44,19 @@ LOOKED_THROUGH = 40  # documents of which those with several versions are looked
 MOVED = 2  # of these, documents with several states
 ASKED = 60  # values of a field in rows to look for among the ids of documents
 LIKE = 0.6  # the share of a document's fields that a state must have
+SOME = 0.3  # the share of rows that must have a state or a change: others may say that a document was deleted
 MOST = 0.8  # the share of rows that must have a field or a state
 DEEPEST = 3  # names in a path
 KEYS = 3  # fields beside the id by which rows may name a document
-TRIED = 24  # readings of one pair of collections
+TRIED = 60  # readings of one pair of collections
 ROWS = 400  # rows of one document at most
 REASONS = frozenset(["reason", "message", "comment", "note", "description", "why"])
 """Usual names of fields that say why a change was made."""
+REMOVALS = frozenset(["delete", "deleted", "remove", "removed", "destroy", "destroyed", "deleteone"])
+"""Usual words for the deletion of a document."""
+KINDS = 12  # different words of a field that says what was done
+LOCKS = frozenset(["__v"])
+"""Fields that a program moves with each save, behind the row that it writes about it."""
 
 
 class Offer(Struct, frozen=True):
@@ -140,26 +151,61 @@ class _Rows(Struct, frozen=True, dict=True):
         return _paths(self.rows, types)
 
     @cached_property
+    def names(self) -> set[str]:
+        """The fields that most documents have."""
+        names = {name for name, shape in self.documents.shapes.items() if shape.share() >= MOST}
+        return names - {"_id", *self.ignored, *LOCKS}
+
+    @cached_property
+    def known(self) -> set[str]:
+        """The fields that any document has."""
+        return {name for each in self.documents.documents for name in each.fields}
+
+    @cached_property
+    def held(self) -> dict[str, Sequence[Value]]:
+        """The objects and arrays in rows by their path, also those in JSON text; "" for the rows themselves."""
+        found: dict[str, Sequence[Value]] = {"": [Value.document(row.raw) for row in self.rows]}
+        for path in _paths(self.rows, (c.OBJECT, c.ARRAY, c.STRING), least=SOME):
+            values = [value for row in self.rows if (value := _told(row.raw, path)) is not None]
+            if len(values) >= SOME * len(self.rows):
+                found[path] = values
+        return found
+
+    @cached_property
     def states(self) -> list[str]:
         """The paths at which rows hold states of these documents; "" for their root."""
-        names = {name for name, shape in self.documents.shapes.items() if shape.share() >= MOST}
-        names -= {"_id", *self.ignored}
-        return [path for path in ("", *self.paths(c.OBJECT)) if _is_state(self.rows, path, names)]
+        return [path for path, values in self.held.items() if self._are_states(values)]
+
+    def _are_states(self, values: Sequence[Value]) -> bool:
+        """Whether nearly all of these values have most fields of a document."""
+        held = 0
+        for value in values:
+            there = {name for name, _ in c.fields(value.data)} if value.type == c.OBJECT else set()
+            held += len(there & self.names) >= LIKE * len(self.names) > 0
+        return held >= MOST * len(values) > 0
 
     @cached_property
     def patches(self) -> list[tuple[str, str]]:
-        """The paths of what looks like patches, with their form."""
+        """The paths of what looks like changes, with their form."""
         found = []
-        for path in self.paths(c.ARRAY):
-            items = [item for row in self.rows for item in _elements(row.raw, path) if item.type == c.OBJECT]
-            if items and all({"op", "path"} <= {name for name, _ in c.fields(item.data)} for item in items):
-                found.append((path, "rfc6902"))
-        for path in self.paths(c.OBJECT):
-            changes = [v for row in self.rows if (v := value_at(row.raw, path)) is not None and v.type == c.OBJECT]
-            leaves = [value for each in changes for name, value in c.fields(each.data) if name != "_t"]
-            if leaves and all(value.type in (c.ARRAY, c.OBJECT) for value in leaves):
-                found.append((path, "jsondiffpatch"))
+        for path, values in self.held.items():
+            trees = [tree for value in values if (tree := _tree(value)) is not None]
+            told = [each for each in trees if each]
+            for form in FORMS if len(told) >= MOST * len(values) or not path else ():
+                if told and all(_is_change(form, each, path) for each in told):
+                    found.append((path, form))
         return found
+
+    def in_other_types(self, path: str) -> bool:
+        """Whether values at a path are JSON text, or have dates, ids or decimals as text."""
+        if any((value := value_at(row.raw, path)) is not None and value.type == c.STRING for row in self.rows if path):
+            return True
+        types = {name: {*shape.types} for name, shape in self.documents.shapes.items()}
+        for value in self.held[path]:
+            for name, inner in c.fields(value.data) if value.type == c.OBJECT else ():
+                if inner.type == c.STRING and types.get(name, set()) & _RICH and c.STRING not in types[name]:
+                    return True
+        return False
 
     @cached_property
     def dates(self) -> list[str]:
@@ -177,11 +223,66 @@ class _Rows(Struct, frozen=True, dict=True):
         """The paths of texts; one that few rows have may still say who made a change, or why."""
         return _paths(self.rows, (c.STRING,), least=0)
 
+    @cached_property
+    def operation(self) -> Operation | None:
+        """The field that says what was done, if some rows say that a document was deleted."""
+        for path in self.paths(c.STRING):
+            said = {str(value.python()) for row in self.rows if (value := value_at(row.raw, path)) is not None}
+            removed = tuple(sorted(word for word in said if word.casefold() in REMOVALS))
+            if removed and len(said) <= KINDS:
+                return Operation(path, remove=removed)
+        return None
+
+
+_RICH = {c.DATE, c.OBJECT_ID, c.DECIMAL128, c.BINARY}
+"""Types that JSON has as text."""
+
+
+def _told(raw: bytes, path: str) -> Value | None:
+    """The object or array at a path, also if it is written as JSON text."""
+    value = value_at(raw, path)
+    if value is not None and value.type == c.STRING:
+        text = str(value.python())
+        if not text.lstrip().startswith(("{", "[")):
+            return None
+        with contextlib.suppress(Unreadable):
+            value = json_reader.read(text)
+    return value if value is not None and value.is_container else None
+
+
+def _tree(value: Value) -> Node | None:
+    with contextlib.suppress(DoesNotApply):
+        return node_of(value)
+    return None
+
+
+def _is_change(form: str, change: Node, path: str) -> bool:
+    """Whether a tree is a change in some form."""
+    if form == "rfc6902":
+        return isinstance(change, list) and all(isinstance(x, dict) and {"op", "path"} <= x.keys() for x in change)
+    if form == "json0":
+        return isinstance(change, list) and all(isinstance(x, dict) and len(x) > 1 and "p" in x for x in change)
+    if not path and form == "jsondiffpatch":
+        return False
+    if not path and not (isinstance(change, dict) and any({*pair} <= change.keys() for pair in field_lists.PAIRS)):
+        return False
+    with contextlib.suppress(DoesNotApply):
+        return bool(FORMS[form].names(change)) and (form != "jsondiffpatch" or _is_delta(change))
+    return False
+
+
+def _is_delta(node: Node) -> bool:
+    if isinstance(node, list):
+        return 1 <= len(node) <= 3
+    inner = [each for name, each in node.items() if name != "_t"] if isinstance(node, dict) else []
+    return bool(inner) and all(map(_is_delta, inner))
+
 
 def _readings(server: Port, documents: Sample, rows: Sample) -> Iterator[tuple[CollectionProfile, list[Value]]]:
     """Profiles that may read these rows, and the ids of documents to try each with."""
+    locks = tuple(name for name in LOCKS if name in documents.shapes)
     bare_profile = CollectionProfile(
-        documents.ns, "shadow", archive=rows.ns, version="", token="", hash="", at="", archive_id="_id"
+        documents.ns, "shadow", archive=rows.ns, version="", token="", hash="", at="", archive_id="_id", ignored=locks
     )
     if rows.ns == documents.ns:
         ids = [id for each in documents.documents if (id := each.get("_id")) is not None]
@@ -192,7 +293,7 @@ def _readings(server: Port, documents: Sample, rows: Sample) -> Iterator[tuple[C
                 for item in _elements(each.raw, path)
                 if item.type == c.OBJECT
             ]
-            made = replace(bare_profile, elements=path, ignored=(path.partition(".")[0],))
+            made = replace(bare_profile, elements=path, ignored=(path.partition(".")[0], *locks))
             for profile in _of_rows(made, _Rows(inside, documents, made.ignored)):
                 yield profile, ids
         return
@@ -207,30 +308,37 @@ def _readings(server: Port, documents: Sample, rows: Sample) -> Iterator[tuple[C
 def _links(server: Port, documents: Sample, rows: _Rows) -> Iterator[tuple[str, str, list[Value]]]:
     """Fields of documents, paths in rows that name them, and the ids that both have; those with most ids first.
 
-    One query for each field. A field that is content too is the second choice.
+    One query for each field. A field that is content too is the second choice. Rows may have an id as text.
     """
-    asked: dict[str, list[Value]] = {}
-    for path in rows.paths(*ID_TYPES):
-        values = Counter(v for row in rows.rows if (v := value_at(row.raw, path)) is not None and v.type in ID_TYPES)
-        if path != "_id" and len(values) >= FEWEST:
-            asked[path] = [value for value, _ in values.most_common(ASKED)]
-    everything = list(dict.fromkeys(chain.from_iterable(asked.values())))
+    asked = _asked(rows)
+    everything = list(dict.fromkeys(id for values in asked.values() for value in values for id in ids_of(value)))
     found: list[tuple[str, str, list[Value]]] = []
     for key in _keys(documents) if everything else ():
         met, _ = matching(server, documents.ns, {key: {"$in": everything}}, limit=len(everything), projection={key: 1})
         ids = {id for each in met if (id := each.get(key)) is not None}
         for path, values_there in asked.items():
-            named = [id for id in values_there if id in ids]
-            if len(named) >= max(FEWEST, len(values_there) // 2):
+            named = [id for value in values_there for id in ids_of(value) if id in ids]
+            least = len(values_there) // 2 if key == "_id" else MOST * len(values_there)  # a name may change, too
+            if len(named) >= max(FEWEST, least):
                 found.append((key, path, named))
     own = documents.shapes.keys() - {"_id"}
     yield from sorted(found, key=lambda each: (each[1].partition(".")[0] in own, each[0] != "_id", -len(each[2])))
 
 
+def _asked(rows: _Rows) -> dict[str, list[Value]]:
+    """The paths at which rows may name documents, each with the values to look for."""
+    asked: dict[str, list[Value]] = {}
+    for path in _paths(rows.rows, ID_TYPES, least=SOME):  # a row without an id is about no document
+        values = Counter(v for row in rows.rows if (v := value_at(row.raw, path)) is not None and v.type in ID_TYPES)
+        if path != "_id" and len(values) >= FEWEST:
+            asked[path] = [value for value, _ in values.most_common(ASKED)]
+    return asked
+
+
 def _keys(documents: Sample) -> list[str]:
     """The id, and a few fields of documents that have as many values as there are documents."""
-    ids = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64)
-    likely = (name for name, shape in documents.shapes.items() if name != "_id" and shape.share(*ids) == 1)
+    shapes = documents.shapes.items()
+    likely = (name for name, shape in shapes if name != "_id" and shape.share(c.STRING, c.OBJECT_ID) == 1)
     count = len(documents.documents)
     unique = (name for name in likely if len({each.get(name) for each in documents.documents}) == count)
     return ["_id", *islice(unique, KEYS)]
@@ -260,28 +368,51 @@ def _elements(raw: bytes, path: str) -> list[Value]:
     return list(c.items(array)) if array is not None and array.type == c.ARRAY else []
 
 
-def _is_state(rows: Sequence[Document], path: str, names: set[str]) -> bool:
-    """Whether most rows have most fields of a document there."""
-    held = 0
-    for row in rows:
-        value = value_at(row.raw, path) if path else Value.document(row.raw)
-        if value is not None and value.type == c.OBJECT:
-            there = {name for name, _ in c.fields(value.data)}
-            held += len(there & names) >= LIKE * len(names) > 0
-    return held >= MOST * len(rows) > 0
-
-
 def _of_rows(made: CollectionProfile, rows: _Rows) -> Iterator[CollectionProfile]:
-    """Profiles for rows that hold states or patches, by where these are and by what orders the rows."""
+    """Profiles for rows that hold states or changes, by where these are and by what orders the rows."""
+    made = replace(made, operation=rows.operation)
     for content, kept in product(rows.states, ("all", "earlier")):
         inside = {content.partition(".")[0]} if content else {*rows.documents.shapes}
+        there = {name for value in rows.held[content] for name, _ in _fields(value)} if content else set()
+        held = replace(made, notation=_notation(made, rows, content), ignored=_with_unknown(made, rows, there))
         for order in _orders(made, rows, inside):
-            yield _with_told(replace(made, content=content, kept=kept, **order), rows, inside)
+            yield _with_told(replace(held, content=content, kept=kept, **order), rows, inside)
     for path, form in rows.patches:
-        inside = {path.partition(".")[0]}
+        inside = {path.partition(".")[0]} if path else {name for pair in field_lists.PAIRS for name in pair}
+        there = _changed(form, rows.held[path])
+        patched = replace(made, layout="patches", patch=form, changes=path, notation=_notation(made, rows, path))
         for order, way in product(_orders(made, rows, inside), ("forward", "backward")):
-            patched = replace(made, layout="patches", patch=form, changes=path, direction=way, **order)
-            yield _with_told(patched, rows, inside)
+            left_out = _with_unknown(made, rows, there)
+            if way == "forward":
+                left_out = (*left_out, *(name for name in sorted(rows.names) if name not in there))
+            yield _with_told(replace(patched, direction=way, ignored=left_out, **order), rows, inside)
+
+
+def _notation(made: CollectionProfile, rows: _Rows, path: str) -> str:
+    """ "json" if rows hold values or the ids of documents in the types of JSON."""
+    ids = {value.type for row in rows.rows if (value := value_at(row.raw, made.archive_id)) is not None}
+    there = {value.type for each in rows.documents.documents if (value := each.get(made.id)) is not None}
+    is_text = not made.elements and ids == {c.STRING} and c.STRING not in there
+    return "json" if is_text or rows.in_other_types(path) else ""
+
+
+def _with_unknown(made: CollectionProfile, rows: _Rows, names: Set[str]) -> tuple[str, ...]:
+    """What is no content: also names in rows that no document has, where all documents are known."""
+    unknown = (name for name in sorted(names) if name not in rows.known and name != "_id")
+    return (*made.ignored, *unknown) if made.id == "_id" else made.ignored
+
+
+def _changed(form: str, values: Sequence[Value]) -> set[str]:
+    """The fields that changes are about."""
+    found: set[str] = set()
+    for value in values:
+        with contextlib.suppress(DoesNotApply):
+            found.update(FORMS[form].names(node_of(value)))
+    return found
+
+
+def _fields(value: Value) -> Sequence[tuple[str, Value]]:
+    return c.fields(value.data) if value.type == c.OBJECT else ()
 
 
 def _orders(made: CollectionProfile, rows: _Rows, inside: Set[str]) -> list[dict[str, str]]:
@@ -291,7 +422,11 @@ def _orders(made: CollectionProfile, rows: _Rows, inside: Set[str]) -> list[dict
     if made.elements:
         return [{"at": at, "order": order} for order in ("", NEWEST_FIRST)]
     numbers = (path for path in rows.numbers if _tells_apart(made, rows.rows, path))
-    found: list[dict[str, str]] = [{"version": path, "at": at} for path in islice(numbers, 2)]
+    found: list[dict[str, str]] = []
+    for path in islice(numbers, 2):
+        is_whole = all(value_at(row.raw, path) is not None for row in rows.rows)  # else a first row may have none
+        order = "" if is_whole and made.operation is None else path
+        found.append({"version": path if is_whole else "", "order": order, "at": at})
     return [*found, *({"order": path, "at": path} for path in dates[:2]), {"order": ""}]
 
 

@@ -110,6 +110,7 @@ class CollectionProfile(Struct, frozen=True):
     where: Mapping[str, str] = field(default_factory=dict)  # selects the rows of this collection
     elements: str = ""  # the array of one document that holds the rows
     parts: str = ""  # the key shared by rows that each hold one part of a state
+    notation: str = ""  # "json" if rows hold states or patches as JSON text
     patch: str = ""  # a form of model.patches; "" if rows hold states
     changes: str = "patch"  # the path of the patch in a row; "": the whole row
     direction: str = "forward"  # or "backward": from the current document
@@ -119,6 +120,11 @@ class CollectionProfile(Struct, frozen=True):
     row: Mapping[str, Any] = field(default_factory=dict)  # the template of a row that an edit writes
     holder: Mapping[str, Any] = field(default_factory=dict)  # the template of the document around ``elements``
     renewed: Mapping[str, Any] = field(default_factory=dict)  # fields of the document that every write sets anew
+
+    @property
+    def is_in_other_types(self) -> bool:
+        """Whether rows hold values in other types than the documents, so that only their meaning can be compared."""
+        return bool(self.parts or self.notation)
 
     @property
     def asks_author(self) -> bool:

@@ -41,7 +41,7 @@ class Shadow(Layout):
     lacks = "no second collection with versions of its documents was found."
     holds_current = True
     written_by_others = True
-    further_keys = frozenset({"content", "kept", "elements", "parts", "current_where", "holder"})
+    further_keys = frozenset({"content", "kept", "elements", "parts", "notation", "current_where", "holder"})
     read_only = (
         "An application writes these documents together with a snapshot of each, and an edit from here would leave the "
         "snapshots behind; edit with that application, or state another layout in a profile."

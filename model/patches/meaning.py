@@ -20,6 +20,7 @@ from model.values.decimals import decimal_of, decimal_value
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _HEX = re.compile(r"[0-9a-f]{24}", re.IGNORECASE)
+_DIGITS = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _UUIDS = (3, 4)  # subtypes of Binary
 _ZONE = 15 * 60_000  # milliseconds: zones of the earth differ by whole quarters of an hour
 _FARTHEST = 14 * 3_600_000
@@ -77,10 +78,16 @@ def ids_of(written: Value) -> list[Value]:
             found.append(Value.of(ObjectId(text)))
         if (known := _as_uuid(text)) is not None:
             found += [Value.of(Binary(known.bytes, subtype)) for subtype in _UUIDS]
+        if _DIGITS.fullmatch(text):
+            found += _whole_numbers(int(text))
     elif written.type in _WHOLE:
-        number = int(written.python())
-        found += [Value.of(Int64(number))] + [Value.of(number)] * (abs(number) < 1 << 31)
+        found += _whole_numbers(int(written.python()))
     return list(dict.fromkeys(found))
+
+
+def _whole_numbers(number: int) -> list[Value]:
+    """A number in the types that hold it."""
+    return [Value.of(Int64(number))] + [Value.of(number)] * (abs(number) < 1 << 31)
 
 
 _NULL = Value.of(None)

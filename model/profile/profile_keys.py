@@ -50,6 +50,7 @@ _ROWS = (
     ProfileKey("patch", "the form of the patches", "choice", choices=tuple(FORMS)),
     ProfileKey("changes", "where the patch stands in a row", place="archive", empty="the whole row"),
     ProfileKey("direction", "from where the patches lead", "choice", choices=("forward", "backward")),
+    ProfileKey("notation", "how rows hold states and patches", "choice", empty="as documents", choices=("", "json")),
     ProfileKey("current_where", "the rows that can be current", "value", example="{ latest = true }"),
     ProfileKey("current", "the flag of the newest version, or the sub-document with the current state"),
     ProfileKey("prev", "the array of earlier states"),

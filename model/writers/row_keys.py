@@ -156,6 +156,7 @@ READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "kept": _one_of("all", "earlier"),
     "direction": _one_of("forward", "backward"),
     "patch": _one_of("", *FORMS),
+    "notation": _one_of("", "json"),
     "edit": _one_of("no", "current", "both"),
     "guard": _guard,
     "hash_recipe": _hash_recipe,

@@ -60,7 +60,7 @@ TICK = dt.timedelta(milliseconds=1)
 def written_back(server: Port, history: WrittenHistory, refusal: str) -> tuple[str, RowWriter | None]:
     """Why nothing is written, one sentence, or "" and the writer; ``refusal`` is used if no preset gives a reason."""
     profile = history.profile
-    if profile.edit == "no":
+    if profile.edit == "no" or profile.notation:
         return why_no_edit(profile.writer) or refusal, None
     return "", RowWriter(server, history)
 

@@ -55,7 +55,7 @@ class WrittenHistory:
 
     def _is_another(self, id: Value) -> bool:
         """Whether a text in rows of parts is the id of a document under its own type."""
-        others = ids_of(id)[1:] if self.profile.parts else []
+        others = ids_of(id)[1:] if self.profile.is_in_other_types else []
         return bool(others) and self.current.exists(*others)
 
     def identity(self, version: Version) -> bytes:
@@ -206,14 +206,15 @@ class WrittenHistory:
         return document.but(**told, detail=detail)
 
     def is_same(self, document: bytes, state: bytes) -> bool:
-        """Whether both have the same names and values; patches compare as JSON, parts by meaning."""
+        """Whether both have the same names and values; patches compare as JSON, rows in other types by meaning."""
         try:
             mine, theirs = tree_of(document), tree_of(state)
         except DoesNotApply:
             return document == state
         if not self.profile.writer and not self.profile.patch:  # rows of an unknown program may omit fields
             mine = {name: node for name, node in mine.items() if name in theirs}
-        compared = same_meaning if self.profile.parts else alike if self.profile.patch else equal
+        by_meaning = self.profile.is_in_other_types or self.profile.patch == "fields"  # a null may stand for nothing
+        compared = same_meaning if by_meaning else alike if self.profile.patch else equal
         return compared(mine, theirs)
 
     # --- lists
@@ -247,7 +248,8 @@ class WrittenHistory:
 
     def _matched_earlier(self, filter: Terms) -> Iterator[Row]:
         """The documents that do not match now, but have an earlier version that does."""
-        if self.profile.patch or self.profile.parts or self.profile.elements or not self.profile.archive_id:
+        p = self.profile
+        if p.patch or p.is_in_other_types or p.elements or not p.archive_id:
             yield from self._folded(filter)  # no server can search states that are not stored
             return
         seen: set[Value] = set()
@@ -292,7 +294,7 @@ class WrittenHistory:
 
     def _missing(self, ids: Sequence[Value]) -> Iterator[Value]:
         """The ids in rows that no document has, also under the type that rows cannot hold."""
-        alike = {id: ids_of(id) if self.profile.parts else [id] for id in ids}
+        alike = {id: ids_of(id) if self.profile.is_in_other_types else [id] for id in ids}
         there = self._existing(list(dict.fromkeys(chain.from_iterable(alike.values()))))
         yield from (id for id in ids if not any(each in there for each in alike[id]))
 

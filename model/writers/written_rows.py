@@ -18,7 +18,7 @@ from typing import Any, overload
 
 from msgspec import Struct
 
-from model.errors import TooMuch
+from model.errors import TooMuch, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.patches import DoesNotApply, Node, tree_of
 from model.patches.meaning import ids_of, iso_time, text_of
@@ -27,6 +27,7 @@ from model.server.retry import Port, Terms
 from model.storage.numbering import VersionPlace
 from model.storage.reserved_fields import place_of, time_of, words
 from model.storage.row_paths import value_at
+from model.text import json_reader
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS
@@ -86,7 +87,7 @@ class WrittenRow(Struct, frozen=True, dict=True):
     @cached_property
     def change(self) -> Node:
         """Its patch; raises ``DoesNotApply`` if it has none."""
-        found = value_at(self.raw, self.profile.changes)
+        found = told_at(self.raw, self.profile.changes, self.profile)
         if found is None:
             raise DoesNotApply(f"the row has no {self.profile.changes}")
         return node_of(found)
@@ -94,7 +95,7 @@ class WrittenRow(Struct, frozen=True, dict=True):
     @cached_property
     def snapshot(self) -> dict[str, Node] | None:
         """The whole state, which a row of patches may also contain; None if it does not."""
-        found = value_at(self.raw, self.profile.content) if self.profile.content else None
+        found = told_at(self.raw, self.profile.content, self.profile) if self.profile.content else None
         return tree_of(found.data) if found is not None and found.type == c.OBJECT else None
 
     @property
@@ -105,6 +106,17 @@ class WrittenRow(Struct, frozen=True, dict=True):
     def _speaks_against(self, path: str, wanted: str) -> str:
         """The word in a field by which a row cannot be the current state; "" if it is the wanted one or missing."""
         return other_word(value_at(self.raw, path), wanted)
+
+
+def told_at(raw: bytes, path: str, profile: CollectionProfile) -> Value | None:
+    """The state or patch at a path of a row, read from its JSON text if the profile says that it is one."""
+    found = value_at(raw, path)
+    if not profile.notation or found is None or found.type != c.STRING:
+        return found
+    try:
+        return json_reader.read(str(found.python()))
+    except Unreadable:
+        return found
 
 
 def other_word(value: Value | None, wanted: str) -> str:
@@ -138,6 +150,7 @@ def _projected(path: str) -> str:
     return ".".join(steps[: next((at for at, step in enumerate(steps) if step.isdigit()), len(steps))])
 
 
+_NO_ID = Value.of(None)
 NEWEST_FIRST = "newest first"
 """The order of an array that grows at its beginning."""
 WITHIN_MS = 30_000  # for the rows of one document
@@ -203,8 +216,14 @@ class WrittenRows:
         p = self.profile
         found: dict[str, Any] = {name: {"$eq": Value.of(said)} for name, said in p.where.items()}
         if id is not None and p.archive_id:
-            written = text_of(id) if p.parts and id.type in (c.OBJECT_ID, c.BINARY) else None
-            found[p.archive_id] = {"$eq": id if written is None else Value.of(written)}
+            is_other = p.notation and id.type != c.STRING
+            written = text_of(id) if is_other or (p.parts and id.type in (c.OBJECT_ID, c.BINARY)) else None
+            if written is None:
+                found[p.archive_id] = {"$eq": id}
+            elif p.parts:
+                found[p.archive_id] = {"$eq": Value.of(written)}
+            else:
+                found[p.archive_id] = {"$in": [id, Value.of(written)]}
         return found
 
     def unindexed(self) -> str:
@@ -281,9 +300,11 @@ class WrittenRows:
         if p.parts or PLACE.search(self.ns):
             return {id: self.of(id) for id in ids}
         found: dict[Value, list[bytes]] = {id: [] for id in ids}
-        where = self.where() | {p.archive_id: {"$in": list(ids)}}
+        named = {Value.of(text): id for id in ids if p.notation and (text := text_of(id)) is not None}
+        named |= {id: id for id in ids}
+        where = self.where() | {p.archive_id: {"$in": list(named)}}
         for raw in self.server.find(self.ns, where, projection=self._outline_fields()) if ids else ():
-            if (id := value_at(raw, p.archive_id)) is not None and id in found:
+            if (id := named.get(value_at(raw, p.archive_id) or _NO_ID)) is not None:
                 found[id] += self._elements(raw) if p.elements else [raw]
                 if p.order == NEWEST_FIRST:
                     found[id].reverse()
@@ -328,8 +349,8 @@ class WrittenRows:
         return Value.of(f"{next(iter(p.where.values()))}/{written}") if written is not None else None
 
     def _is_of(self, row: Value | None, id: Value) -> bool:
-        """Whether a row's id is a document's; rows of parts may have it as text."""
-        return row == id or (bool(self.profile.parts) and row is not None and id in ids_of(row))
+        """Whether a row's id is a document's; rows in other types may have it as text."""
+        return row == id or (self.profile.is_in_other_types and row is not None and id in ids_of(row))
 
     def _elements(self, raw: bytes) -> Iterator[bytes]:
         """The rows inside a stored document."""

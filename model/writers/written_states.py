@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
 from model.patches import FORMS, DoesNotApply, Node, document_of, tree_of
+from model.patches.meaning import in_form_of
 from model.patches.tree import alike, copied, written_as_text
-from model.storage.row_paths import value_at
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writers.ignored_fields import ignored
 from model.writers.last_changes import names_in, state_behind
 from model.writers.object_parts import filled
-from model.writers.written_rows import RowsInOrder, WrittenRow
+from model.writers.written_rows import RowsInOrder, WrittenRow, told_at
 
 KEPT_EVERY = 64  # states between two whole ones that are kept while patches are applied
 LONG = 512  # rows; of a longer history the newest states are built from the last changes of their fields
@@ -83,13 +83,17 @@ def states_of(
     """
     rows = rows if isinstance(rows, RowsInOrder) else RowsInOrder([row.raw for row in rows], profile)
     if not profile.patch:
+        like = tree_of(now) if profile.notation and now is not None else None
         for row in reversed(rows):
             state = _whole(row, profile)
+            if like is not None and state.content is not None:
+                state = replace(state, content=document_of(in_form_of(tree_of(state.content), like)))
             if profile.parts and state.content is not None and now is not None and not row.removes:
                 state = replace(state, content=filled(state.content, now, key if isinstance(key, Value) else None))
             yield state
     elif profile.direction == "backward":
-        yield from _backwards(rows, profile, now)
+        like = tree_of(now) if now is not None else None
+        yield from _taken_back(rows, profile, like or {}, like)
     else:
         yield from _forwards(rows, profile, now, key, kept or KeptStates())
 
@@ -119,7 +123,7 @@ def stripped(raw: bytes, profile: CollectionProfile) -> bytes:
 
 
 def _whole(row: WrittenRow, profile: CollectionProfile) -> WrittenState:
-    found = value_at(row.raw, profile.content)
+    found = told_at(row.raw, profile.content, profile)
     if found is None or found.type != c.OBJECT:
         if row.removes:
             return WrittenState(row, c.EMPTY)
@@ -155,39 +159,31 @@ def begun_before(rows: Sequence[WrittenRow], profile: CollectionProfile) -> int:
     return len(rows)
 
 
-def _taken_back(rows: RowsInOrder, profile: CollectionProfile, end: Node | None) -> Iterator[WrittenState]:
-    """The states of rows whose first one does not begin, from ``end`` downwards; at last the one before them."""
+def _taken_back(
+    rows: RowsInOrder, profile: CollectionProfile, end: Node | None, like: Node | None
+) -> Iterator[WrittenState]:
+    """The states of rows from ``end`` downwards, which is the state behind the last; at last the one before them."""
     form, left_out = FORMS[profile.patch], ignored(profile.ignored).here
     tree: Node = {} if end is None else copied(end)
     unproven = "" if end is not None else "the rows before it are gone"
+
+    def state(row: WrittenRow | None) -> WrittenState:
+        content = None if unproven else stripped(document_of(_formed(tree, like, profile)), profile)
+        return WrittenState(row, content, unproven)
+
     for row in reversed(rows):
-        if row.removes:
+        if row.removes and profile.direction == "forward":
             yield WrittenState(row, c.EMPTY)
             found = row.snapshot
             tree = {} if found is None else tree_of(stripped(document_of(found), profile))
             unproven = "" if found is not None else "its row does not say what was deleted"
             continue
-        yield WrittenState(row, None if unproven else stripped(document_of(tree), profile), unproven)
+        yield state(row)
         try:
             tree = tree if unproven else form.unapply(tree, form.without(row.change, left_out))
         except DoesNotApply as reason:
             unproven = f"the patch above it does not apply: {reason}"
-    yield WrittenState(None, None if unproven else stripped(document_of(tree), profile), unproven)
-
-
-def _backwards(rows: RowsInOrder, profile: CollectionProfile, now: bytes | None) -> Iterator[WrittenState]:
-    """From the current document downwards; the newest state is the last row's result."""
-    unapply = FORMS[profile.patch].unapply
-    tree: Node = tree_of(now) if now is not None else {}
-    unproven = ""
-    for row in reversed(rows):
-        yield WrittenState(row, None if unproven else stripped(document_of(tree), profile), unproven)
-        if not unproven:
-            try:
-                tree = unapply(tree, row.change)
-            except DoesNotApply as reason:
-                unproven = f"the patch above it does not apply: {reason}"
-    yield WrittenState(None, None if unproven else stripped(document_of(tree), profile), unproven)
+    yield state(None)
 
 
 def _forwards(
@@ -197,10 +193,10 @@ def _forwards(
     like = tree_of(now) if now is not None else None
     if end := begun_before(rows, profile):
         yield from _forwards(rows[end:], profile, now, key, kept) if rows[end:] else ()
-        yield from _taken_back(rows[:end], profile, None if rows[end:] else like)
+        yield from _taken_back(rows[:end], profile, None if rows[end:] else like, like)
         return
     behind: Node | None = None
-    if len(rows) > max(LONG, PAGE) and now is not None:
+    if len(rows) > max(LONG, PAGE) and now is not None and not profile.notation:  # only bytes can be searched
         newest, behind = _newest(rows, profile, now)
         yield from newest
         rows = rows[:-PAGE] if newest else rows
@@ -250,7 +246,7 @@ def _redone(
     tree, unproven = copied(start.tree), start.unproven
     for row in rows:
         tree, unproven = _stepped(tree, row, profile, unproven)
-        content = None if unproven else stripped(document_of(_typed(tree, like)), profile)
+        content = None if unproven else stripped(document_of(_formed(tree, like, profile)), profile)
         yield WrittenState(row, content, unproven)
 
 
@@ -266,6 +262,12 @@ def _stepped(tree: Node, row: WrittenRow, profile: CollectionProfile, unproven: 
     except DoesNotApply as reason:
         return {}, f"its patch does not apply: {reason}"
     return tree, unproven
+
+
+def _formed(tree: Node, like: Node | None, profile: CollectionProfile) -> Node:
+    return (
+        in_form_of(tree, like) if profile.notation else _typed(tree, like) if profile.direction == "forward" else tree
+    )
 
 
 def _typed(node: Node, like: Node | None) -> Node:

@@ -13255,6 +13255,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Leerzeichen</translation>
     </message>
     <message>
+      <source>a change of the list is {0}</source>
+      <translation>eine Änderung der Liste ist {0}</translation>
+    </message>
+    <message>
       <source>a clock ran backwards</source>
       <translation>eine Uhr lief rückwärts</translation>
     </message>
@@ -13467,6 +13471,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Array von {0}</translation>
     </message>
     <message>
+      <source>an element leaves {0} at {1}</source>
+      <translation>ein Element verlässt {0} an Stelle {1}</translation>
+    </message>
+    <message>
       <source>an escape that JSON does not know; write a backslash as \\.</source>
       <translation>eine Maskierung, die JSON nicht kennt; schreiben Sie einen Rückstrich als \\.</translation>
     </message>
@@ -13561,6 +13569,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>arrays element by element</source>
       <translation>Arrays Element für Element</translation>
+    </message>
+    <message>
+      <source>as documents</source>
+      <translation>als Dokumente</translation>
     </message>
     <message>
       <source>as it was</source>
@@ -14011,6 +14023,10 @@ Zum Verbinden öffnen</translation>
       <translation>wie lange ein Schreiber noch arbeiten kann</translation>
     </message>
     <message>
+      <source>how rows hold states and patches</source>
+      <translation>wie Zeilen Zustände und Patches enthalten</translation>
+    </message>
+    <message>
       <source>how the hash is made</source>
       <translation>wie der Hash gebildet wird</translation>
     </message>
@@ -14305,6 +14321,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>its file holds another document</source>
       <translation>seine Datei enthält ein anderes Dokument</translation>
+    </message>
+    <message>
+      <source>its first row begins with nothing</source>
+      <translation>seine erste Zeile beginnt mit nichts</translation>
     </message>
     <message>
       <source>its packed data end too early</source>
@@ -14979,6 +14999,10 @@ Zum Verbinden öffnen</translation>
       <translation>die Änderung eines Textes ist auf unbekannte Art geschrieben</translation>
     </message>
     <message>
+      <source>the change of {0} does not say its values before and after</source>
+      <translation>die Änderung von {0} sagt nicht, welche Werte davor und danach standen</translation>
+    </message>
+    <message>
       <source>the changes</source>
       <translation>die Änderungen</translation>
     </message>
@@ -15477,6 +15501,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>there is no place {0}</source>
       <translation>es gibt keine Stelle {0}</translation>
+    </message>
+    <message>
+      <source>there is no place {0} in {1}</source>
+      <translation>es gibt keine Stelle {0} in {1}</translation>
     </message>
     <message>
       <source>there is no {0}</source>

@@ -15,12 +15,16 @@ from model.catalogue.offers import Offers
 from model.commands import command_line
 from model.layouts.registry import bind
 from model.server.retry import Server
+from model.session import Session
 from model.values.canonical import Value
 from tests import support
 from tests.model.layouts.layout_support import doc
 from tests.recognition import harness
 from tests.recognition.ordinary import application
 from tests.recognition.unknown_programs import SHAPES, Program, program
+from tests.support import every
+from tests.writers.judging import OFFERED, offered
+from tests.writers.libraries import HERE
 
 Client = pymongo.MongoClient[dict[str, Any]]
 
@@ -68,6 +72,18 @@ def test_an_ordinary_collection_is_offered_no_history(server: Server, client: Cl
                     offered.append(f"seed {seed}: {made.said}")
         seed += 1
     assert len(offered) <= looked // 100, offered
+
+
+@pytest.mark.parametrize("name", every(3, OFFERED, in_slice=True))
+def test_what_is_offered_of_a_real_library_is_what_it_has_saved(name: str) -> None:
+    verdict = offered(name, HERE)
+    assert not verdict.wrong
+    assert verdict.states > 30
+
+
+def test_nothing_is_offered_where_rows_name_no_document() -> None:
+    with Session.open(str(HERE / "unknown" / "mongoose-user-history-plugin")) as session:
+        assert not list(session.catalogue.offers([info.ns for info in session.catalogue.collections()]))
 
 
 @pytest.mark.deep
@@ -129,8 +145,6 @@ def test_a_preset_is_printed_so_that_a_team_can_change_a_key(
 
 
 def test_no_reading_is_offered_of_what_is_claimed_or_stated(dump: tuple[str, Program], tmp_path: Path) -> None:
-    from model.session import Session
-
     source, it = dump
     with Session.open(source) as session:
         ns = f"shop.{it.things}"

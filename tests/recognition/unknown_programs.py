@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from bson import Decimal128, ObjectId
+from bson import Decimal128, ObjectId, json_util
 
 from tests.recognition.ordinary import CITIES, WORDS, Dice
 
@@ -21,6 +23,10 @@ SHAPES = (
     "patches",
     "business key",
     "composite key",
+    "states as text",
+    "changes as text",
+    "changed fields",
+    "deltas",
 )
 BEGIN = dt.datetime(2024, 2, 1, 9, tzinfo=dt.UTC)
 THINGS = ("items", "assets", "tickets", "briefs", "menus", "plants", "recipes", "vessels")
@@ -32,6 +38,9 @@ NUMBERS = ("version", "rev", "no", "seqNo", "revision")
 KINDS = ("kind", "op", "action", "what")
 USERS = ("user", "by", "author", "changedBy", "who")
 REASONS = ("reason", "comment", "why")
+CHANGES = ("ops", "changes", "delta", "diff", "meta.patch", "modified")
+PAIRS = (("from", "to"), ("old", "new"), ("before", "after"), ("oldValue", "newValue"))
+FIELDS = ("field", "path", "key", "property")
 ARRAYS = ("history", "versions", "previous", "log", "edits")
 
 
@@ -52,7 +61,8 @@ def program(seed: int) -> Program:
     shape = SHAPES[seed % len(SHAPES)]
     states = {id: _life(dice, n) for n, id in enumerate(_ids(dice, 12 + dice.randrange(20)))}
     things = dice.choice(THINGS)
-    write = {"array": _array, "newest first": _array, "patches": _patches}.get(shape, _rows)
+    changes = dict.fromkeys(("patches", "changes as text", "changed fields", "deltas"), _patches)
+    write = {"array": _array, "newest first": _array, **changes}.get(shape, _rows)
     return Program(seed, shape, things, write(dice, shape, things, states), states)
 
 
@@ -139,13 +149,14 @@ def _moments(dice: Dice, states: Mapping[object, list[Row]]) -> list[tuple[dt.da
 
 def _rows(dice: Dice, shape: str, things: str, states: Mapping[object, list[Row]]) -> dict[str, list[Row]]:
     names, with_id = _names(dice), dice.chance(0.5)
+    in_shell, id_as_text = dice.chance(0.5), shape == "states as text" and dice.chance(0.5)
     rows: list[Row] = []
     for at, id, number in _moments(dice, states):
         life = states[id]
         if shape == "earlier rows" and number == len(life):
             continue
         state = life[number - 1]
-        key = state["code"] if shape == "business key" else id
+        key = state["code"] if shape == "business key" else str(id) if id_as_text else id
         row = {"_id": _made(at, len(rows)), **_row(dice, names, key, number, at)}
         if shape == "composite key":
             parts = [(names["id"].rpartition(".")[2], id), (names["number"] or "v", number)]
@@ -153,10 +164,82 @@ def _rows(dice: Dice, shape: str, things: str, states: Mapping[object, list[Row]
         if shape in ("rows", "business key", "composite key"):
             row |= {name: value for name, value in state.items() if name not in row}
         else:
-            _put(row, names["state"], {"_id": id, **state} if with_id else dict(state))
+            whole = {"_id": id, **state} if with_id else dict(state)
+            _put(row, names["state"], _json(whole, in_shell) if shape == "states as text" else whole)
         rows.append(row)
     beside = dice.choice(BESIDE).format(things)
     return {things: [{"_id": id, **life[-1]} for id, life in states.items()], beside: rows}
+
+
+def _json(value: object, in_shell: bool) -> str:
+    """Extended JSON, or what JavaScript makes of a value: dates and ids as text."""
+    if in_shell:
+        return json_util.dumps(value, json_options=json_util.RELAXED_JSON_OPTIONS)
+    return json.dumps(value, default=_as_javascript, ensure_ascii=False)
+
+
+def _as_javascript(value: object) -> str:
+    return (
+        f"{value:%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03d}Z" if isinstance(value, dt.datetime) else str(value)
+    )
+
+
+Change = Callable[[Row, Row], object]
+
+
+def _form(dice: Dice, shape: str) -> Change:
+    """How a program writes the step from one state to the next."""
+    pair, field = dice.choice(PAIRS), dice.choice(FIELDS)
+    lists: list[Change] = [partial(_by_field, pair), partial(_listed, pair, field), partial(_in_sides, pair)]
+    if shape == "changed fields":
+        return dice.choice(lists)
+    if shape == "deltas":
+        return _delta
+    if shape == "changes as text":
+        form, in_shell = dice.choice((_tested, _delta, *lists)), dice.chance(0.5)
+        return lambda old, new: _json(form(old, new), in_shell)
+    return _operations
+
+
+def _changed(old: Row, new: Row) -> list[str]:
+    return [name for name in {**old, **new} if name not in old or name not in new or old[name] != new[name]]
+
+
+def _operations(old: Row, new: Row) -> list[Row]:
+    return [
+        {"op": "replace" if name in old else "add", "path": f"/{name}", "value": new[name]}
+        for name in _changed(old, new)
+    ]
+
+
+def _tested(old: Row, new: Row) -> list[Row]:
+    tests = {name: {"op": "test", "path": f"/{name}", "value": value} for name, value in old.items()}
+    both = ((tests.get(each["path"][1:]), each) for each in _operations(old, new))
+    return [each for pair in both for each in pair if each is not None]
+
+
+def _delta(old: Row, new: Row) -> Row:
+    return {name: [old[name], new[name]] if name in old else [new[name]] for name in _changed(old, new)}
+
+
+def _by_field(pair: tuple[str, str], old: Row, new: Row) -> Row:
+    return {name: _both(pair, old, new, name) for name in _changed(old, new)}
+
+
+def _listed(pair: tuple[str, str], field: str, old: Row, new: Row) -> list[Row]:
+    return [{field: name, **_both(pair, old, new, name)} for name in _changed(old, new)]
+
+
+def _in_sides(pair: tuple[str, str], old: Row, new: Row) -> Row:
+    names = _changed(old, new)
+    return {
+        side: {name: state[name] for name in names if name in state}
+        for side, state in zip(pair, (old, new), strict=True)
+    }
+
+
+def _both(pair: tuple[str, str], old: Row, new: Row, name: str) -> Row:
+    return {side: state.get(name) for side, state in zip(pair, (old, new), strict=True)}
 
 
 def _made(at: dt.datetime, n: int) -> ObjectId:
@@ -178,16 +261,16 @@ def _array(dice: Dice, shape: str, things: str, states: Mapping[object, list[Row
 
 
 def _patches(dice: Dice, shape: str, things: str, states: Mapping[object, list[Row]]) -> dict[str, list[Row]]:
-    names = _names(dice)
+    names, place = _names(dice), dice.choice(CHANGES)
+    told = _form(dice, shape)
+    begins = shape == "patches" or dice.chance(0.6)  # with what a document was at first
     rows: list[Row] = []
     for at, id, number in _moments(dice, states):
-        old: Row = states[id][number - 2] if number > 1 else {}
-        new = states[id][number - 1]
-        ops = [
-            {"op": "replace" if name in old else "add", "path": f"/{name}", "value": value}
-            for name, value in new.items()
-            if name not in old or old[name] != value
-        ]
-        rows.append({"_id": _made(at, len(rows)), **_row(dice, names, id, number, at), "ops": ops})
+        if number == 1 and not begins:
+            continue
+        change = told(states[id][number - 2] if number > 1 else {}, states[id][number - 1])
+        row = {"_id": _made(at, len(rows)), **_row(dice, names, id, number, at)}
+        _put(row, place, change)
+        rows.append(row)
     beside = dice.choice(BESIDE).format(things)
     return {things: [{"_id": id, **life[-1]} for id, life in states.items()], beside: rows}

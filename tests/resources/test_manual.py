@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+import bson
 import pytest
+from bson import json_util
 from msgspec.structs import fields
 
 from gui.__main__ import is_command
@@ -15,12 +17,15 @@ from model.commands import command_line, grammar
 from model.foundation.hash_recipe import HashRecipe
 from model.layouts.registry import LAYOUTS, WRITABLE
 from model.layouts.registry import NAMES as NAMED
+from model.patches import FORMS, tree_of
+from model.patches.tree import node_of
 from model.profile import Profile
 from model.profile.profile_keys import ROWS, keys_of
 from model.recognition.patterns import PATTERNS
 from model.repair.damage_classes import CLASSES, GROUPS
 from model.session import Session
 from model.storage.numbering_ways import WAYS
+from model.storage.row_paths import value_at
 from model.writers.writers import presets
 from resources import manual
 from tests import support
@@ -348,3 +353,23 @@ def test_the_names_of_the_library_are_there() -> None:
             for name in re.findall(r"`(\w+)`", text):
                 assert hasattr(getattr(session, first), name), (first, name)
     assert {name for row in rows for name in re.findall(r"`session\.(\w+)`", row)} == {*parts}
+
+
+BEFORE, AFTER = {"price": 10, "tags": ["a", "b"]}, {"price": 12, "tags": ["a", "b", "new"]}
+
+
+def test_each_example_of_a_change_leads_from_one_state_to_the_next() -> None:
+    told = manual.page("profiles").partition("### Forms of changes")[2].partition("\n###")[0]
+    tried = set()
+    for part in told.split("\n**`")[1:]:
+        form = FORMS[part.partition("`")[0]]
+        path = part.partition('`changes = "')[2].partition('"')[0]
+        for row in "".join(re.findall(r"```json\n(.*?)```", part, re.DOTALL)).split("\n\n"):
+            stored = bson.encode(json_util.loads(row))
+            places = (value_at(stored, each) for each in (path or "changes", ""))
+            patch = node_of(next(value for value in places if value is not None))
+            before, after = tree_of(bson.encode(BEFORE)), tree_of(bson.encode(AFTER))
+            assert form.apply(before, patch) == after, row
+            assert form.unapply(after, patch) == tree_of(bson.encode(BEFORE)), row
+            tried.add(form.name)
+    assert tried == {*FORMS}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from model.writers.writers import preset
 from tests.writers.editing import Edits, misread
-from tests.writers.judging import judged, misjudged
+from tests.writers.judging import OFFERED, judged, misjudged, offered
 from tests.writers.libraries import NAMES, UNKNOWN, VARIANTS, write
 
 
@@ -40,7 +40,7 @@ def main() -> int:
             edits = Edits(Path(scratch) / "home", args.seed) if may else None
             read = write(name, folder, args.seed, args.documents, args.states, edits)
             if name in UNKNOWN:
-                told = misjudged(name, folder)
+                told = misjudged(name, folder) + (offered(name, folder).wrong if name in OFFERED else [])
                 print(f"{name:40} {'; '.join(told) or 'claimed as nothing that it is not'}", flush=True)
                 wrong += len(told)
                 continue

@@ -10,6 +10,8 @@ from typing import Any
 import bson
 
 from model.foundation.records import Version
+from model.layouts.registry import bind
+from model.patches.meaning import same_meaning
 from model.patches.tree import Node, alike, tree_of
 from model.session import Session
 from model.values.canonical import Value
@@ -69,7 +71,9 @@ def judged(name: str, folder: Path) -> Verdict:
             if options.get("expired") and not session.catalogue.layout(ns).reader.exists(id):
                 continue
             versions = [session.history.version(ns, id, each.v) for each in session.history.versions(ns, id)][::-1]
-            ignored = (*preset(program).keys["ignored"], *options.get("omit", ()))
+            ignored = session.catalogue.layout(ns).profile.ignored
+            if name in VARIANTS:  # the options say what is left out, not the product
+                ignored = (*preset(program).keys["ignored"], *options.get("omit", ()))
             life = _recorded(life, ignored) if options.get("omit") else life
             life = life[-len(versions) :] if options.get("expired") else life
             _compare(ignored, f"{ns} {life[0].id}", versions, life, verdict)
@@ -136,6 +140,42 @@ def _difference(shown: Node, wanted: Node) -> str:
     both = shown.keys() & wanted.keys()
     names = {*shown, *wanted} - {name for name in both if alike(shown[name], wanted[name])}
     return f"{', '.join(sorted(names))} differ"
+
+
+OFFERED = (
+    "unknown/mongoose-audit",
+    "unknown/mongoose-audit-trail",
+    "unknown/mongoose-log-history",
+    "unknown/mongoose-version-history",
+)
+"""Libraries that there is no preset of, whose histories are offered."""
+
+
+def offered(name: str, folder: Path) -> Verdict:
+    """Open the dump of a library without a preset, and hold what is offered against what its script said.
+
+    A library may leave out a save; each state that it has must be one that was saved, in the order of the saves.
+    """
+    verdict = Verdict()
+    with Session.open(str(folder / name)) as session:
+        lives: dict[bytes, list[Told]] = {}
+        for each in told(name, folder):
+            lives.setdefault(bson.encode({"": each.id}), []).append(each)
+        made = next(session.catalogue.offers(["shop.items"]), None)
+        if made is None:
+            return Verdict(wrong=["nothing is offered"])
+        layout = bind(session.catalogue._port, made.profile)
+        for life in lives.values():
+            saves = iter([_stripped(made.profile.ignored, each.state) for each in life if each.state is not None])
+            for version in list(layout.history(Value.of(life[0].id), contents=True))[::-1]:
+                if version.detail == "deleted":
+                    continue
+                shown = tree_of(version.content or b"\5\0\0\0\0")
+                if not any(same_meaning(shown, each) for each in saves):  # goes on behind the one before
+                    verdict.wrong.append(f"{life[0].id} {version.v} was never saved: {version.detail}")
+                    break
+                verdict.alike += 1
+    return verdict
 
 
 def misjudged(name: str, folder: Path) -> list[str]:

@@ -85,7 +85,7 @@ def write(
             said += [line_of(each) for each in between(server.uri)]
             said += _run(name, command, env | {"ROUND": "2"})
         read = [line for line in said if json.loads(line)["kind"] == "read"]
-        keep(server.uri, folder / name, [] if name in UNKNOWN else [line for line in said if line not in read])
+        keep(server.uri, folder / name, [line for line in said if line not in read])
     return read
 
 

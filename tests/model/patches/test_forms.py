@@ -51,6 +51,20 @@ BOTH_WAYS: list[tuple[str, Any, dict[str, Any]]] = [
     ("json0", [{"p": ["l", 0, "q"], "od": 1, "oi": 3}], {**STATE, "l": [{"_id": OWN, "q": 3}]}),
     ("fields", {"original": {"n": 1}, "modified": {"n": 2, "k": 3}}, {**STATE, "n": 2, "k": 3}),
     ("fields", {"original": {"o.x": 1}, "modified": {}}, {**STATE, "o": {}}),
+    ("fields", {"before": {"n": 1}, "after": {"n": 2, "k": 3}}, {**STATE, "n": 2, "k": 3}),
+    ("fields", {"n": {"from": 1, "to": 2}, "k": {"from": None, "to": 3}}, {**STATE, "n": 2, "k": 3}),
+    (
+        "fields",
+        {"o": {"x": {"old": 1, "new": 2}}, "a": [{"old": 1, "new": 7}]},
+        {**STATE, "o": {"x": 2}, "a": [7, 2, 3]},
+    ),
+    ("fields", {"a": {"2": {"from": 3}, "from": [1, 2, 3], "to": [1, 2]}}, {**STATE, "a": [1, 2]}),
+    ("fields", [{"field": "n", "oldValue": 1, "newValue": 2}], {**STATE, "n": 2}),
+    (
+        "fields",
+        [{"path": ["o", "x"], "lhs": 1, "rhs": 5}, {"path": "a.3", "rhs": 9}],
+        {**STATE, "o": {"x": 5}, "a": [1, 2, 3, 9]},
+    ),
 ]
 
 
@@ -107,6 +121,11 @@ PARTS: list[tuple[str, Any, Any]] = [
 @support.table("form, change, rest", PARTS)
 def test_a_change_without_some_fields_is_the_rest(form: str, change: Any, rest: Any) -> None:
     assert FORMS[form].without(patch(change), LEFT) == patch(rest)
+
+
+def test_what_is_missing_above_an_added_field_is_made() -> None:
+    change = {"p": {"q": {"to": 1}, "r": [{"s": {"to": 2}}]}}
+    assert plain(FORMS["fields"].apply(tree(), patch(change))) == {"p": {"q": 1, "r": [{"s": 2}]}}
 
 
 @support.table("form, change, after", BOTH_WAYS)
@@ -166,7 +185,11 @@ def test_a_json_patch_is_applied(operations: Any, after: dict[str, Any]) -> None
         ("json0", {"p": []}, "not one of the type json0"),
         ("fields", {"original": {"n": 5}, "modified": {}}, "n is 1 and should be 5"),
         ("fields", {"original": {}, "modified": {"n": 1}}, "there is already a n"),
-        ("fields", [], "no original and modified"),
+        ("fields", "text", "no original and modified"),
+        ("fields", [{"field": "n"}], "a change of the list is an object of 1 field"),
+        ("fields", {"n": 2}, "the change of n does not say its values"),
+        ("fields", {"a.0": {"from": 1, "to": None}}, "an element leaves an array of 3 at 0"),
+        ("fields", {"t.0": {"from": None, "to": 1}}, "t.0 is inside of"),
     ],
 )
 def test_what_does_not_fit_says_where_and_why(form: str, change: Any, said: str) -> None:
