@@ -125,6 +125,7 @@ class AsOf(Struct):
 
     def _read(self, checkpoint: Checkpoint) -> Iterator[StateAt | None]:
         """Each document, counted; None if it did not exist, does not match, or could not be read."""
+        # Also documents that are deleted today: they may have existed at that moment.
         for id, layout in together(self.layout, everyone(self.layout)):
             self.documents += 1
             checkpoint(self.documents, None)
@@ -201,11 +202,13 @@ def _oldest_first(layout: Layout, id: Value) -> list[Version]:
 
 def _state_at(ns: str, id: Value, versions: Sequence[Version], moment: dt.datetime) -> StateAt | None:
     """The version of a document that was current at a moment; None if there was none. ``versions`` are oldest first."""
+    # The last one in order of numbers decides, not the latest in time: clocks may disagree, numbers cannot.
     past = [n for n, each in enumerate(versions) if each.at is not None and each.at <= moment]
     if not versions:  # nothing but drafts
         return None
     if not past:
         first = versions[0]
+        # It began later, as the time of its first version proves.
         if first.state != "missing" and first.at is not None:
             return None
         return StateAt(ns, id, None, None, "gap" if first.state == "missing" else "undated")
@@ -218,6 +221,7 @@ def _state_at(ns: str, id: Value, versions: Sequence[Version], moment: dt.dateti
 def _doubt(versions: Sequence[Version], last: int, moment: dt.datetime) -> Doubt | None:
     """Why it is doubtful that version ``last`` was current at a moment; None if it certainly was."""
     found, behind = versions[last], versions[last + 1] if last + 1 < len(versions) else None
+    # A version before it claims a later time, so one of the clocks was wrong, and nobody knows which.
     if any(each.at is not None and each.at > moment for each in versions[:last]):
         return "clock"
     if behind is not None and behind.state == "missing":

@@ -137,6 +137,7 @@ class Tail:
     def rest(self) -> None:
         """Close the streams; asks nothing until :meth:`more`, which continues from here."""
         with self._lock:
+            # The first rest counts: a second one adds nothing to how long nobody has looked.
             self._rested = self._rested or dt.datetime.now(dt.UTC)
             self._close()
 
@@ -165,6 +166,7 @@ class Tail:
         """After a long rest start anew, and note that."""
         rested, self._rested = self._rested, None
         now = dt.datetime.now(dt.UTC)
+        # Thousands of old rows would come one after the other before the first new one is seen.
         if rested is not None and (now - rested).total_seconds() > REST:
             self._began = False
             found.notes.append(_missed(rested, now))
@@ -185,11 +187,13 @@ class Tail:
     def _go_without(self, place: str, error: NoChanges, found: _Gathered) -> None:
         """Follow the parts of a place separately if its stream is denied; else by polling."""
         inside = self._inside(place)
+        # A right may be granted on one collection only; a server without streams has none on its parts either.
         parts = self._parts(place, inside) if error.denied else []
         if parts and len(self._streams) + len(parts) <= APART:
             self._streams += [_Stream(part) for part in parts]
             return
         polls = [VersionPoll(self._events[ns], self._events[ns].layout.server) for ns in inside]
+        # Said once: with many collections the reason is the same sentence.
         if polls and not self._polls:
             found.notes += [str(error), POLLED]
         self._polls += polls
@@ -219,6 +223,7 @@ class Tail:
             for ns in inside:
                 here.setdefault(ns.partition(".")[0], []).append(ns.partition(".")[2])
             which = [{"ns.db": db, "ns.coll": {"$in": names}} for db, names in here.items()]
+            # Events that end a place name it in another way, so they pass whatever they name.
             stages.append({"$match": {"$or": [*which, {"operationType": {"$in": [*_ENDS, "invalidate"]}}]}})
         if len(inside) == 1 and self._events[inside[0]].layout.holds_changes:
             return stages  # all fields of a row show what it changed
@@ -240,6 +245,7 @@ class Tail:
                     event = change_event.read(raw)
                 except Unreadable as error:
                     found.note(str(error))
+                    # The place moves past an event that cannot be read, or it would come again for ever.
                     stream.token, stream.at = stream.open.token, dt.datetime.now(dt.UTC)
                 else:
                     stream.token, stream.at = event.token, event.at
@@ -260,6 +266,7 @@ class Tail:
         except (HistoryLost, TooLarge) as error:
             stream.open.close()
             stream.open, since = None, stream.at or dt.datetime.now(dt.UTC)
+            # From now on, not from the last place: that one is gone, or the event behind it is too large again.
             stream.token, stream.at = None, None
             said = _missed(since, dt.datetime.now(dt.UTC))
             found.notes += [str(error), said] if isinstance(error, TooLarge) else [said]
@@ -300,6 +307,7 @@ class Tail:
                 self._polls.remove(poll)
                 found.notes.append(poll.why_not)
         now = time.monotonic()
+        # A slow server is asked the less often, so that looking takes a twentieth of its time at most.
         self._next_look = now + max(EVERY, SHARE * (now - began))
 
     def _pause(self) -> float:
@@ -312,6 +320,7 @@ class Tail:
     def _completed(self, told: list[ToldVersion]) -> tuple[Activity, ...]:
         """The rows, with facts that their events lack taken from the current documents."""
         wanted: dict[str, dict[Value, None]] = {}
+        # The newest ones, which are on show; of thousands, older ones scroll by unread.
         for each in told[-LOOKED_UP:]:
             if each.key is not None and (each.unnamed or each.unsaid):
                 wanted.setdefault(each.row.ns, {})[each.key] = None

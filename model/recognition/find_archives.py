@@ -129,6 +129,7 @@ def is_past_of(past: str, current: str) -> bool:
     """Whether a collection is named as the history of another: "contracts_history", "archive.contracts"."""
     ours, theirs = _stems(current), _stems(past)
     rest = [word for word in theirs if word not in ours]
+    # Nothing but words for the past may be left over: "contracts_archive_rules" is about something else.
     return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)
 
 
@@ -195,6 +196,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         """The fields beside the content of documents and rows."""
         link, documents = self.link, self.sample.documents
         own = {"_id", link.id, link.archive_id, link.version}
+        # A row of the current version is a copy of a document, which would count its token as repeated.
         told = {(d.get(link.id), d.place(link.version)) for d in documents}
         rows = [d for d in link.archive.documents if (d.get(link.archive_id), d.place(link.version)) not in told]
         present = [d for d in (*documents, *rows) if d.get(link.version) is not None]
@@ -219,6 +221,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         carried = [
             document.get(token) is not None and document.get(token) == row.get(token) for document, row in link.equal
         ]
+        # An application that writes both makes a new token for each write; only a copy carries the document's own.
         if token and carried and all(carried) and link.both >= 0.5:
             return FED, f"its rows carry the documents' own {token}"
         if link.both >= BOTH:
@@ -286,6 +289,7 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
     in_time = True
     contradicted: set[str] = set()
     likely = _likely(server, sample, [o for o in others if not is_past_of(o.name, sample.name)])
+    # The one that is named as the history first: if it stands, no other is read.
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
         seen = _followed(server, sample, other, likely.get(other.ns, ()), wanted)
         in_time = in_time and seen.in_time
@@ -396,6 +400,7 @@ def _judgement(chain: SampledChain, place: int, version: str, dated: bool) -> Ju
     A row with its version or the next may have been left by an edit that died.
     """
     level, far = chain.places.count(place), sum(each > place + 1 for each in chain.places)
+    # A copy and one more that died between its writes can be explained; three rows of one version cannot.
     if level > 2:
         return Judgement(Verdict.AGAINST, f"has its own {version} in {level} rows")
     if not dated and far > max(1, len(chain.places) // 5):
@@ -468,6 +473,7 @@ def _named(rows: Sample, archive_id: str) -> list[Value]:
     """Some of the ids that rows name."""
     ids = [v for d in rows.documents if (v := d.get(archive_id)) is not None and v.type in ASKABLE]
     asked = list(dict.fromkeys(ids))
+    # Spread over the sample: the first rows are the oldest, and their documents may all be deleted.
     return asked[:: max(1, len(asked) // ASKED)][:ASKED]
 
 

@@ -81,6 +81,7 @@ def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: C
     author = author_field(chains, everything, own, at)
     taken = {"_id", *own, token, at} - {""}
     name, proof, beside = hash_field(everything, taken - {at}, [each for each in (at, author) if each])
+    # A hash that holds with the time in it says that the time is content.
     if proof.fits and at not in beside:
         at = ""
     sealed = bool(proof.fits and author and author not in beside)
@@ -149,6 +150,7 @@ def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own:
         steps = [(d.get(name), e.get(name)) for each in chains for d, e in each.steps]
         renewed = sum(a != b for a, b in steps)
         hinted = bare(name) in TOKENS or not {"token", "nonce"}.isdisjoint(words(name))
+        # Not all of them: rows stored twice and edits in place repeat a token without being wrong about it.
         if len(set(values)) < 0.9 * len(values) or renewed < 0.8 * len(steps) or names_rows(name, values, rows):
             continue
         if hinted or (len(steps) >= 3 and REFERENCES.isdisjoint(words(name))):
@@ -158,6 +160,7 @@ def token_of(chains: Sequence[SampledChain], documents: Sequence[Document], own:
 
 def names_rows(name: str, values: Iterable[Value], rows: Mapping[Value, Document]) -> bool:
     """Whether a field refers to rows: it equals the ``_id`` of a row with another value in this field."""
+    # A write token may well be the `_id` of its own row, where each version is a document.
     return any(v in rows and rows[v].get(name) != v for v in values)
 
 
@@ -167,6 +170,7 @@ def time_field(chains: Sequence[SampledChain], documents: Sequence[Document], ow
     for name in _names(documents, own, (c.DATE,), 0.9):
         steps = [(d.place(name), e.place(name)) for each in chains for d, e in each.steps]
         rising = sum(1 for a, b in steps if a is not None and b is not None and a < b)
+        # A term such as "valid until" rises with versions too, and says nothing about when they were written.
         if rising < 0.9 * len(steps) or not TERMS.isdisjoint(words(name)):
             continue
         known = bare(name) in (TIMES if steps else CHANGE_TIMES)
