@@ -153,6 +153,7 @@ TABLE: tuple[Item, ...] = (
     item("Edit", "palette", tr("Find a command or collection…"), "Ctrl+K", icon="magnifying-glass"),
     item("View", "refresh", tr("Refresh"), "Ctrl+R F5", "session", icon="arrows-clockwise"),
     item("View", "as-json", tr("Documents as JSON"), "Ctrl+J", "list", checked="json"),
+    unlisted("View", "only-list", tr("Only the list"), "", "list", checked="only-list"),
     item("View", "explain", tr("Explain the query and the indexes…"), "Ctrl+Shift+X", "list", icon="chart-bar"),
     item("View", "query-options", tr("Order, columns and limits…"), "Ctrl+Shift+L", "list", icon="sliders-horizontal"),
     item("View", "layout", tr("Layout and its grounds…"), "", "collection", icon="info"),

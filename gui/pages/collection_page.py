@@ -42,8 +42,11 @@ from model.values.canonical import Path, Value
 if TYPE_CHECKING:
     from gui.pages.batch_writes import BatchWrites
 
-LIST, STRIP, COMPARISON = 335, 149, 311
-"""The heights of the three parts; a low window takes from the list, a high one gives to list and comparison."""
+LISTED, FEWEST = 18, 9
+"""Rows of documents: as many are in sight before the comparison gets more than it needs, and before a list of versions
+borrows height; fewer are not made room for."""
+KEPT, ALONE = "collection/comparison", "collection/alone"
+COMPARISON = 142  # u; its tools and three rows
 
 
 class CollectionPage(Page):
@@ -61,7 +64,6 @@ class CollectionPage(Page):
         self._missing_index = ""
         self._written: set[Value] = set()  # documents that were written and not read since
         self._all_written = False
-        self._with_strip: list[int] = []
         self._chain_buttons: list[QPushButton] = []
         self.split = boxes.split()
         self.split.setHandleWidth(1)
@@ -75,10 +77,11 @@ class CollectionPage(Page):
         self._production = production
         for at, stretch in enumerate((1, 0, 0)):
             self.split.setStretchFactor(at, stretch)
-        boxes.share(self.split, LIST, STRIP, COMPARISON)
-        self._by_hand = (kept := preferences.shape("split/collection")) is not None
-        if kept is not None:
-            self.split.restoreState(kept)
+        kept = preferences.remembered(KEPT)
+        self._below = kept if isinstance(kept, int) and kept > 0 else None
+        """The height of the comparison beside a whole strip, in pixels, if a person chose one."""
+        self._own = 0  # that of a list of versions
+        self.browser.alone.setChecked(preferences.remembered(ALONE, False) is True)
         self.split.installEventFilter(self)
         self.split.splitterMoved.connect(self._split_moved)
         self.setFocusProxy(self.browser)
@@ -93,6 +96,7 @@ class CollectionPage(Page):
 
     def _wire(self) -> None:
         self.browser.chosen.connect(self._choose)
+        self.browser.alone.toggled.connect(self._put_alone)
         self.browser.open_asked.connect(self._open_row)
         self.browser.new_asked.connect(self.do_new_document)
         self.browser.export_asked.connect(self.do_export)
@@ -111,12 +115,13 @@ class CollectionPage(Page):
         self.timeline.cleared.connect(self.diff.clear)
         self.timeline.restore_asked.connect(self._restore)
         self.timeline.take_back_asked.connect(self._take_back)
-        self.timeline.form_changed.connect(self._give_room)
+        self.timeline.fitted.connect(self._form_changed)
         self.timeline.remember_asked.connect(self._remember)
         self.timeline.compare_remembered_asked.connect(self._compare_remembered)
         self.diff.ab_chosen.connect(self.timeline.set_ab)
         self.diff.showing.connect(self._arrived)
         self.diff.restore_asked.connect(self._restore)
+        self.diff.tools.wrapped.connect(self._divide)
         self._serve(self.diff)
         self.writes.merge_asked.connect(self._merge)
         for label, icon, call in (
@@ -132,15 +137,14 @@ class CollectionPage(Page):
 
     def _choose(self, row: Row | None) -> None:
         before, self._chosen_row = self._chosen_row, row
-        info = self.browser.info
-        self.timeline.setVisible(info is None or info.keeps_history or (not info.belongs_to and "hash" in info.fields))
+        self._show_parts()
         self.diff.name = _version_named(row)
         self.id = row.id if row is not None else None
         if self._awaited is not None and row is not None and row.id != self._awaited[1]:
             self._awaited = None
         for one in self._chain_buttons:
             one.setEnabled(row is not None and row.readable)
-        if row is None or not row.readable:
+        if row is None or not row.readable or self.browser.alone.isChecked():
             self.timeline.show_document(None)
             self.diff.clear()
         else:
@@ -155,6 +159,20 @@ class CollectionPage(Page):
                 self._wanted_ab = None
         self.changed.emit()
 
+    def _show_parts(self) -> None:
+        """Show the parts that have something to show: a list without rows, or one that is wanted alone, takes all."""
+        info, page = self.browser.info, self.browser.page
+        below = not self.browser.alone.isChecked() and (page is None or bool(page.rows))
+        versions = info is None or info.keeps_history or (not info.belongs_to and "hash" in info.fields)
+        if (below, below and versions) != (not self.diff.isHidden(), not self.timeline.isHidden()):
+            self.diff.setVisible(below)
+            self.timeline.setVisible(below and versions)
+            self._divide()
+
+    def _put_alone(self, on: bool) -> None:
+        preferences.remember(ALONE, on)
+        self._choose(self._chosen_row)
+
     def _history_read(self, versions: list[Version]) -> None:
         self.diff.set_ab_choices(versions)
         self.changed.emit()
@@ -165,6 +183,7 @@ class CollectionPage(Page):
             self.diff.compare(id, a, b)
 
     def _loaded(self, _: object) -> None:
+        self._divide()
         self.changed.emit()
         if self._missing_index or self.session.trust.read_only:
             return
@@ -297,34 +316,52 @@ class CollectionPage(Page):
             lambda: documents, tr("{documents} as they were typed", documents=wording.many(len(documents), "document"))
         )
 
-    def _give_room(self, listed: bool) -> None:
-        """A list of versions needs more height than the strip: the comparison lends it."""
-        if not listed:
-            self.split.setSizes(self._with_strip)
-            self._divide()
-            return
-        self._with_strip = above, own, below = self.split.sizes()
-        wanted = theme.px(112) + max(0, below - theme.px(COMPARISON)) // 2
-        more = max(0, min(wanted, below - theme.px(220)))
-        self.split.setSizes([above, own + more, below - more])
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.split and event.type() == QEvent.Type.Resize and not self.timeline.as_list.isChecked():
+        if watched is self.split and event.type() == QEvent.Type.Resize:
             self._divide()
         return super().eventFilter(watched, event)
 
     def _divide(self) -> None:
-        """Share the height among the parts, until a person moves a divider."""
-        if self._by_hand:
+        """Share the height among the parts by what they hold; a person may choose that of the comparison.
+
+        What a short history leaves goes to the comparison: the list stays as it is from document to document.
+        """
+        if self.diff.isHidden():
             return
-        own = max(theme.px(STRIP), self.timeline.minimumHeight())
-        rest = self.split.height() - (0 if self.timeline.isHidden() else own)
-        below = theme.px(COMPARISON) + max(0, rest - theme.px(LIST + COMPARISON)) // 2
-        self.split.setSizes([max(1, rest - below), own, below])
+        there, browser, history = self._height, self.browser, self.timeline
+        least, fewest = max(theme.px(COMPARISON), self.diff.minimumHeight()), browser.height_for(FEWEST)
+        rest = there - self._strip
+        if self._below is not None:
+            above = rest - self._below
+        else:
+            above = rest - least - max(0, rest - least - browser.height_for(LISTED)) // 2
+            above = min(above, max(fewest, browser.height_for(browser.rows_a_page)))
+        own = 0 if history.isHidden() else history.minimumHeight()
+        if own and history.as_list.isChecked():  # borrows from the comparison, then from the list
+            wanted = self._own or history.wanted
+            own += max(0, min(wanted - own, rest - least - min(above, fewest)))
+            above = min(above, there - own - least)
+        self.split.setSizes([max(1, above), own, max(1, there - above - own)])
+
+    @property
+    def _height(self) -> int:
+        """The height of all parts, in pixels."""
+        return self.split.height() - 2 * self.split.handleWidth()
+
+    @property
+    def _strip(self) -> int:
+        """The height that is kept for the history, whether a short one needs it or not."""
+        return 0 if self.timeline.isHidden() else self.timeline.whole
 
     def _split_moved(self, *_: object) -> None:
-        self._by_hand = True
-        preferences.keep_shape("split/collection", self.split.saveState())
+        above, own, _below = self.split.sizes()
+        self._own = own if self.timeline.as_list.isChecked() else 0
+        self._below = max(1, self._height - self._strip - above)
+        preferences.remember(KEPT, self._below)
+
+    def _form_changed(self) -> None:
+        self._own = 0
+        self._divide()
 
     # --- requests from the window
 
@@ -348,6 +385,7 @@ class CollectionPage(Page):
     def show_document(self, id: Value, a: Value | None = None, b: Value | None = None) -> None:
         """Choose a document, and two of its versions if they are given."""
         if a is not None or b is not None:
+            self.browser.alone.setChecked(False)
             if self._chosen_row is not None and self._chosen_row.id == id:
                 self.timeline.set_ab(a, b)
                 self.sight_asked.emit(self.diff)
@@ -372,6 +410,7 @@ class CollectionPage(Page):
             "writable": of_now and writes,
             "sample": self.session.is_sample,
             "json": self.browser.is_json,
+            "only-list": self.browser.alone.isChecked(),
             "index-missing": bool(self._missing_index),
         }
         facts = {"page", "list", "collection", "find", *(name for name, holds in true.items() if holds)}
@@ -419,8 +458,8 @@ class CollectionPage(Page):
         return left, super().status()[1]
 
     def panes(self) -> Sequence[QWidget]:
-        parts: list[QWidget] = [self.browser.bar.input, self.browser.list, self.timeline, self.diff]
-        return [part for part in parts if part is not self.timeline or not part.isHidden()]
+        history: list[QWidget] = [] if self.timeline.isHidden() or self.timeline.is_brief else [self.timeline]
+        return [self.browser.bar.input, self.browser.list, *history, *([] if self.diff.isHidden() else [self.diff])]
 
     def on_show(self) -> Sequence[OnShow]:
         rows = [row for row in self.browser.model.rows if row.readable]
@@ -474,6 +513,7 @@ class CollectionPage(Page):
             **super().handlers(),
             "find": self.do_find,
             "as-json": self.do_as_json,
+            "only-list": self.browser.alone.toggle,
             "explain": self.do_explain,
             "query-options": partial(self.browser.bar.choose, "columns"),
             "as-of": self.browser.bar.choose_time,
@@ -603,11 +643,14 @@ class CollectionPage(Page):
         self._bring(self.diff, self.id)
 
     def _history(self) -> QWidget:
-        return self.diff if self.timeline.isHidden() else self.timeline  # without versions there is nothing else
+        """The part that tells the history; the comparison shows a document without earlier versions."""
+        self.browser.alone.setChecked(False)
+        return self.diff if self.timeline.isHidden() or self.timeline.is_brief else self.timeline
 
     def _bring(self, part: QWidget, id: Value | None) -> None:
         """Show a part and focus it; if it has nothing of the document yet, as soon as it has."""
         self._awaited = None
+        self.browser.alone.setChecked(False)
         if focus_keeper.can_have(part):
             part.setFocus(Qt.FocusReason.ShortcutFocusReason)
         elif id is not None:
@@ -619,6 +662,7 @@ class CollectionPage(Page):
         if self._awaited is None:
             return
         part, id, before = self._awaited
+        part = self.diff if part is self.timeline and self.timeline.is_brief else part
         if QApplication.focusWidget() is not before:
             self._awaited = None
         elif id == self.id and focus_keeper.can_have(part):

@@ -585,6 +585,13 @@ class CellTree(QTreeView, StandsStill):
         self._narrow_room, self._narrow, self._given = room, tuple(narrow), tuple(widths)
         self._dispensable = tuple(dispensable)
 
+    def set_row_height(self, height: float) -> None:
+        """Give the rows another height, in u."""
+        delegate = self.itemDelegate()
+        assert isinstance(delegate, CellDelegate)
+        delegate.row_height = height
+        self.doItemsLayout()
+
     def focusInEvent(self, event: QFocusEvent) -> None:
         had = self.currentIndex().isValid()
         super().focusInEvent(event)

@@ -67,6 +67,7 @@ DEFAULTS: dict[str, object] = {
     "zone": "",  # an IANA name; "" is the system's
     "motion": "system",  # system, less, full
     "page_size": 50,
+    "rows": "compact",  # of a list of documents: compact, roomy
     "sidebar": "",  # open, folded; "" by the width of the window
     "zoom": 100,  # percent of the system's size
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from msgspec import Struct, field
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtWidgets import QLayout, QLayoutItem, QSpacerItem, QWidget, QWidgetItem
 
 
@@ -159,13 +159,17 @@ class WrappingRow(QLayout):
             y += high + self.spacing()
         if height != self._height:
             self._height = height
-            QTimer.singleShot(0, self, self._tell)  # a layout that is being arranged takes no other size
+            self._ask_for_height()
 
-    def _tell(self) -> None:
-        """Make the widgets around ask for the present height."""
+    def _ask_for_height(self) -> None:
+        """Make the widgets around ask for the present height, before they use the former one at this width."""
         self.invalidate()
         if (owner := self.parentWidget()) is not None:
             owner.updateGeometry()
+        QCoreApplication.postEvent(self, QEvent(QEvent.Type.User))
+
+    def customEvent(self, event: QEvent) -> None:
+        """Tell of another height; a layout that is being arranged takes no other size."""
         self.wrapped.emit()
 
     # --- lines

@@ -1,4 +1,4 @@
-"""Settings: colours, contrast, language, zone of dates, motion, rows per page; all but the language work at once."""
+"""Settings: colours, contrast, language, zone of dates, motion, pages and rows; all but the language work at once."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gui.style.states import button, hair, words
 THEMES = (("system", tr("As the system")), ("light", tr("Light")), ("dark", tr("Dark")))
 CONTRASTS = (("system", tr("As the system")), ("normal", tr("Normal")), ("high", tr("High")))
 MOTIONS = (("system", tr("As the system")), ("less", tr("Reduced")), ("full", tr("Full")))
+HEIGHTS = (("compact", tr("Compact")), ("roomy", tr("Roomy")))
 SPEECHES = (("system", tr("As the system")), *LANGUAGES.items())
 
 
@@ -73,6 +74,7 @@ class SettingsDialog(Sheet):
         self.contrast = Segments(tr("Contrast"), CONTRASTS, "contrast")
         self.language = Segments(tr("Language"), SPEECHES, "language")
         self.rows = Segments(tr("Documents a page"), tuple((str(n), str(n)) for n in SIZES), "page_size")
+        self.heights = Segments(tr("Rows of a list"), HEIGHTS, "rows")
         self.zone = QComboBox()
         self.zone.setAccessibleName(tr("Time zone"))
         self.zone.addItem(tr("As the system ({zone})", zone=preferences.system_zone()), "")
@@ -91,6 +93,7 @@ class SettingsDialog(Sheet):
         form.addRow(tr("Language"), _hinted(self.language, tr("Taken at the next start.")))
         form.addRow(tr("Time zone"), _hinted(self.zone, tr("Dates are stored in UTC and shown in this zone.")))
         form.addRow(tr("Documents a page"), self.rows)
+        form.addRow(tr("Rows of a list"), self.heights)
         form.addRow(tr("Motion"), _hinted(self.motion, tr("Reduced: only progress moves.")))
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(24), theme.px(24), theme.px(24), theme.px(24))

@@ -290,9 +290,7 @@ class Workspace(QWidget):
         if (event.oldSize().width() < line) != (event.size().width() < line) or not self.isVisible():
             if self.isVisible():
                 preferences.put("sidebar", "")
-                QTimer.singleShot(0, self, self._fold_at_once)  # without animation: all parts have just moved
-            else:
-                self._fold_at_once()
+            self._fold_at_once()  # without animation: all parts have just moved
 
     # --- counts
 

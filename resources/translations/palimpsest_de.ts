@@ -1132,6 +1132,10 @@ Nummern: {numbering}</translation>
       <translation>Spalten</translation>
     </message>
     <message>
+      <source>Compact</source>
+      <translation>Kompakt</translation>
+    </message>
+    <message>
       <source>Compare</source>
       <translation>Vergleichen</translation>
     </message>
@@ -3888,6 +3892,14 @@ Nummern: {numbering}</translation>
       <translation>Nur die Datenbank {named}</translation>
     </message>
     <message>
+      <source>Only the list</source>
+      <translation>Nur die Liste</translation>
+    </message>
+    <message>
+      <source>Only the list, without history and comparison</source>
+      <translation>Nur die Liste, ohne Verlauf und Vergleich</translation>
+    </message>
+    <message>
       <source>Only types or order changed since you opened it</source>
       <translation>Seit Sie es geöffnet haben, änderten sich nur Typen oder Reihenfolge</translation>
     </message>
@@ -4638,6 +4650,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>Review and merge</source>
       <translation>Zusammenführen</translation>
+    </message>
+    <message>
+      <source>Roomy</source>
+      <translation>Geräumig</translation>
+    </message>
+    <message>
+      <source>Rows of a list</source>
+      <translation>Zeilen einer Liste</translation>
     </message>
     <message>
       <source>Run</source>

@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # most lists show the present
     from model.session.through_time import HistoryList
 
 LOW = 400  # u; a lower window has no room for rows beside many words
+HEIGHTS = {"compact": 22, "roomy": 28}  # u; of a row
+HAIRS = 2  # pixels; the lines below the query bar and above the foot
 
 
 class BrowserPanel(QWidget):
@@ -78,7 +80,7 @@ class BrowserPanel(QWidget):
         self.bar.times_asked.connect(self.times_asked)
         self.notices = Notices()
         self.model = DocumentsModel()
-        self.list = CellTree(row_height=28)
+        self.list = CellTree(row_height=_row_height())
         self.list.as_list(self.model, tr("Documents of {ns}", ns=ns))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setMinimumHeight(theme.px(84))
@@ -123,7 +125,10 @@ class BrowserPanel(QWidget):
         self._as_json = tool("file-text", tr("Show as JSON"), None)
         self._as_json.setCheckable(True)
         self._as_json.toggled.connect(self.show_json)
+        self.alone = tool("table", tr("Only the list, without history and comparison"), None)
+        self.alone.setCheckable(True)
         self.pager.add_tool(self._picked_words)
+        self.pager.add_tool(self.alone)
         self.pager.add_tool(self._as_json)
         self.pager.add_tool(tool("info", tr("What this collection is taken for, and why"), self.layout_asked.emit))
         self.pager.add_tool(tool("export", tr("Export the list…"), self.export_asked.emit))
@@ -162,6 +167,17 @@ class BrowserPanel(QWidget):
     def page(self) -> Page | None:
         """The page shown."""
         return self._page
+
+    def height_for(self, rows: int) -> int:
+        """The height at which this many rows are in sight below what stands above them, in pixels."""
+        beside = sum(part.sizeHint().height() for part in (self.bar, self.pager, self.notices) if not part.isHidden())
+        return beside + HAIRS + self.list.header().height() + rows * theme.px(_row_height())
+
+    @property
+    def rows_a_page(self) -> int:
+        """The rows to make room for: those of a list that has no more, else those of a whole page."""
+        rows = len(self._page.rows) if self._page is not None else 0
+        return rows if rows and not self._skip and not self.is_json else self.pager.size
 
     @property
     def is_json(self) -> bool:
@@ -735,11 +751,18 @@ class BrowserPanel(QWidget):
         if name == "zone":
             self.model.forget_cells()
             self.list.viewport().update()
+        elif name == "rows":
+            self.list.set_row_height(_row_height())
         elif name == "page_size" and self.pager.size != int(preferences.get("page_size")):
             self.pager.set_size(int(preferences.get("page_size")))
 
     def _restyle(self) -> None:
         self.list.viewport().update()
+
+
+def _row_height() -> int:
+    """The height of a row that a person chose, in u."""
+    return HEIGHTS.get(str(preferences.get("rows")), HEIGHTS["compact"])
 
 
 def _page(

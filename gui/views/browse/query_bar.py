@@ -27,7 +27,7 @@ from model.foundation.records import CollectionInfo
 from model.session.query_help import FieldSurvey
 
 LONGEST = 90  # characters of a query in a menu
-ICONS_BELOW = 560  # u; a narrower bar shows order and fields as icons only
+ICONS_BELOW = 840  # u; a narrower bar shows order and fields as icons only: it has one line for all
 TIMES = tr("As of a time, two times, deleted documents")
 
 

@@ -29,7 +29,7 @@ from gui.style.cells import CellDelegate
 from gui.style.live_resize import StandsStill
 from gui.views.timeline import strip_geometry
 
-HEIGHT = 110
+HEIGHT = 104
 _SLOP = 4  # pixels that a hand may shake during a click
 
 

@@ -21,7 +21,7 @@ from gui.style import symbols, theme
 MARGIN = 52  # from the edge to the first and last mark
 COMFORT = 68  # a pitch with room for names, dates and counts
 WIDEST = 132
-LINE, NAME, DATE, TOP, BLOCK = 51, 77, 94, 11, 102  # heights in the strip: line, middles of both texts, flags, all
+LINE, NAME, DATE, TOP, BLOCK = 45, 71, 88, 5, 96  # heights in the strip: line, middles of both texts, flags, all
 _CLOSE = 22  # from a mark's middle to the edge of a gap beside it
 
 

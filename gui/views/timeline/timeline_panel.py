@@ -29,7 +29,7 @@ from gui.parts.values.value_pane import StoredDialog
 from gui.parts.versions_model import VersionsModel, name_of
 from gui.style import boxes, icons, preferences, states, theme, wording
 from gui.views.timeline.strip import HEIGHT, Strip
-from gui.views.timeline.version_list import StripLegend, VersionList
+from gui.views.timeline.version_list import ROW, StripLegend, VersionList
 from model.errors import Unreachable
 from model.foundation.records import Version, WatchTurn
 from model.session import Session
@@ -81,8 +81,9 @@ class TimelinePanel(QWidget):
 
     ``compared`` carries the two versions, A then B; A is None if there is only one version. ``loaded`` carries all
     versions, newest first, once they were read. ``restore_asked`` carries id, version number and None. ``cleared``
-    says that no version is shown: they could not be read, or there are none. ``form_changed`` says whether the list
-    is shown now, which needs more height than the strip.
+    says that no version is shown: they could not be read, or there are none.
+
+    A history of one version is only named in the header: there is nothing to choose in a strip of it.
 
     It reads without a :class:`.Reading`: versions appear while others are read, how far that is stands beside them, and
     a state has only the height of the strip.
@@ -93,7 +94,7 @@ class TimelinePanel(QWidget):
     restore_asked = Signal(object, object, object)
     take_back_asked = Signal(object, object)  # the document's id, and the version whose changes to take back
     cleared = Signal()
-    form_changed = Signal(bool)
+    fitted = Signal()  # its height changed
     remember_asked = Signal(object)  # a version's number: remember it for a comparison with another document
     compare_remembered_asked = Signal(object)
 
@@ -106,6 +107,8 @@ class TimelinePanel(QWidget):
         self._task: tasks.Task | None = None
         self._waiting: list[Version] = []
         self._quietly = self._keep = self._alone = False
+        self.is_brief = False
+        """Whether only the header is shown, because there is one version."""
         self._told: tuple[Version | None, Version | None] = (None, None)
         self.model = VersionsModel(self)
         boxes.ground(self, "surface")
@@ -118,9 +121,9 @@ class TimelinePanel(QWidget):
         self.strip, self.list, self._note = Strip(self.model), VersionList(self.model), _Note()
         column = boxes.column(self)
         column.addWidget(self._header())
-        forms = QWidget()  # a stacked layout without a widget would show its first page as a window
-        column.addWidget(forms, 1)
-        self._stack = QStackedLayout(forms)
+        self._forms = QWidget()  # a stacked layout without a widget would show its first page as a window
+        column.addWidget(self._forms, 1)
+        self._stack = QStackedLayout(self._forms)
         for page in (self.strip, self.list, self._note):
             self._stack.addWidget(page)
         for form in (self.strip, self.list):
@@ -165,7 +168,6 @@ class TimelinePanel(QWidget):
         self.as_list.setToolTip(tr("Show as a list, newest first"))
         self.as_list.setAccessibleName(tr("Show versions as a list"))
         self.as_list.toggled.connect(self._show_form)
-        self.as_list.toggled.connect(self.form_changed)
         row.addWidget(self.as_list)
         self._last_tool: QWidget = self.as_list
         self._tools = row
@@ -364,10 +366,12 @@ class TimelinePanel(QWidget):
         self._choose()
         self._wanted = None
         self._say()
+        self._show_form()
         if not self.model.marks:
             self.cleared.emit()
-            self._note.put("tray", "text2", tr("No version of this document is there"), tr("It may have been deleted."))
-            self._stack.setCurrentWidget(self._note)
+            self._show_note(
+                "tray", "text2", tr("No version of this document is there"), tr("It may have been deleted.")
+            )
         _, b = self.chosen()
         if b is not None and self._told != self.chosen():
             self._tell()
@@ -423,10 +427,9 @@ class TimelinePanel(QWidget):
         name = self._show_none()
         copy: Callable[[], object] = lambda: copying.put(details)  # noqa: E731 (a choice wants a callable)
         choices = [(tr("Try again"), self._again), (tr("Copy details"), copy)]
-        self._note.put(
+        self._show_note(
             "warning-circle", "err", tr("The versions of {name} could not be read", name=name), sentence, choices
         )
-        self._stack.setCurrentWidget(self._note)
 
     def _show_none(self) -> str:
         """Show no versions, because none could be read; returns the document's name."""
@@ -449,8 +452,7 @@ class TimelinePanel(QWidget):
             self.loaded.emit(list(self.model.versions))
             return
         self._show_none()
-        self._note.put("hourglass", "text2", tr("Reading was stopped"), "", [(tr("Read again"), self._again)])
-        self._stack.setCurrentWidget(self._note)
+        self._show_note("hourglass", "text2", tr("Reading was stopped"), "", [(tr("Read again"), self._again)])
 
     def _again(self) -> None:
         self.show_document(self.id)
@@ -495,9 +497,16 @@ class TimelinePanel(QWidget):
         self._summary.setText("")
         self._legend.quiet(True)
         help = tr("The versions of the document chosen in the list appear here.")
-        self._note.put("clock-counter-clockwise", "text2", tr("No document is chosen"), help)
         self._show_form()
+        self._show_note("clock-counter-clockwise", "text2", tr("No document is chosen"), help)
+
+    def _show_note(self, icon: str, token: str, title: str, help: str, choices: Sequence[states.Choice] = ()) -> None:
+        """Show a state in place of the versions."""
+        self._note.put(icon, token, title, help, choices)
         self._stack.setCurrentWidget(self._note)
+        self._forms.show()
+        self.is_brief = False
+        self._fit_height()
 
     def _show_form(self) -> None:
         on, some = self.as_list.isChecked(), bool(self.model.marks)
@@ -505,6 +514,9 @@ class TimelinePanel(QWidget):
         self.by_time.setEnabled(some and not on)
         self.as_list.setEnabled(some)
         form = self.list if on else self.strip
+        if self._task is None or len(self.model.marks) != 1:  # more of them may still arrive
+            self.is_brief = len(self.model.marks) == 1
+        self._forms.setVisible(on or not self.is_brief)
         self.setFocusProxy(form)
         self._fit_height()
         if self._shown_id is not None and self.model.marks:
@@ -621,8 +633,29 @@ class TimelinePanel(QWidget):
         if event.type() == QEvent.Type.FontChange:
             self._fit_height()
 
+    @property
+    def wanted(self) -> int:
+        """The height at which nothing of its present form is out of sight, in pixels."""
+        if not self.as_list.isChecked():
+            return self.minimumHeight()
+        rows = max(1, self.model.rowCount())
+        return self._head + self.list.header().height() + rows * theme.px(ROW)
+
+    @property
+    def whole(self) -> int:
+        """The height with the strip, in pixels."""
+        return self._head + theme.px(HEIGHT)
+
+    @property
+    def _head(self) -> int:
+        return max(theme.px(40), self._tools.sizeHint().height())
+
     def _fit_height(self) -> None:
         """Fit the height: the strip has a fixed one, because more would be empty; the list takes all it can."""
-        least = max(theme.px(40), self._tools.sizeHint().height()) + theme.px(HEIGHT)
-        self.setMinimumHeight(least)
-        self.setMaximumHeight(UNBOUNDED if self.as_list.isChecked() else least)
+        listed = self.as_list.isChecked()
+        least = self._head if self.is_brief and not listed else self.whole
+        most = UNBOUNDED if listed else least
+        if (least, most) != (self.minimumHeight(), self.maximumHeight()):
+            self.setMinimumHeight(least)
+            self.setMaximumHeight(most)
+            self.fitted.emit()

@@ -32,6 +32,7 @@ from gui.style import symbols, theme
 from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
 
+ROW = 24  # u; the height of a row
 WIDTHS = (26, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
 
 
@@ -132,7 +133,7 @@ class VersionList(CellTree):
 
     def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setItemDelegate(_MarkDelegate(self))
+        self.setItemDelegate(_MarkDelegate(self, ROW))
         self._history = model
         self.as_list(model, tr("Versions, newest first"))
         model.chosen.connect(self.viewport().update)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import boxes
@@ -52,6 +52,22 @@ def test_a_column_around_it_gives_the_further_line_its_height(qtbot: QtBot) -> N
     assert [part.y() for part in parts] == [0, 28, 56]
     outer.resize(400, 200)
     qtbot.waitUntil(lambda: row.height() == 20)
+
+
+def test_a_further_line_gets_and_loses_its_height_before_anything_is_drawn(qtbot: QtBot) -> None:
+    row, _ = _row(qtbot, 100, 100, 100)
+    outer = QWidget()
+    qtbot.addWidget(outer)
+    column = QVBoxLayout(outer)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.addWidget(row)
+    column.addWidget(QWidget(), 1)
+    outer.resize(400, 200)
+    outer.show()
+    for width, height in ((120, 3 * 20 + 2 * 8), (400, 20)):
+        outer.resize(width, 200)
+        QApplication.sendPostedEvents()
+        assert row.height() == height
 
 
 def test_room_that_nobody_needs_goes_to_the_part_with_a_share(qtbot: QtBot) -> None:
