@@ -257,6 +257,8 @@ def _revert(made: Parser) -> None:
     made.add_argument("--since", metavar="T", help="no earlier than this")
     made.add_argument("--until", metavar="T", help="no later than this")
     made.add_argument("--filter", metavar="F", default="", help="documents that match now; alone: their last change")
+    only = "take back only this field of the changes; several times for several"
+    made.add_argument("--path", metavar="P", action="append", default=[], dest="paths", help=only)
     made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     _reasoned(made)

@@ -1,9 +1,10 @@
 """Takes single changes back: later edits of other fields survive.
 
 Taking back a version is a three-way merge: the base is that version, mine is the one before it, theirs is the current
-one. Several versions of a document are taken back in one write, newest first. A real conflict leaves the whole
-document alone, and so does a document that changed after the plan was made. A warning names fields that would be
-removed or emptied although all documents have them.
+one. Of a version that was limited to some fields, mine has only these of the one before. Several versions of a document
+are taken back in one write, newest first. A real conflict leaves the whole document alone, and so does a document that
+changed after the plan was made. A warning names fields that would be removed or emptied although all documents have
+them.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.merge import merge
 from model.operations.batches import Run
+from model.operations.change_parts import later_stamps, only_at, without_stamps
 from model.over_time.activity import changed_paths
 from model.repair.running import new_run
 from model.storage.newest_query import PageQuery
 from model.text.names import id_name, version_name
-from model.text.paths import path_text
+from model.text.paths import path_from_text, path_text
 from model.userdata import folders
 from model.values import canonical as c
 from model.values.canonical import Path, Value
@@ -39,6 +41,7 @@ from model.writing.writer import Writer
 
 FORMAT = "palimpsest revert"
 NAMED = 4  # paths in a sentence
+TRIES = 4  # per document: somebody else may edit it between its reading and its writing
 LOOKED_AT = 200  # documents examined to learn which fields are usual
 
 
@@ -48,6 +51,7 @@ class Chosen(Struct, frozen=True):
     id: Value
     versions: tuple[Value, ...]
     current: Value | None = None  # the version that was current when a plan was made; None: any
+    paths: tuple[Path, ...] = ()  # only these fields of the versions; (): all
 
 
 class TakenBack(Struct, frozen=True):
@@ -65,6 +69,7 @@ class TakenBack(Struct, frozen=True):
     left: tuple[tuple[Value, str], ...] = ()  # versions that cannot be taken back, with reasons
     at_odds: tuple[Value, ...] = ()  # versions, newest first, that a later edit of the same fields prevents
     warning: str = ""  # what would be missing afterwards, a sentence
+    paths: tuple[Path, ...] = ()  # the fields to which this is limited; (): all
 
 
 class TakingBack(Struct, frozen=True):
@@ -99,8 +104,8 @@ class TakingBack(Struct, frozen=True):
         if base.content is None or before.content is None:
             raise Refused(f"{version_name(base.v)} of {id_name(drawn.id)} cannot be read.")
         now = layout.version(drawn.id).content or c.EMPTY
-        signed = base.but(content=_as_signed(layout, base.content, now))
-        return edit.conflict(layout, drawn.id, signed, _as_signed(layout, before.content, now))
+        mine, origin = _sides(layout, drawn.id, drawn.paths, before.content, base.content, now)
+        return edit.conflict(layout, drawn.id, base.but(content=origin), mine)
 
     def apply(
         self,
@@ -122,20 +127,33 @@ class TakingBack(Struct, frozen=True):
         writer = replace(self.writer, run=run, reason=reason or self.writer.reason)
 
         def outcomes() -> Iterator[Outcome]:
-            for each in self.drawn(ns, chosen, step):
+            layout = self.writer.catalogue.layout(ns)
+            usual = _Usual(layout)
+            for done, wanted in enumerate(chosen):
+                step(done, None)
+                tries = TRIES if wanted.current is None else 1
+                each, outcome = self._taken(writer, layout, wanted, usual)
+                while outcome is not None and outcome.kind == "conflict" and (tries := tries - 1):
+                    each, outcome = self._taken(writer, layout, wanted, usual)  # somebody edited it meanwhile
                 yield from (Outcome("skipped", ns, each.id, why, v) for v, why in each.left)
-                if each.kind != "applied":
-                    if each.versions or not each.left:
-                        yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
-                    continue
-                assert each.base is not None
-                assert each.content is not None
-                outcome = writer.save(ns, each.id, each.base, each.content, "revert")
-                told = f"{each.detail} {each.warning}".strip()
-                said = f"{told} {outcome.detail}" if outcome.kind == "applied" else outcome.detail
-                yield replace(outcome, detail=said)
+                if outcome is not None:
+                    yield outcome
+                elif each.versions or not each.left:
+                    yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
 
         return Run(run, outcomes())
+
+    def _taken(self, writer: Writer, layout: Layout, wanted: Chosen, usual: _Usual) -> tuple[TakenBack, Outcome | None]:
+        """A document as it would be, and the outcome of writing it; None if there is nothing to write."""
+        each = usual.warned(_drawn(layout, wanted, self.writer.catalogue.objection(layout.ns)))
+        if each.kind != "applied":
+            return each, None
+        assert each.base is not None
+        assert each.content is not None
+        outcome = writer.save(layout.ns, each.id, each.base, each.content, "revert")
+        told = f"{each.detail} {each.warning}".strip()
+        said = f"{told} {outcome.detail}" if outcome.kind == "applied" else outcome.detail
+        return each, replace(outcome, detail=said)
 
     # --- plans
 
@@ -145,6 +163,7 @@ class TakingBack(Struct, frozen=True):
             {
                 "id": text.json_object(each.id),
                 "versions": [text.json_object(v) for v in each.versions],
+                "paths": [path_text(path) for path in each.paths],
                 "current": text.json_object(each.base.v) if each.base is not None and each.base.v is not None else None,
                 "would": each.kind,
                 "detail": f"{each.detail} {each.warning}".strip(),
@@ -170,11 +189,16 @@ class TakingBack(Struct, frozen=True):
                 raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make a new one here.")
         try:
             return [
-                Chosen(_value(each["id"]), tuple(map(_value, each["versions"])), _value(each["current"]))
+                Chosen(
+                    _value(each["id"]),
+                    tuple(map(_value, each["versions"])),
+                    _value(each["current"]),
+                    tuple(map(path_from_text, each.get("paths", ()))),
+                )
                 for each in plan["items"]
                 if each["versions"] and each["current"] is not None
             ]
-        except (KeyError, TypeError, Unreadable) as error:
+        except (KeyError, TypeError, AttributeError, Unreadable) as error:
             raise Unreadable(f"{path} is not a whole plan of `palimpsest revert`: {error}") from None
 
 
@@ -209,7 +233,7 @@ def _drawn(layout: Layout, chosen: Chosen, objection: str) -> TakenBack:
     there = {each.v for each in versions}
     left += [(v, f"{id_name(chosen.id)} has no version {version_name(v)}.") for v in chosen.versions if v not in there]
     which = tuple(v for at in taken if (v := versions[at].v) is not None)
-    found = TakenBack(chosen.id, which, "skipped", "", base, left=tuple(left))
+    found = TakenBack(chosen.id, which, "skipped", "", base, left=tuple(left), paths=chosen.paths)
     if not taken:
         return replace(found, detail=" ".join(why for _, why in left))
     return _merged(layout, found, versions, taken, objection)
@@ -220,32 +244,68 @@ def _merged(
 ) -> TakenBack:
     base = found.base
     assert base is not None
-    names = ", ".join(version_name(versions[at].v) for at in taken)
     if reason := objection or layout.writable(base):
         return replace(found, kind="refused", detail=reason)
     content = now = base.content or c.EMPTY
+    touched: list[str] = []
     # From the newest down, each from the content that is left after the ones before it.
     for at in taken:
-        it, before = (layout.version(found.id, versions[n].v).content for n in (at, at + 1))
-        if it is None or before is None:
-            said = f"{version_name(versions[at].v)} of {id_name(found.id)} cannot be read."
-            return replace(found, kind="refused", detail=said)
-        it, before = (_as_signed(layout, each, content) for each in (it, before))
+        try:
+            before, it = _contents(layout, found, versions, at, content)
+        except Unreadable as error:
+            return replace(found, kind="refused", detail=str(error))
+        if found.paths and before == it:
+            continue
+        touched.append(version_name(versions[at].v))
         # A merge with the version itself as the base: one side takes it back, the other is all that happened since.
         merged = merge(it, before, content, layout.profile.keys)
         later = tuple(each.path for each in merged.conflicts)
         if later := later or _set_again(layout, found.id, taken, at, (it, before, content)):
-            said = (
-                f"{id_name(found.id)} was changed later in {_some(later)}; "
-                f"take {version_name(versions[at].v)} back by hand."
-            )
             odds = tuple(v for n in _run_from(taken, at) if (v := versions[n].v) is not None)
+            said = f"{id_name(found.id)} was changed later in {_some(later)}; take {touched[-1]} back by hand."
             return replace(found, kind="conflict", detail=said, at_odds=odds)
         content = merged.document()
+    if not touched:
+        names = ", ".join(version_name(versions[at].v) for at in taken)
+        return replace(found, detail=f"{names} of {id_name(found.id)} did not change {_some(found.paths)}.")
+    return _ended(found, ", ".join(touched), content, now)
+
+
+def _ended(found: TakenBack, names: str, content: bytes, now: bytes) -> TakenBack:
+    """A document from which some versions were taken back without a conflict."""
     # Later edits have undone it already.
     if content == now:
         return replace(found, detail=f"{names} of {id_name(found.id)}: nothing is left to take back.")
-    return replace(found, kind="applied", detail=f"{names} of {id_name(found.id)} taken back.", content=content)
+    if found.paths:
+        said = f"{_some(found.paths)} of {names} of {id_name(found.id)} taken back."
+    else:
+        said = f"{names} of {id_name(found.id)} taken back."
+    return replace(found, kind="applied", detail=said, content=content)
+
+
+def _contents(
+    layout: Layout, found: TakenBack, versions: Sequence[Version], at: int, now: bytes
+) -> tuple[bytes, bytes]:
+    """The contents before and after a version, as :func:`_sides` gives them. Raises ``Unreadable``."""
+    after, before = (layout.version(found.id, versions[n].v).content for n in (at, at + 1))
+    if after is None or before is None:
+        raise Unreadable(f"{version_name(versions[at].v)} of {id_name(found.id)} cannot be read.")
+    try:
+        return _sides(layout, found.id, found.paths, before, after, now)
+    except Unreadable as error:  # what was there has no place any more
+        said = f"{version_name(versions[at].v)} of {id_name(found.id)} cannot be taken back: {error}"
+        raise Unreadable(said) from None
+
+
+def _sides(
+    layout: Layout, id: Value, paths: Sequence[Path], before: bytes, after: bytes, now: bytes
+) -> tuple[bytes, bytes]:
+    """The contents before and after a version, differing only in what is taken back from the content ``now``."""
+    before, after = (_as_signed(layout, each, now) for each in (before, after))
+    if paths:
+        before = only_at(paths, before, after, layout.profile.keys)
+    found = later_stamps(lambda: layout.history(id, contents="all"), before, after, now)
+    return without_stamps(before, after, [path for path in found if path not in paths], now)
 
 
 def _some(paths: Sequence[Path]) -> str:

@@ -53,6 +53,11 @@ class Activity(Struct, frozen=True):
     astray: bool = False
     landed: bool = True
 
+    def touches(self, paths: Iterable[Path]) -> bool:
+        """Whether it changed one of some fields, or something above or below it; of none it is always true."""
+        asked = tuple(paths)
+        return not asked or any(_touches(path, each) for path in self.paths for each in asked)
+
 
 class ActivityList(Struct):
     """The changes of some collections, newest first; iterate over it once, then its counts are complete."""
@@ -123,7 +128,7 @@ class ActivityList(Struct):
             self.authors.add(each.author)
         if self.author is not None and each.author != self.author:
             return False
-        if self.path and not any(_touches(path, self.path) for path in each.paths):
+        if not each.touches([self.path] if self.path else ()):
             return False
         if each.at is None and self.span:
             self.undated += 1

@@ -6,8 +6,8 @@ the document again and says what happened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import Struct
 
@@ -135,21 +135,24 @@ def taken_over(old: bytes, current: bytes, fields: Sequence[Path] | None) -> byt
     """
     if fields is None:
         return old
-    puts, drops = [], []
+    values: dict[Path, Value | None] = {}
     for path in fields:
         before, now = canonical.get(old, path), canonical.get(current, path)
         if before is None and now is None:
             raise Refused(f"Neither version has a field {path_text(path)}; check how it is written.")
-        if before is None:
-            drops.append(path)
-        elif before != now:
-            puts.append((path, before))
+        if before != now:
+            values[path] = before
+    return with_values(current, values)
+
+
+def with_values(content: bytes, values: Mapping[Path, Value | None]) -> bytes:
+    """A content with other values at some of its paths; None removes the field. Raises ``Unreadable``."""
     # Elements are removed from the end and added from the front, so that no later position shifts.
-    for path in sorted(drops, key=_order, reverse=True):
-        current = canonical.drop(current, path)
-    for path, value in sorted(puts, key=lambda put: _order(put[0])):
-        current = canonical.put(current, path, value)
-    return current
+    for path in sorted((path for path, value in values.items() if value is None), key=_order, reverse=True):
+        content = canonical.drop(content, path)
+    for path in sorted((path for path, value in values.items() if value is not None), key=_order):
+        content = canonical.put(content, path, cast(Value, values[path]))
+    return content
 
 
 def _order(path: Path) -> tuple[int, ...]:

@@ -17535,6 +17535,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} von {1} ist nicht lesbar.</translation>
     </message>
     <message>
+      <source>{0} of {1} cannot be taken back: {2}</source>
+      <translation>{0} von {1} kann nicht zurückgenommen werden: {2}</translation>
+    </message>
+    <message>
+      <source>{0} of {1} did not change {2}.</source>
+      <translation>{0} von {1} hat {2} nicht geändert.</translation>
+    </message>
+    <message>
       <source>{0} of {1} documents are in {2} as {3}.</source>
       <translation>{0} von {1} Dokumenten sind in {2} als {3}.</translation>
     </message>
@@ -17621,6 +17629,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} of {1} is {2}, which is not a number; set it with an edit.</source>
       <translation>{0} von {1} ist {2}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} of {2} taken back.</source>
+      <translation>{0} aus {1} von {2} zurückgenommen.</translation>
     </message>
     <message>
       <source>{0} of {1} taken back.</source>
