@@ -85,17 +85,23 @@ def unsettled(database: ground.Db, stated: ground.Profiles, journals: Sequence[R
             continue
         if row["forgotten"]:
             yield f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}) was pruned, and is not settled"
-        elif row["layout"] not in ("hashed", "plain") and place not in ground.LEFT:
-            versions = stored_anywhere(database, stated, place, document_of(row)) if place in stated else ()
-            if not (place in stated and not are_marked(stated[place]) and stays_in_doubt(row, versions)):
-                who = f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}, document {row['document']})"
-                yield f"{who} was never settled: {row['detail']}"
+        elif row["layout"] in ("hashed", "plain") or place in ground.LEFT:
+            continue
+        elif place not in stated or not _may_stay(database, stated[place], place, row):
+            who = f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}, document {row['document']})"
+            yield f"{who} was never settled: {row['detail']}"
 
 
-def stored_anywhere(database: ground.Db, stated: ground.Profiles, place: str, id: str) -> list[Entry]:
-    """The versions of a document in its collection, and where that is moved and removed."""
-    places = [place, *ground.VACATED.get(place, ())[1:2]]
-    return [entry for each in places for entry in stored(ground.Shelf(database, stated[each]).of(id), stated[each], id)]
+def _may_stay(database: ground.Db, p: CollectionProfile, place: str, row: Row) -> bool:
+    """Whether nothing in its collection can tell how a write ended.
+
+    Of a document that was moved and removed nothing is left there; where its version is, is audited by itself.
+    """
+    id = document_of(row)
+    versions = stored(ground.Shelf(database, p).of(id), p, id)
+    if not versions:
+        return row["kind"] == "unknown" and place in ground.VACATED
+    return not are_marked(p) and stays_in_doubt(row, versions)
 
 
 # --- beside the ledgers
