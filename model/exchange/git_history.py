@@ -88,6 +88,7 @@ class GitExport(Struct):
             self._id, self._document, self._place, self._before = kept.id, self._document + 1, _LAST, None
         own, after = _second(kept.at), self._before
         backwards = own is not None and after is not None and after < own
+        # Never after the version that follows it: a clock that ran backwards must not turn a history around in git.
         order = min(each for each in (own, after, _NEVER) if each is not None)
         if self._before is None:
             self._top = order
@@ -98,6 +99,7 @@ class GitExport(Struct):
             self._before, place = order, self._place
         lines = _trailers(kept)
         stands = self.known.stands(*_names(lines))
+        # Exported before: git cannot change a commit, so a difference is only told.
         if stands is not None:
             if not stands:
                 self.other.append(f"{version_name(kept.v)} of {id_name(kept.id)}")
@@ -113,6 +115,7 @@ class GitExport(Struct):
         shown = own if own is not None else order if order < _NEVER else None
         message = _message(kept, lines, clock)
         who = _ident(kept)
+        # Big-endian, so that the bytes sort as the numbers do.
         key = order.to_bytes(8) + self._document.to_bytes(8) + place.to_bytes(8)
         self.coming.add(key, (mark, _path(kept.id), message, who, shown))
         return True
@@ -125,6 +128,7 @@ class GitExport(Struct):
                 self.step(done, self.written)
                 last = shown if shown is not None else last  # an unknown time becomes that of the commit before
                 self._put(b"commit %s\n" % BRANCH.encode())
+                # git knows no times before 1970.
                 when = b" %d +0000\n" % max(0, last)
                 self._put(b"author " + who + when + b"committer " + who + when)
                 if done == 0:
@@ -132,10 +136,12 @@ class GitExport(Struct):
                 if done == self.written - 1:
                     message += _encoded(f"{_TOTAL}: {self.total.said}\n")
                 self._data(message)
+                # `^0` names the commit behind the branch; the branch itself may not be its own parent.
                 if done == 0 and self.last is not None:
                     self._put(b"from %s^0\n" % BRANCH.encode())
                 self._put(b"M 100644 :%d %s\n" % (mark, path) if mark else b"D %s\n" % path)
                 done += 1
+        # With `--done` git takes an input that ends without this for one that was cut off, and writes nothing.
         self._put(b"done\n")
 
     def _put(self, data: bytes) -> None:
@@ -246,6 +252,7 @@ def _one_line(said: str, strip: bool = True) -> str:
 def _ident(kept: KeptVersion) -> bytes:
     """A version's author in git's form."""
     name = "".join(each if each.isprintable() and each not in "<>" else " " for each in as_name(kept.author) or "")
+    # git strips these signs from names itself, and may find nothing left of one.
     name = " ".join(name.split()).strip(" .,:;\"'\\") or _NOBODY
     return _encoded(f"{name} <>")
 
@@ -334,6 +341,7 @@ class GitHistory(Struct, frozen=True):
                 if file is None:
                     raise Unreadable(f"it lacks the file {path}, which was moved or lost")
                 content = _content(file, id)
+                # Of the content alone: the file also holds the id, which the trailers name.
                 if c.hash_of(content.data) != lines.get(_HASH):
                     raise Unreadable("its file has been changed since the export")
             return kept_version(c.document([*pairs, ("content", content), proof]))
@@ -364,6 +372,7 @@ def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:
     process.stdin.write(f"{name}\n".encode())
     process.stdin.flush()
     head = process.stdout.readline().split()
+    # A missing object is answered by its name and "missing", without a size.
     if len(head) != 3 or not head[2].isdigit():
         return None
     return process.stdout.read(int(head[2]) + 1)[:-1]
@@ -372,6 +381,7 @@ def _object(process: subprocess.Popen[bytes], name: str) -> bytes | None:
 def _lines(commit: bytes, folder: Path, name: str) -> Lines:
     """The trailers of a commit; raises ``Unreadable`` if it is not from an export."""
     said = commit.decode("utf-8", "replace").partition("\n\n")[2].rstrip("\n")
+    # Trailers stand in the last paragraph alone: a reason may hold lines that look like them.
     last = said.rpartition("\n\n")[2].split("\n")
     found = dict(line.partition(": ")[::2] for line in last)
     if _MARK not in found:

@@ -51,6 +51,7 @@ class GitProgram(Struct, frozen=True):
             return None
         name = said.removeprefix("ref:").strip()
         place = self.inner.resolve()
+        # A name with `..` or a link in the way would let a repository from elsewhere choose the file that is written.
         if not _REF.fullmatch(name) or (place / name).resolve() != place / name:
             raise Refused(f"{self.folder} keeps its branches in an unusual way; choose another folder.")
         return name
@@ -81,6 +82,7 @@ class GitProgram(Struct, frozen=True):
         """
         with tempfile.TemporaryDirectory(prefix="palimpsest-") as private, tempfile.TemporaryFile() as said:
             head, pipe = self.head, subprocess.PIPE
+            # A directory of our own: the repository's configuration and hooks could name programs, which git would run.
             own = self._private(Path(private), head)
             command = [program(), f"--git-dir={private}", *self._tree(), *words]
             environment = _environment(private) | {
@@ -109,6 +111,7 @@ class GitProgram(Struct, frozen=True):
                     broken = True
                 if process.wait() or broken:
                     raise Refused(f"git could not do it for {self.folder}: {_last_line(said)}.")
+            # The objects are in the repository already; only a moved branch makes them part of it.
             after = own.read_text("ascii").strip() if own.exists() else None
             if after is not None and after != head:
                 self._advance(head, after)
