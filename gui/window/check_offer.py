@@ -104,8 +104,9 @@ class CheckOffer(QObject):
         messages.note(
             self._workspace,
             tr(
-                "{name} is unsafe to write to, so editing is refused. {unsafe}",
+                "{name} is unsafe to write to, so this is refused: {writes}. {unsafe}",
                 name=wording.source(session.name, first=True),
+                writes="; ".join(map(translated, known.refused)),
                 unsafe=translated(known.unsafe[0]),
             ),
             [details, (tr("Allow editing…"), partial(self.ask, session))],

@@ -7,7 +7,7 @@ import sys
 
 from model.commands.output import Progress, json_row
 from model.commands.standard_streams import say
-from model.foundation.guarantee import Guarantee
+from model.foundation.guarantee import NEEDS, Guarantee
 from model.guarantees.server_verdicts import Measured
 from model.session import Session
 
@@ -60,7 +60,8 @@ def _left_from_before(measured: Measured | None, unsafe: list[Guarantee], as_jso
 def _summary(unsafe: list[Guarantee], unknown: list[Guarantee]) -> str:
     if unsafe:
         what = ", ".join(each.title.lower() for each in unsafe)
-        return f"Unsafe: {what}. Editing is refused on this connection until --allow-edits overrides it."
+        writes = "; ".join(NEEDS[each.check].called for each in unsafe if each.check in NEEDS)
+        return f"Unsafe: {what}. Refused on this connection until --allow-edits overrides it: {writes}."
     if unknown:
         return f"Nothing unsafe was found; not measured: {', '.join(each.title.lower() for each in unknown)}."
     return "Nothing unsafe was found."

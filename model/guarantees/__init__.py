@@ -219,9 +219,10 @@ def _retries(scratch: Scratch) -> Guarantee:
     if times > 1 and facts.topology != "standalone" and scratch.server.resends:
         return _made(
             "retries",
-            "unsafe",
-            "A write that was sent twice under one number took effect twice, and drivers resend on this server.",
-            "Add retryWrites=false to every address of this server.",
+            "limited",
+            "A write that was sent twice under one number took effect twice, and drivers resend on this server. Writes "
+            "from here survive that: their guards match only once.",
+            "Add retryWrites=false to the addresses of other programs.",
         )
     if times > 1 and facts.topology != "standalone":
         return _made(

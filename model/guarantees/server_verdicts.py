@@ -12,7 +12,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 
 from model.errors import Refused
 from model.foundation import kept_files
-from model.foundation.guarantee import Guarantee
+from model.foundation.guarantee import NEEDS, Guarantee, WriteKind, relies
 from model.userdata import folders as homes
 
 LATELY = 1.0
@@ -36,6 +36,26 @@ class Measured(Struct, frozen=True):
     unsafe: tuple[str, ...] = ()  # a sentence for each unsafe point
     allowed: bool = False  # somebody edits there nevertheless
     checks: tuple[str, ...] = ()  # the check that found each of `unsafe`
+
+    def refuses(self, writes: Set[WriteKind]) -> str:
+        """What is unsafe for writes of these kinds, the first sentence; "" if nothing is, or if somebody allowed it."""
+        checks = (*self.checks, *[""] * (len(self.unsafe) - len(self.checks)))
+        met = (said for check, said in zip(checks, self.unsafe, strict=False) if relies(check, writes))
+        return "" if self.allowed else next(met, "")
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The writes that are refused unless somebody allows them, as people call them."""
+        told = tuple(NEEDS[check].called for check in self.checks if check in NEEDS)
+        return told if len(told) == len(self.unsafe) else ("every write",)
+
+
+def _needed(found: Measured) -> Measured:
+    """Findings without those that no write needs, which earlier versions kept as well."""
+    if len(found.checks) != len(found.unsafe) or {*found.checks} <= NEEDS.keys():
+        return found
+    pairs = [(check, said) for check, said in zip(found.checks, found.unsafe, strict=True) if check in NEEDS]
+    return replace(found, checks=tuple(check for check, _ in pairs), unsafe=tuple(said for _, said in pairs))
 
 
 class ServerVerdicts:
@@ -53,7 +73,7 @@ class ServerVerdicts:
         except OSError:
             return None
         found = _read(file, (now.st_ino, now.st_mtime_ns, now.st_size))
-        return found if found is not None and found.version == version else None
+        return _needed(found) if found is not None and found.version == version else None
 
     def lately(self, source: str, version: str) -> Measured | None:
         """The findings as of at most :data:`LATELY` seconds ago; those stored by this program count at once."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
+from model.foundation.guarantee import WriteKind
 from model.foundation.records import CollectionInfo, Counting, Destination
 from model.layouts.archive import Archive
 from model.layouts.base import Layout
@@ -64,6 +65,20 @@ def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
     """A profile with a layout's default names, some of them replaced; raises ``Refused`` for an unknown layout."""
     defaults: dict[str, Any] = {role: name.format(ns=ns) for role, name in declared(layout).defaults.items()}
     return replace(CollectionProfile(ns, layout), **(defaults | fields))
+
+
+def writes_of(profile: CollectionProfile) -> frozenset[WriteKind]:
+    """The kinds of writes that an edit of such a collection sends."""
+    kind, made = declared(profile.layout), set[WriteKind]()
+    if kind.own_documents or (has_archive(profile.layout) and not kind.fed):
+        made.add("version")
+    if not kind.own_documents or kind.flags_newest:
+        made.add("change")
+    if "hash" in fields_of(profile):
+        made.add("hash")
+    if profile.numbering == "time":
+        made.add("dated")
+    return frozenset(made)
 
 
 def destinations() -> dict[str, Destination]:

@@ -9,7 +9,7 @@ A write never raises because of the document's state: it returns an ``Outcome``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -257,7 +257,7 @@ class Session:
         """Numbers, counts, apply-once entries and hashed documents: writes that may be repeated and count once."""
         from model.session.exactly_once import Once
 
-        return Once(self._connection.writer, self.trust.check_allowed)
+        return Once(self._connection.writer, partial(self.trust.check_server, writes={"change"}))
 
     @cached_property
     def scans(self) -> Scans:
@@ -271,7 +271,7 @@ class Session:
         """The repair centre: findings become a plan, which is previewed, executed and undone."""
         from model.session.repairs import Repairs
 
-        return Repairs(self._connection.writer, self.trust.check_allowed, self.trust.is_production)
+        return Repairs(self._connection.writer, self.trust.check_server, self.trust.is_production)
 
     @cached_property
     def exchange(self) -> DataExchange:

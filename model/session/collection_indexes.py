@@ -30,5 +30,5 @@ class CollectionIndexes:
 
     def create(self, ns: str) -> Outcome:
         """Create the index that :meth:`missing` speaks of, once duplicates are ruled out."""
-        self._trust.check_allowed()
+        self._trust.check_server(ns)
         return self._connection.writer.create_index(ns)

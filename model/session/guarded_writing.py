@@ -48,7 +48,7 @@ class GuardedWriting:
         layout = self._catalogue.layout(ns)
         base, profile = layout.version(id), layout.profile
         doubt = self._catalogue.doubt(ns)
-        reason = self._trust.why_read_only() or doubt or layout.writable(base)
+        reason = self._trust.why_read_only(ns) or doubt or layout.writable(base)
         asks = profile.guard.field if profile.guard is not None and profile.guard.can_be_asked else ""
         document = self._connection.shown(layout, base)
         opened = Opened(ns, id, base, layout.locked, not reason, reason, document, asks, doubt)
@@ -79,7 +79,7 @@ class GuardedWriting:
 
         ``conflict``: the document is no longer the base, and nothing was written; :meth:`conflict` says more.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(ns)
         return self._connection.because(reason).save(ns, id, base, content, action)
 
     def conflict(self, ns: str, id: Value, base: Version, mine: bytes, known: Version | None = None) -> Conflict:
@@ -111,7 +111,7 @@ class GuardedWriting:
         case). ``create`` makes a missing document from the fields in ``set``; it is a ``conflict`` if somebody else
         creates it at the same time.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(ns)
         if create and (base is not None or not set):
             raise Refused("A new document has no base, only fields to set; say which.")
         layout, writer = self._catalogue.layout(ns), self._connection.because(reason)
@@ -164,7 +164,7 @@ class GuardedWriting:
         ``known`` is the last version that was read of a deleted document: its history continues, as far as it is
         stored or was read.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(ns)
         return self._connection.because(reason).create(ns, content, id, known=known)
 
     def delete(self, ns: str, id: Value, base: Version, reason: str = "") -> Outcome:
@@ -173,7 +173,7 @@ class GuardedWriting:
         Versions stored as documents of their own, or as archive rows, stay, and :meth:`restore` brings the document
         back. The journal keeps what is removed.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(ns, writes={"change"})
         return self._connection.because(reason).delete(ns, id, base)
 
     def purge(self, ns: str, id: Value, base: Version) -> Outcome:
@@ -182,7 +182,7 @@ class GuardedWriting:
 
         The journal keeps what is removed, and can put it back.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(ns, writes={"change"})
         return self._connection.writer.purge(ns, id, base)
 
     def restore(
@@ -198,7 +198,7 @@ class GuardedWriting:
 
         This brings back a deleted document, also if ``base`` is given but is not a current version.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(ns)
         if base is None:
             base = self._catalogue.layout(ns).last(id)
         if not base.current:

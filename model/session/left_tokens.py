@@ -59,7 +59,7 @@ class LeftTokens:
 
         Tokens within the grace period are skipped unless a person has ``confirmed``; ``run`` names them all.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(writes={"change"})
         return replace(self._connection.because(reason), run=run).tokens(tokens, "finish", confirmed, checkpoint)
 
     def drop(
@@ -69,5 +69,5 @@ class LeftTokens:
 
         Tokens within the grace period are skipped unless a person has ``confirmed``.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(writes={"change"})
         return self._connection.writer.tokens(tokens, "drop", confirmed, checkpoint)

@@ -65,11 +65,11 @@ class Repairs:
     def __init__(
         self,
         writer: Writer,
-        allowed: Callable[[], None],
+        allowed: Callable[..., None],
         production: Callable[[], bool] = lambda: False,
         now: Callable[[], dt.datetime] = _now,
     ) -> None:
-        """``allowed`` raises if writing is not allowed; if ``production`` is true, a plan must be ``confirmed``."""
+        """``allowed`` raises if collections may not be written; with ``production``, a plan must be ``confirmed``."""
         self._writer, self._allowed, self._production, self._now = writer, allowed, production, now
 
     @staticmethod
@@ -213,7 +213,7 @@ class Repairs:
         connection is production and nobody has ``confirmed``, or if the plan differs from what a scan today would
         propose and nobody accepted a partial run (``differing``).
         """
-        self._allowed()
+        self._allowed(*dict.fromkeys(item.finding.ns for item in plan.items if item.ticked))
         self._check_source(plan)
         self._check_collections(plan)
         self._check_layouts(plan)
@@ -278,8 +278,8 @@ class Repairs:
         Yields an outcome for each write; those already undone are left out. ``elsewhere``: a person says that this
         source is the run's, although its address differs. Raises ``NotFound`` and ``Refused``.
         """
-        self._allowed()
         records = self._to_undo(run, only)
+        self._allowed(*dict.fromkeys(record.entry.ns for record in records))
         for record in records[:1]:
             self._check_entry(record, elsewhere)
         again = self._running(Plan("", self._writer.source, self._now()), checkpoint)
@@ -313,7 +313,7 @@ class Repairs:
 
     def undo_entry(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Take back one write of a repair."""
-        self._allowed()
+        self._allowed(self._writer.journal.record(entry).entry.ns)
         record = self._writer.journal.record(entry)
         self._check_entry(record, elsewhere)
         if not record.entry.undoable:

@@ -27,7 +27,7 @@ class SampleColleague:
         """Change a document of the sample as somebody else would; refused for other sources."""
         if not self._connection.is_sample:
             raise NotAllowed("Only documents of the sample are changed as a colleague would.")
-        self._trust.check_allowed()
+        self._trust.check_server(ns)
         layout = self._catalogue.layout(ns)
         base = layout.version(id)
         content = self.content(ns, id, base)

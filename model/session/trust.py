@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from model.catalogue.catalogue import Catalogue
-from model.errors import NotAllowed, Refused
+from model.errors import NotAllowed, NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.foundation.guarantee import Guarantee
+from model.foundation.guarantee import EVERY, Guarantee, WriteKind
+from model.layouts.registry import writes_of
 from model.session.sources import Source
 
 if TYPE_CHECKING:  # most sessions never measure
@@ -101,23 +102,43 @@ class Trust:
         """Allow edits on this connection although its server is unsafe, or forbid them again."""
         self._verdicts.allow(self._opened.text, self._version, allowed)
 
-    def why_read_only(self) -> str:
-        """Why nothing may be written to this source, one or two sentences; "" if writing is allowed."""
+    def _writes(self, ns: str) -> Set[WriteKind]:
+        """The kinds of writes that an edit in a collection sends; every kind if its layout is not known."""
+        try:
+            return writes_of(self._catalogue.known(ns)[1])
+        except NotFound:  # the first write makes it
+            return EVERY
+
+    def why_read_only(self, ns: str = "", writes: Set[WriteKind] = frozenset()) -> str:
+        """Why something may not be written to this source, one or two sentences; "" if it may.
+
+        It is an edit in a collection, and ``writes`` besides; without either, a write of any kind.
+        """
         if self._opened.fixed or self.barred:
             return self._opened.fixed or self.barred
         name = self._name()
         known = None if self._opened.is_local else self._verdicts.lately(self._opened.text, self._version)
         if known is not None and known.unsafe and not known.allowed:
-            return (
-                f"Editing on {name} is refused, as its server is unsafe: {known.unsafe[0]} To edit all the same, "
-                "allow it for this connection (palimpsest check SOURCE --allow-edits)."
-            )
+            asked = (self._writes(ns) if ns else frozenset()) | writes or EVERY
+            if unsafe := known.refuses(asked):
+                return (
+                    f"Editing on {name} is refused, as its server is unsafe: {unsafe} To edit all the same, "
+                    "allow it for this connection (palimpsest check SOURCE --allow-edits)."
+                )
         return f"{name} is open read-only; to edit, reconnect and allow writes." if self.read_only else ""
 
-    def check_allowed(self, *names: str) -> None:
-        """Raise if nothing may be written at all, or to these collections because of their profiles."""
-        if reason := self.why_read_only():
-            raise NotAllowed(reason)
+    def check_server(self, *names: str, writes: Set[WriteKind] = frozenset()) -> None:
+        """Raise ``NotAllowed`` if the source may not be written, or its server is unsafe for edits in collections.
+
+        ``writes`` are further kinds of writes; without either, it is every kind.
+        """
+        for ns in names or ("",):
+            if reason := self.why_read_only(ns, writes):
+                raise NotAllowed(reason)
+
+    def check_allowed(self, *names: str, writes: Set[WriteKind] = frozenset()) -> None:
+        """Raise as :meth:`check_server` does, or if collections may not be written because of their profiles."""
+        self.check_server(*names, writes=writes)
         for ns in names:
             if reason := self._catalogue.objection(ns):
                 raise Refused(reason)

@@ -26,14 +26,14 @@ class WayBack:
 
     @property
     def _repairs(self) -> Repairs:
-        return Repairs(self._connection.writer, self._trust.check_allowed, self._trust.is_production)
+        return Repairs(self._connection.writer, self._trust.check_server, self._trust.is_production)
 
     def undo(self, entry: str, elsewhere: bool = False) -> Outcome:
         """Write the inverse of a journal entry, guarded by the state that the entry left; itself journalled.
 
         ``elsewhere``: the person says that this source is the entry's, although its address differs.
         """
-        self._trust.check_allowed()
+        self._trust.check_server(self._journal.record(entry).entry.ns)
         if self._repairs.is_repair(entry):
             return self._repairs.undo_entry(entry, elsewhere)
         return self._connection.writer.undo(entry, elsewhere)

@@ -8904,8 +8904,8 @@ Nummern: {numbering}</translation>
       <translation>In {name} zu schreiben ist unsicher, und Bearbeiten ist hier trotzdem erlaubt. {unsafe}</translation>
     </message>
     <message>
-      <source>{name} is unsafe to write to, so editing is refused. {unsafe}</source>
-      <translation>In {name} zu schreiben ist unsicher, daher wird Bearbeiten abgelehnt. {unsafe}</translation>
+      <source>{name} is unsafe to write to, so this is refused: {writes}. {unsafe}</source>
+      <translation>Auf {name} ist das Schreiben nicht sicher, deshalb wird abgelehnt: {writes}. {unsafe}</translation>
     </message>
     <message>
       <source>{name} keeps writers apart: of two that swap, one wins, and its unique indexes hold</source>
@@ -9983,8 +9983,8 @@ Zum Verbinden öffnen</translation>
       <translation>Ein zweimal unter einer Nummer gesendeter Schreibvorgang wirkte einmal.</translation>
     </message>
     <message>
-      <source>A write that was sent twice under one number took effect twice, and drivers resend on this server.</source>
-      <translation>Ein zweimal unter einer Nummer gesendeter Schreibvorgang wirkte zweimal, und Treiber senden auf diesem Server erneut.</translation>
+      <source>A write that was sent twice under one number took effect twice, and drivers resend on this server. Writes from here survive that: their guards match only once.</source>
+      <translation>Ein Schreibvorgang, der unter einer Nummer zweimal gesendet wurde, wirkte zweimal, und Treiber senden auf diesem Server erneut. Schreibvorgänge von hier überstehen das: Ihre Bedingungen treffen nur einmal zu.</translation>
     </message>
     <message>
       <source>A write that was sent twice under one number took effect twice; this connection does not resend.</source>
@@ -9999,8 +9999,8 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Schreiber, der nur nach dem Hash filtert, ändert das falsche.</translation>
     </message>
     <message>
-      <source>Add retryWrites=false to every address of this server.</source>
-      <translation>Ergänzen Sie jede Adresse dieses Servers um retryWrites=false.</translation>
+      <source>Add retryWrites=false to the addresses of other programs.</source>
+      <translation>Fügen Sie retryWrites=false zu den Adressen anderer Programme hinzu.</translation>
     </message>
     <message>
       <source>Address</source>
@@ -13823,6 +13823,10 @@ Zum Verbinden öffnen</translation>
       <translation>Änderung</translation>
     </message>
     <message>
+      <source>edits, deletes and counts that change a stored document</source>
+      <translation>Bearbeitungen, Löschungen und Zählungen, die ein gespeichertes Dokument ändern</translation>
+    </message>
+    <message>
       <source>entries by time for the document in {id}</source>
       <translation>Einträge nach Zeit für das Dokument in {id}</translation>
     </message>
@@ -13837,6 +13841,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>every version is copied to {archive}</source>
       <translation>jede Version wird nach {archive} kopiert</translation>
+    </message>
+    <message>
+      <source>every write</source>
+      <translation>jedes Schreiben</translation>
     </message>
     <message>
       <source>expected . or [</source>
@@ -14537,6 +14545,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>never landed; above the current version</source>
       <translation>nie angekommen; über der aktuellen Version</translation>
+    </message>
+    <message>
+      <source>new versions that are documents or rows of their own</source>
+      <translation>neue Versionen, die eigene Dokumente oder Zeilen sind</translation>
     </message>
     <message>
       <source>newest first</source>
@@ -15623,6 +15635,10 @@ Zum Verbinden öffnen</translation>
       <translation>Version {0} ist ein {1}</translation>
     </message>
     <message>
+      <source>versions that are numbered by time</source>
+      <translation>Versionen, die nach der Zeit nummeriert sind</translation>
+    </message>
+    <message>
       <source>v{0} to v{1} of {2} were {3}, and cannot be proven.</source>
       <translation>v{0} bis v{1} von {2} wurden {3} und sind nicht belegbar.</translation>
     </message>
@@ -15861,6 +15877,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>write true or false</source>
       <translation>schreiben Sie true oder false</translation>
+    </message>
+    <message>
+      <source>writes that store a hash of the content</source>
+      <translation>Schreibvorgänge, die einen Hash des Inhalts speichern</translation>
     </message>
     <message>
       <source>younger than the grace period</source>

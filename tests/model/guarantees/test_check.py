@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,11 +19,14 @@ from model import guarantees, text
 from model.commands import command_line
 from model.errors import Cancelled, NotAllowed, Refused
 from model.foundation import kept_files
-from model.foundation.guarantee import Guarantee, Verdict
+from model.foundation.guarantee import NEEDS, Guarantee, Verdict
 from model.guarantees import check, races, replies, server_verdicts
 from model.guarantees.scratch import Scratch
 from model.guarantees.server_verdicts import ServerVerdicts
+from model.layouts import registry
+from model.layouts.registry import WRITABLE
 from model.localserver import LocalServer
+from model.profile import Profile
 from model.server.retry import Write
 from model.server.server import SCRATCH, Server
 from model.session import Session
@@ -30,6 +34,7 @@ from model.userdata import folders as homes
 from model.values import canonical as c
 from tests import support
 from tests.servers import odd
+from tests.servers.hosted_server import PROFILES, HostedServer
 from tests.servers.torn import torn_server
 
 
@@ -279,13 +284,62 @@ def test_a_server_that_loses_names_with_dots_in_an_update_is_told(
     assert "harms a document in which a field's name has a dot" in found.detail
 
 
-def test_resent_writes_are_unsafe_only_where_the_connection_resends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resent_writes_are_told_as_others_may_lose_by_them_and_no_write_from_here_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     odd.forgetful(monkeypatch)
     with LocalServer(replica_set="rs0") as local:
-        for option, verdict in (("true", "unsafe"), ("false", "limited")):
+        for option, said in (("true", "drivers resend on this server"), ("false", "this connection does not resend")):
             join = "&" if "?" in local.uri else "?"
             with Server.connect(f"{local.uri}{join}retryWrites={option}") as server, Scratch(server) as scratch:
-                assert guarantees._retries(scratch).verdict == verdict
+                found = guarantees._retries(scratch)
+                assert (found.verdict, said in found.detail) == ("limited", True)
+
+
+def test_every_promise_that_may_be_unsafe_is_one_that_writes_need() -> None:
+    source = Path(guarantees.__file__).read_text("utf-8")
+    unsafe = [*re.findall(r'_made\(\s*"(\w+)",\s*"unsafe"', source), "clock"]
+    assert {*unsafe} == {*NEEDS}
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "refused"),
+    [
+        ("unique", {"versions", "flagged", "deltas", "archive"}),
+        ("swaps", {"flagged", "archive", "embedded", "nested", "stream", "hashed", "plain"}),
+        ("order", {"hashed"}),
+        ("clock", set()),
+        ("retries", set()),
+        ("types", set(WRITABLE)),
+    ],
+)
+def test_what_is_unsafe_is_refused_and_only_that(local_uri: str, home: Path, unsafe: str, refused: set[str]) -> None:
+    profile = Profile(tuple(registry.stated(f"shop.{name}", name, token="_w", hash="") for name in WRITABLE))
+    hashed = replace(profile.collections[list(WRITABLE).index("hashed")], hash="_versioned_id")
+    profile = Profile(tuple(hashed if each.layout == "hashed" else each for each in profile.collections))
+    with LocalServer() as server, Session.open(server.uri, profile, home=home) as session:
+        found = Guarantee(unsafe, unsafe, "unsafe", f"{unsafe} is unsafe.")
+        session.trust._verdicts.keep(session.source, session.facts.version, [found])
+        met = {name for name in WRITABLE if session.trust.why_read_only(f"shop.{name}")}
+        assert met == refused
+        counting = session.trust.why_read_only(writes={"change"})
+        assert bool(counting) == (unsafe in ("swaps", "types"))
+        session.trust.allow_unsafe(True)
+        assert not any(session.trust.why_read_only(f"shop.{name}") for name in WRITABLE)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["documentdb-postgres", "ferretdb-2"])
+def test_a_whole_check_of_a_server_that_repeats_writes_refuses_no_edit(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with HostedServer(PROFILES[name]) as server:
+        server.load("shop.things", [c.encode({"_id": "a", "n": 1})])
+        for depth in (["--quick"], []):
+            assert command_line.main(["check", server.address, *depth]) == 0
+            assert "Nothing unsafe was found" in capsys.readouterr().out
+            edit = ["edit", server.address, "shop.things", "a", "--set", f"n={2 + len(depth)}", "--layout", "plain"]
+            assert command_line.main(edit) == 0
 
 
 def test_a_race_on_a_slow_server_ends_with_the_rounds_that_it_has(
