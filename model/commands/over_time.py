@@ -246,6 +246,8 @@ def as_of(args: argparse.Namespace) -> int:
             written = write_rows(_proven(found), Path(args.export), None, progress)
             progress.make_way()
             say(f"{written.documents:,} documents were written to {written.path}.", file=sys.stderr)
+            for note in written.notes:
+                say(note, file=sys.stderr)
         elif args.json:
             for each in found:
                 progress.make_way()

@@ -23,6 +23,8 @@ from model.values import canonical as c
 from model.values import kinds
 from model.values.canonical import Value
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
+_NUMBERS = ("Int32", "Int64", "Double", "Decimal128")  # a minus makes none of these a formula
 LONGEST_CELL = 17 << 20  # characters; the whole document may be one string
 _HEAD = re.compile(r"(?P<path>.*?)\s*\((?P<kind>[A-Za-z0-9 ]+)\)\s*", re.DOTALL)
 _SPREAD = re.compile(r"[A-Za-z_][\w-]*")
@@ -151,18 +153,22 @@ def _built(tree: dict[str, object]) -> bytes:
 
 
 class TableCounts(Struct):
-    """The result of :func:`write`: rows written, those whose fields change their order, and documents left out."""
+    """The result of :func:`write`: rows written, those whose fields change their order, documents left out, and cells
+    that spreadsheets take for formulas.
+    """
 
     written: int = 0
     rearranged: int = 0
     left_out: int = 0
+    formulas: int = 0
 
 
 def write(documents: Iterable[bytes], columns: Sequence[Column], file: TextIO) -> TableCounts:
     """Write the head and the rows. Each row is read back first; a document that would read differently is left out."""
     out = csv.writer(file, lineterminator="\n")
     out.writerow([column.head for column in columns])
-    counts = TableCounts()
+    counts = TableCounts(formulas=sum(column.head.startswith(_FORMULA) for column in columns))
+    texts = [at for at, column in enumerate(columns) if column.kind not in _NUMBERS]
     for raw in documents:
         row = cells(raw, columns)
         again = document(row, columns)
@@ -173,6 +179,7 @@ def write(documents: Iterable[bytes], columns: Sequence[Column], file: TextIO) -
             counts.rearranged += 1
         out.writerow(row)
         counts.written += 1
+        counts.formulas += sum(row[at].startswith(_FORMULA) for at in texts)
     return counts
 
 

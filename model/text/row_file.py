@@ -31,6 +31,20 @@ class Written(Struct, frozen=True):
     bytes: int
     left_out: int
     rearranged: int = 0  # documents whose fields change their order, because a table has only one
+    formulas: int = 0  # cells and heads of a table that spreadsheets take for formulas
+
+    @property
+    def notes(self) -> list[str]:
+        """What the file does not hold as it was, or what may be mistaken, one sentence each."""
+        found = (
+            (self.rearranged, "document has another order of fields than the table", "documents have another order of "
+             "fields than the table"),
+            (self.left_out, "document was left out, as this form cannot hold it", "documents were left out, as this "
+             "form cannot hold them"),
+            (self.formulas, "cell begins with =, +, - or @, which spreadsheets take for a formula", "cells begin with "
+             "=, +, - or @, which spreadsheets take for formulas"),
+        )  # fmt: skip
+        return [f"{count:,} {one if count == 1 else several}." for count, one, several in found if count]
 
 
 def write_rows(
@@ -85,7 +99,7 @@ def _write_table(rows: Iterable[Row], path: Path, total: int | None, checkpoint:
                 size = file.tell() if file.seekable() else 0
     except OSError as error:
         raise Refused(f"{path} cannot be written ({error.strerror}); make room or choose another place.") from None
-    return Written(path, counts.written, size, left_out + counts.left_out, counts.rearranged)
+    return Written(path, counts.written, size, left_out + counts.left_out, counts.rearranged, counts.formulas)
 
 
 def _watched(stream: IO[bytes], total: int | None, checkpoint: Checkpoint) -> Iterator[bytes]:

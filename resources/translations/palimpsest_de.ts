@@ -6915,6 +6915,14 @@ Nummern: {numbering}</translation>
       <source>cannot be ticked</source>
       <translation>nicht ankreuzbar</translation>
     </message>
+    <message numerus="yes">
+      <source>cell begins</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Zelle beginnt</numerusform>
+        <numerusform>Zellen beginnen</numerusform>
+      </translation>
+    </message>
     <message>
       <source>change</source>
       <translation>ändern</translation>
@@ -9430,6 +9438,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{which} left out, as this form cannot hold them or they are gone</source>
       <translation>{which} ausgelassen, da diese Form sie nicht fasst oder es sie nicht mehr gibt</translation>
+    </message>
+    <message>
+      <source>{which} with =, +, - or @, which spreadsheets take for formulas</source>
+      <translation>{which} mit =, +, - oder @, was Tabellenprogramme für Formeln halten</translation>
     </message>
     <message>
       <source>{who} inside the grace period: a writer that is still at work {then}.</source>
@@ -13663,6 +13675,14 @@ Zum Verbinden öffnen</translation>
       <translation>lässt sich nicht um eins erhöhen</translation>
     </message>
     <message>
+      <source>cell begins with =, +, - or @, which spreadsheets take for a formula</source>
+      <translation>Zelle beginnt mit =, +, - oder @, was Tabellenprogramme für eine Formel halten</translation>
+    </message>
+    <message>
+      <source>cells begin with =, +, - or @, which spreadsheets take for formulas</source>
+      <translation>Zellen beginnen mit =, +, - oder @, was Tabellenprogramme für Formeln halten</translation>
+    </message>
+    <message>
       <source>changed in place later, before the next version</source>
       <translation>später an Ort und Stelle geändert, vor der nächsten Version</translation>
     </message>
@@ -13763,8 +13783,24 @@ Zum Verbinden öffnen</translation>
       <translation>Dokument</translation>
     </message>
     <message>
+      <source>document has another order of fields than the table</source>
+      <translation>Dokument hat eine andere Reihenfolge der Felder als die Tabelle</translation>
+    </message>
+    <message>
+      <source>document was left out, as this form cannot hold it</source>
+      <translation>Dokument wurde ausgelassen, da diese Form es nicht fassen kann</translation>
+    </message>
+    <message>
       <source>documents expire after {0} s</source>
       <translation>Dokumente verfallen nach {0} s</translation>
+    </message>
+    <message>
+      <source>documents have another order of fields than the table</source>
+      <translation>Dokumente haben eine andere Reihenfolge der Felder als die Tabelle</translation>
+    </message>
+    <message>
+      <source>documents were left out, as this form cannot hold them</source>
+      <translation>Dokumente wurden ausgelassen, da diese Form sie nicht fassen kann</translation>
     </message>
     <message>
       <source>does not</source>

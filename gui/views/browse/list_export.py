@@ -99,6 +99,9 @@ class ListExport(QObject):
         if written.left_out:
             which = wording.many(written.left_out, "document was", "documents were")
             losses.append(tr("{which} left out, as this form cannot hold them or they are gone", which=which))
+        if written.formulas:
+            which = wording.many(written.formulas, "cell begins", "cells begin")
+            losses.append(tr("{which} with =, +, - or @, which spreadsheets take for formulas", which=which))
         if losses:
             messages.note(self._page, f"{said}; {tr(' and ').join(losses)}.")
             return

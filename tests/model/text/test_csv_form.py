@@ -167,3 +167,13 @@ def test_a_gzipped_file_is_read_in_any_of_the_forms(tmp_path: Path) -> None:
         packed = tmp_path / f"in.{ending}.gz"
         packed.write_bytes(gzip.compress((tmp_path / f"in.{ending}").read_bytes()))
         assert list(documents_of(packed)) == [raw]
+
+
+def test_texts_that_a_spreadsheet_takes_for_formulas_are_counted_and_stay_as_they_are(tmp_path: Path) -> None:
+    one = {"a": "=1+1", "b": "+49 30", "c": "-x", "d": "@SUM(A1)", "e": "\t=1", "n": -5, "f": -1.5, "t": "1-1"}
+    raws = [canonical.encode({**one, "mixed": "=1"}), canonical.encode({"a": "plain", "mixed": 1})]
+    written, back, _ = through(tmp_path, *raws)
+    assert back == raws
+    assert written.formulas == 5
+    assert written.notes == ["5 cells begin with =, +, - or @, which spreadsheets take for formulas."]
+    assert through(tmp_path, canonical.encode({"=cmd": 1}))[0].formulas == 1
