@@ -40,7 +40,7 @@ from model.storage.reserved_fields import (
     whole_number,
 )
 from model.storage.swap_steps import Stamp
-from model.storage.version_pages import newest_down
+from model.storage.version_pages import newest_down, settled
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -85,7 +85,8 @@ class ArchiveReader:
 
     def rows_of(self, id: Value, filter: Terms | None = None) -> Iterator[bytes]:
         """The rows of exactly this document that match ``filter``, newest first."""
-        return (raw for raw in self._alike(id, filter) if self._ids.has(raw, id))
+        rows = (raw for raw in self._alike(id, filter) if self._ids.has(raw, id))
+        return settled(rows, self.profile.version)
 
     def _alike(self, id: Value, filter: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
         """The rows of all documents whose ids a server finds equal to this one."""
@@ -116,7 +117,8 @@ class ArchiveReader:
                 yield above if contents else above.but(content=None, raw=None)
                 rows, _ = yield from self._lazily.stretch(rows, id, bool(contents), number_of(current.v))
                 current, found = None, True
-        versions = newest_first(self.version_of(raw) for raw in rows if self._ids.has(raw, id))
+        mine = settled((raw for raw in rows if self._ids.has(raw, id)), self.profile.version)
+        versions = newest_first(map(self.version_of, mine))
         for version in with_gaps(self._joined(current, versions), loss(self.profile)):
             found = True
             yield version if contents else version.without_content()

@@ -20,7 +20,7 @@ from model.mql.order import value_key
 from model.server.known_types import takes_types
 from model.server.retry import Port, Terms
 from model.storage.field_reader import FieldReader
-from model.storage.reserved_fields import Own, number_of
+from model.storage.reserved_fields import Own, number_of, same_version
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import KINDS
@@ -94,11 +94,20 @@ class _Pace(Struct):
         self.limit = LEAP if self.length > FAR else min(most, round(room * left * self.length) + LEAP)
 
 
+class _Keys(Struct):
+    """The last key of a document and the one before it; ``waits`` if its first key, the highest, is not listed yet."""
+
+    last: bytes = b""
+    prior: bytes = b""
+    waits: bool = False
+
+
 class _Run(Struct):
     """Documents whose ids the server finds equal, such as 1 and 1.0, with the highest version of each."""
 
     heads: dict[Value, bytes] = field(default_factory=dict)
     told: set[Value] = field(default_factory=set)
+    doubled: set[Value] = field(default_factory=set)  # whose highest number is stored twice
     passed: int = 0
 
     @property
@@ -171,8 +180,9 @@ class NewestQuery:
         """The physical id of a document's newest version; normally reads one key in the index."""
         p = self.profile
         filter, order = {p.id: {"$eq": id}}, {p.id: 1, p.version: -1}
-        for raw in self.server.find(self.profile.ns, filter, order, {p.id: 1, p.version: 1}, limit=1):
-            v = c.get(raw, (p.version,))
+        found = list(self.server.find(self.profile.ns, filter, order, {p.id: 1, p.version: 1}, limit=2))
+        if found and not self._are_twins(*found):
+            raw, v = found[0], c.get(found[0], (p.version,))
             if c.get(raw, (p.id,)) == id and v is not None and v.type in (c.INT32, c.INT64, c.DATE):
                 return c.get(raw, ("_id",))
         try:
@@ -191,7 +201,7 @@ class NewestQuery:
         behind: Terms | None = None
         skip = 0
         run, before, pace = _Run(), _Run(), _Pace(wanted, self._seen.length, self._seen.alike)
-        last, further = Value(0, b""), b""  # the id of the previous key, and its document's highest key so far
+        last, keys_of = Value(0, b""), _Keys()  # the id of the previous key, and the keys of its document
         while True:
             rows, where = 0, _both(filter, behind)
             for raw in self.server.find(p.ns, where, sort=order, projection=keys, skip=skip, limit=pace.limit):
@@ -200,9 +210,12 @@ class NewestQuery:
                 if at is None:
                     continue
                 if at[0] == last.type and raw[at[1] : at[2]] == last.data:
-                    run.passed, further = run.passed + 1, raw
+                    run.passed, keys_of.prior, keys_of.last = run.passed + 1, keys_of.last, raw
+                    if down and keys_of.waits:  # the second key of a document whose first is its highest
+                        yield from self._settled(run, last, keys_of)
                     continue
-                further = run.take(last, further, down)
+                yield from self._settled(run, last, keys_of, down)
+                keys_of = _Keys(raw, b"", down)
                 id, before_it = Value(at[0], raw[at[1] : at[2]]), last
                 last = id
                 if run.heads and not _are_equal(id, before_it):
@@ -211,9 +224,8 @@ class NewestQuery:
                     run, before = _Run(), run
                 run.passed += 1
                 run.take(id, raw, down)
-                if down:
-                    yield from self._unlisted(run)
-            further = run.take(last, further, down)
+            if not down:
+                yield from self._settled(run, last, keys_of, down)
             if rows < pace.limit:
                 yield from self._unlisted(run)
                 return
@@ -233,16 +245,33 @@ class NewestQuery:
 
     def _unlisted(self, run: _Run) -> Iterator[bytes]:
         """The keys of the documents of a run that were not listed yet."""
-        return (self._corrected(key, of) for of, key in run.untold())
+        return (self.newest(of) if of in run.doubled else self._corrected(key, of) for of, key in run.untold())
+
+    def _settled(self, run: _Run, id: Value, keys: _Keys, down: bool = True) -> Iterator[bytes]:
+        """Record the highest key of a document whose keys end here, and if it is stored twice: which is the newest is
+        then read from the documents. Returns the keys to list now.
+        """
+        if (keys.waits or not down) and keys.prior and self._are_twins(keys.prior, keys.last):
+            run.doubled.add(id)
+        if not down:
+            run.take(id, keys.last, down)
+            return iter(())
+        keys.waits = False
+        return self._unlisted(run)
+
+    def _are_twins(self, key: bytes, *others: bytes) -> bool:
+        v, *more = (self._numbers.values(each)[0] for each in (key, *others))
+        return any(same_version(v, each) for each in more)
 
     def _highest(self, filter: Terms | None, id: Value) -> bytes | None:
         """The key of the highest matching version of one document."""
         p = self.profile
         where = _both(filter, {p.id: {"$eq": id, "$type": -1 if id.type == c.MIN_KEY else id.type}})
         order = {p.id: -1, p.version: -1}
-        for raw in self.server.find(p.ns, where, sort=order, projection=self._keys, limit=1):
-            return self._corrected(raw, id)
-        return None
+        found = list(self.server.find(p.ns, where, sort=order, projection=self._keys, limit=2))
+        if not found:
+            return None
+        return self.newest(id) if self._are_twins(*found) else self._corrected(found[0], id)
 
     def _after_run(self, run: _Run, down: bool) -> Terms:
         """The filter for documents behind a run, and for equal ids of another type."""

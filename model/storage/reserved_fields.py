@@ -142,7 +142,7 @@ def place_of(v: Value | None) -> int | None:
     return number_of(v)
 
 
-def same_version(a: Value, b: Value | None) -> bool:
+def same_version(a: Value | None, b: Value | None) -> bool:
     """Whether two versions are equal, as values or as the numbers that they count as."""
     return a == b or (number_of(a) is not None and number_of(a) == number_of(b))
 

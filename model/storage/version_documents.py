@@ -29,7 +29,7 @@ from model.storage.reserved_fields import (
     place_of,
     same_version,
 )
-from model.storage.version_pages import newest_down
+from model.storage.version_pages import newest_down, settled
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -61,7 +61,8 @@ class VersionDocuments:
 
         ``whole`` says that the caller will read all of them.
         """
-        return (raw for raw in self._of(id, where, whole) if self._ids.has(raw, id))
+        rows = (raw for raw in self._of(id, where, whole) if self._ids.has(raw, id))
+        return settled(rows, self.profile.version)
 
     def _of(self, id: Value, where: Terms | None = None, whole: bool = False) -> Iterator[bytes]:
         """The stored versions of this document and of all whose ids the server finds equal, such as 1 and 1.0."""
@@ -78,7 +79,7 @@ class VersionDocuments:
             alike: dict[Value, list[bytes]] = {}  # 1 and 1.0 arrive interleaved
             for id, raw in group:
                 alike.setdefault(id, []).append(raw)
-            yield from (rows[::-1] for rows in alike.values())
+            yield from (list(settled(rows[::-1], p.version)) for rows in alike.values())
 
     def made(self, raw: bytes, current: bool = False, contents: bool = True) -> Version:
         """A stored version."""
@@ -120,17 +121,24 @@ class VersionDocuments:
         return best
 
     def _highest(self, id: Value) -> Iterator[bytes]:
-        """The version with the highest number, if its type proves that it is the newest."""
+        """The version with the highest number, if its type proves that it is the newest, and no other has this
+        number.
+        """
         p = self.profile
-        for raw in self.server.find(self.ns, {p.id: {"$eq": id}}, sort={p.id: 1, p.version: -1}, limit=1):
-            v = c.get(raw, (p.version,))
-            if c.get(raw, (p.id,)) == id and v is not None and v.type in WHOLE:
-                yield raw
+        found = list(self.server.find(self.ns, {p.id: {"$eq": id}}, sort={p.id: 1, p.version: -1}, limit=2))
+        v, *others = (c.get(raw, (p.version,)) for raw in found or [c.EMPTY])
+        if (
+            v is not None
+            and v.type in WHOLE
+            and c.get(found[0], (p.id,)) == id
+            and not any(same_version(v, each) for each in others)
+        ):
+            yield found[0]
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The versions by number, with entries for missing ones."""
         rest, found = yield from self._lazily.stretch(self._of(id, whole=contents == "all"), id, bool(contents))
-        rest = (raw for raw in rest if self._ids.has(raw, id))
+        rest = settled((raw for raw in rest if self._ids.has(raw, id)), self.profile.version)
         versions = self._marked(newest_first(map(self.made, rest)), not found)
         for version in with_gaps(versions, loss(self.profile), self.claim):
             found = True

@@ -5,12 +5,15 @@ Most readers look only at the newest versions. A limited query leaves no cursor 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from model.mql.order import value_key
 from model.server.retry import Port, Terms
+from model.storage.field_reader import FieldReader
 from model.storage.lazy_row import SMALL
 from model.storage.newest_query import TypeNumbers, beyond
+from model.storage.reserved_fields import legible_field, same_version
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -24,7 +27,8 @@ SURE = (c.INT32, c.INT64, c.DATE)
 
 
 def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whole: bool = False) -> Iterator[bytes]:
-    """The versions of one document that ``where`` finds, highest first, each once.
+    """The versions of one document that ``where`` finds, highest first, each once; :func:`settled` puts those with
+    equal numbers in order.
 
     ``whole``: the caller reads all of them, so a single query fetches them.
     """
@@ -60,6 +64,29 @@ def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whol
     # `$lte` compares within one type, so versions of lower types would be left out in silence.
     if least is None or least.type not in (SURE if last.type != c.DATE else (c.DATE,)):
         yield from server.find(ns, {**where, **_of_lower_types(server, ns, version, last)}, sort=order)
+
+
+def settled(rows: Iterable[bytes], version: str) -> Iterator[bytes]:
+    """Versions, highest first; of those with equal numbers, the one with the highest ``_id`` first.
+
+    Servers promise no order for equal numbers, and it changes with the index that a query uses.
+    """
+    number = FieldReader(version)
+    alike: list[bytes] = []
+    last: Value | None = None
+    for raw in rows:
+        v = number.legible(raw)[0]
+        if alike and not same_version(v, last):
+            yield from sorted(alike, key=_by_id, reverse=True)
+            alike.clear()
+        alike.append(raw)
+        last = v
+    yield from sorted(alike, key=_by_id, reverse=True)
+
+
+def _by_id(raw: bytes) -> tuple[Any, bytes]:
+    id = legible_field(raw, "_id")
+    return value_key(id if id is not None else Value(c.NULL, b"")), raw
 
 
 def _of_lower_types(server: Port, ns: str, version: str, last: Value) -> Terms:

@@ -364,7 +364,7 @@ def history_of(layout: str, versions: int) -> dict[str, list[bytes]]:
 @pytest.mark.parametrize(
     ("layout", "newest", "earlier", "history"),
     [
-        ("versions", (1, 1), (1, 2), (1, 104)),
+        ("versions", (1, 2), (1, 2), (1, 104)),  # the second row proves that no other has the number
         ("embedded", (1, 1), (1, 1), (1, 1)),
         ("nested", (1, 1), (1, 1), (1, 1)),
         ("archive", (1, 1), (1, 2), (2, 105)),
