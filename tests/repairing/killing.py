@@ -102,7 +102,7 @@ def _victim(uri: str, profile: str, home: str, at: int, behind: bool) -> None:
         server = session._connection.opened.server
         port = Counting(server, at, behind, lambda: os.kill(os.getpid(), signal.SIGKILL))
         catalogue = Catalogue(server, port, Profile.load(profile), session.source)
-        repairs = Repairs(Writer(catalogue, port, session.journal, session.source, "tester"), lambda: None)
+        repairs = Repairs(Writer(catalogue, port, session.journal, session.source, "tester"), lambda *_: None)
         list(repairs.apply(repairs.load(Path(home) / "plan.json")))
 
 

@@ -61,7 +61,7 @@ class Place:
         server = self.session._connection.opened.server
         through = port or server
         catalogue = Catalogue(server, through, Profile.load(self.profile), self.session.source)
-        return Repairs(Writer(catalogue, through, self.session.journal, self.session.source, "tester"), lambda: None)
+        return Repairs(Writer(catalogue, through, self.session.journal, self.session.source, "tester"), lambda *_: None)
 
 
 @contextmanager

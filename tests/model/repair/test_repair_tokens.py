@@ -75,7 +75,7 @@ def repaired(here: Session, db: Db, act: Act = lambda: None, silent: bool = Fals
     server = here._connection.opened.server
     port = Behind(server, act, silent)
     catalogue = Catalogue(server, port, here.catalogue._profile, here.source)
-    repairs = Repairs(Writer(catalogue, port, here.journal, here.source, "tester"), lambda: None)
+    repairs = Repairs(Writer(catalogue, port, here.journal, here.source, "tester"), lambda *_: None)
     return [outcome for _, outcome in repairs.apply(repairs.plan(found))]
 
 

@@ -200,7 +200,7 @@ def test_an_edit_that_comes_between_leaves_the_document_whole_and_the_next_scan_
     port = Between(server, act)
     stated = Profile.load(session.journal.path.parent / "layouts.toml")
     catalogue = Catalogue(server, port, stated, session.source)
-    repairs = Repairs(Writer(catalogue, port, session.journal, session.source, "tester"), lambda: None)
+    repairs = Repairs(Writer(catalogue, port, session.journal, session.source, "tester"), lambda *_: None)
     ((_, outcome),) = list(repairs.apply(made))
     assert outcome.kind == "conflict", outcome
     doc = database["things"].find_one({"_id": "K-1"})
