@@ -161,8 +161,11 @@ def _met(
     """The collection that has most of these documents, and which; None if none has any."""
     best: tuple[int, Sample, list[Value]] | None = None
     for other in others:
-        found, _ = matching(server, other.ns, {"_id": {"$in": list(ids)}}, limit=ASKED, projection={"_id": 1})
-        met = {id for each in found if (id := each.get("_id")) is not None}
+        key = known.keys.get("id", "_id")
+        if key not in ("_id", *other.shapes):
+            continue
+        found, _ = matching(server, other.ns, {key: {"$in": list(ids)}}, limit=ASKED, projection={key: 1})
+        met = {id for each in found if (id := each.get(key)) is not None}
         there = [id for id in ids if id in met]
         rank = len(there) * 2 + _is_signature(known, rows, other)
         if there and (best is None or rank > best[0]):

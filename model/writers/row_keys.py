@@ -25,7 +25,7 @@ def fields_of_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
         if key == "layout":
             continue
         try:
-            found |= READERS[key](key, value)
+            found |= (READERS.get(key) or _path)(key, value)  # a preset may also say the field with the id
         except ValueError as error:
             raise ValueError(f"{key} {error}") from None
     return found

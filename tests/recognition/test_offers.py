@@ -141,7 +141,7 @@ def test_a_preset_is_printed_so_that_a_team_can_change_a_key(
     (tmp_path / "pages.jsonl").write_text('{"_id": 1}\n')
     assert command_line.main(["collections", str(tmp_path / "pages.jsonl"), "--profile", str(stated)]) == 0
     assert command_line.main(["profile", "--writer", "nobody"]) == 2
-    assert "the writers are eve, javers" in capsys.readouterr().err
+    assert "the writers are django-simple-history, eve, javers" in capsys.readouterr().err
 
 
 def test_no_reading_is_offered_of_what_is_claimed_or_stated(dump: tuple[str, Program], tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ def judged(name: str, folder: Path) -> Verdict:
             if options.get("expired") and not session.catalogue.layout(ns).reader.exists(id):
                 continue
             versions = [session.history.version(ns, id, each.v) for each in session.history.versions(ns, id)][::-1]
-            ignored = session.catalogue.layout(ns).profile.ignored
+            profile = session.catalogue.layout(ns).profile
+            ignored = (*profile.ignored, *(name for name in [profile.id] if name != "_id"))
             if name in VARIANTS:  # the options say what is left out, not the product
                 ignored = (*preset(program).keys["ignored"], *options.get("omit", ()))
             life = _recorded(life, ignored) if options.get("omit") else life

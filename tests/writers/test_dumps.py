@@ -122,7 +122,8 @@ def test_a_document_that_somebody_changed_beside_its_history_is_told(dump: Path,
     ns, id = longest(name)
 
     def change(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**row, "title": "changed in a shell"} if row["_id"] == id else row for row in rows]
+        key = presets()[name].keys.get("id", "_id")
+        return [{**row, "title": "changed in a shell"} if row[key] == id else row for row in rows]
 
     changed(dump / "shop" / f"{ns.partition('.')[2]}.bson.gz", change)
     assert found(dump, ns, id) in (["A2"], ["D1"])
@@ -227,6 +228,7 @@ def test_an_object_inside_of_an_item_of_javers_is_shown_as_it_was_at_each_commit
 
 
 COLUMNS = {
+    "django-simple-history": {"at", "reason", "operation"},
     "eve": {"at"},
     "javers": {"at", "author", "reason", "operation"},
     "mongoose-diff-history": {"at", "author", "reason"},
