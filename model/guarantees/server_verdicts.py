@@ -122,7 +122,7 @@ def _read(file: Path, state: tuple[int, ...]) -> Measured | None:
 
 
 def _measured(written: str) -> Measured:
-    """The findings in a file's text; raises one of ``kept_files.DAMAGE``."""
+    """The findings in a file's text; raises one of ``model.foundation.kept_files.DAMAGE``."""
     found = json.loads(written)
     unsafe, checks = found["unsafe"], found.get("checks", [])
     if not all(isinstance(each, str) for each in [*unsafe, *checks]) or isinstance(unsafe, str | dict):

@@ -70,7 +70,7 @@ class Drafts:
         return self._folder / f"{hashlib.sha256(key).hexdigest()[:32]}.json"
 
     def _read(self, path: Path, written: str) -> Draft:
-        """The draft in a file's text; raises one of ``kept_files.DAMAGE``."""
+        """The draft in a file's text; raises one of ``model.foundation.kept_files.DAMAGE``."""
         row = json.loads(written)
         base_v = kept_files.text_in(row, "base_v", "")
         draft = Draft(

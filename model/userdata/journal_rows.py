@@ -21,7 +21,7 @@ _OF_A_REPAIR = ("run", "item", "repair", "physical", "label")  # what ``extra`` 
 
 
 def check(row: sqlite3.Row, extra: Mapping[str, str]) -> None:
-    """Raise one of ``kept_files.DAMAGE`` if a row cannot be used; ``extra`` is its column of this name."""
+    """Raise one of ``model.foundation.kept_files.DAMAGE`` if a row cannot be used; ``extra`` is its own column."""
     wrong = [name for name in _TEXTS if not isinstance(row[name], str)]
     wrong += [name for name in _TEXTS_OR_NONE if not isinstance(row[name], str | None)]
     wrong += [name for name in _NUMBERS_OR_NONE if not isinstance(row[name], int | None)]

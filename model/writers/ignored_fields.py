@@ -41,7 +41,7 @@ class Ignored(Struct, frozen=True):
         )
 
     def below_top(self) -> Ignored:
-        """The same without the names at the top alone."""
+        """These names without those that count at the top alone."""
         return Ignored(self.deep, self.deep, self.paths)
 
     def cut(self, value: Value) -> Value:
