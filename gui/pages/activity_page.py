@@ -97,7 +97,9 @@ class ActivityPage(Page):
         for row in rows:
             if row.v is not None:
                 several.setdefault(row.id, []).append(row.v)
-        chosen = tuple(Chosen(id, tuple(versions)) for id, versions in several.items())
+        path = self.panel.asked.path  # the rows are changes of this field: what else they changed stays
+        paths = (path,) if path else ()
+        chosen = tuple(Chosen(id, tuple(versions), paths=paths) for id, versions in several.items())
         self.asked.emit(PageRequest("taking-back", rows[0].ns, start=TakingBackStart(chosen)))
 
     def answering_changed(self) -> None:

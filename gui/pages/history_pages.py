@@ -14,7 +14,7 @@ from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
 from gui.pages.document_writes import DocumentWrites
-from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest
+from gui.pages.page_request import CollectionStart, ConditionStart, FieldStart, PageRequest, TakingBackStart
 from gui.style import wording
 from gui.style.layout_words import layout_sentence
 from gui.views.history.bisect_panel import BisectPanel
@@ -26,6 +26,7 @@ from model.errors import Refused
 from model.foundation.news import News
 from model.foundation.records import CollectionInfo, Version
 from model.session import Session
+from model.session.batch_writing import Chosen
 from model.session.history_reading import Key, TrackedElement, key_text, locate
 from model.values.canonical import Path, Value
 
@@ -215,7 +216,31 @@ class FieldPage(_ChainPage):
         self.panel = FieldPanel(session, ns, id, self)
         self._follow_in(self.panel, self.panel.model, self.panel.search)
         self.panel.find_asked.connect(self._find_when)
+        self.panel.take_back_asked.connect(self._take_back)
         self.panel.loaded.connect(self.changed)
+
+    def _take_back(self, version: Version, key: Key) -> None:
+        session, ns, id, v = self.session, self.ns, self._id, version.v
+        keys = self.panel.chain.keys if self.panel.chain is not None else ()
+        if v is None:
+            return  # a document without versions has no earlier value
+        tasks.run(
+            lambda _: place_of(session.history.version(ns, id, v), key, keys),
+            done=partial(self._take_back_at, v),
+            failed=partial(messages.fail, self),
+            owner=self,
+            key="place",
+        )
+
+    def _take_back_at(self, v: Value, path: Path) -> None:
+        chosen = Chosen(self._id, (v,), paths=(path,))
+        self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((chosen,))))
+
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
+
+    def writes_changed(self) -> None:
+        self.panel.say_writable()
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if isinstance(request.start, FieldStart):
@@ -252,6 +277,18 @@ class BisectPage(_ChainPage):
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.input, self.panel.list]
+
+
+def place_of(version: Version, key: Key, keys: Sequence[str]) -> Path:
+    """Where a field is in a version that set it or took it out; raises ``Refused`` if the version lacks its element."""
+    content = version.content or b""
+    for kept in range(len(key), -1, -1):
+        above, inside = locate(content, key[:kept], keys) if content else None, key[kept:]
+        if above is not None and not any(isinstance(step, TrackedElement) for step in inside):
+            return (*above, *(step for step in inside if not isinstance(step, TrackedElement)))
+    raise Refused(
+        tr("The change took out the whole element of {key}; take it back from the timeline.", key=key_text(key))
+    )
 
 
 def restorable(old: Version, now: Version, key: Key, keys: Sequence[str]) -> Path:

@@ -1052,6 +1052,10 @@ Nummern: {numbering}</translation>
       <translation>Typ wählen</translation>
     </message>
     <message>
+      <source>Choose the version that set the field first.</source>
+      <translation>Wählen Sie zuerst die Version, die das Feld gesetzt hat.</translation>
+    </message>
+    <message>
       <source>Choose…</source>
       <translation>Wählen…</translation>
     </message>
@@ -2226,6 +2230,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Fields shown</source>
       <translation>Gezeigte Felder</translation>
+    </message>
+    <message>
+      <source>Fields such as premium.gross, separated by commas: only these are taken back</source>
+      <translation>Felder wie premium.gross, durch Kommas getrennt: Nur diese werden zurückgenommen</translation>
     </message>
     <message>
       <source>Fields that can be columns</source>
@@ -3900,6 +3908,10 @@ Nummern: {numbering}</translation>
       <translation>Nur die Liste, ohne Verlauf und Vergleich</translation>
     </message>
     <message>
+      <source>Only these fields</source>
+      <translation>Nur diese Felder</translation>
+    </message>
+    <message>
       <source>Only types or order changed since you opened it</source>
       <translation>Seit Sie es geöffnet haben, änderten sich nur Typen oder Reihenfolge</translation>
     </message>
@@ -5200,6 +5212,10 @@ Nummern: {numbering}</translation>
       <translation>In {documents} zurücknehmen</translation>
     </message>
     <message>
+      <source>Take back this field…</source>
+      <translation>Dieses Feld zurücknehmen…</translation>
+    </message>
+    <message>
       <source>Take back {changes}…</source>
       <translation>{changes} zurücknehmen…</translation>
     </message>
@@ -5340,6 +5356,10 @@ Nummern: {numbering}</translation>
       <translation>Die Änderung davor, die nächste</translation>
     </message>
     <message>
+      <source>The change took out the whole element of {key}; take it back from the timeline.</source>
+      <translation>Die Änderung hat das ganze Element von {key} entfernt; nehmen Sie sie in der Zeitleiste zurück.</translation>
+    </message>
+    <message>
       <source>The check writes into a scratch database of its own, {database}, and drops it at the end: eight writers at once, every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.</source>
       <translation>Die Prüfung schreibt in eine eigene Wegwerf-Datenbank, {database}, und löscht sie am Ende: acht Schreiber zugleich, jeder Typ, die Reihenfolge der Felder, wiederholte Schreibvorgänge, Change Streams, die Uhr. Sie dauert einige Sekunden.</translation>
     </message>
@@ -5474,6 +5494,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The field above is not an object or a list, so nothing can be moved into it</source>
       <translation>Das Feld darüber ist kein Objekt und keine Liste, daher lässt sich nichts hineinschieben</translation>
+    </message>
+    <message>
+      <source>The field was there from the start, so there is no value before it.</source>
+      <translation>Das Feld war von Anfang an da, davor gibt es also keinen Wert.</translation>
     </message>
     <message>
       <source>The fields are not known. {describe}</source>
@@ -6162,6 +6186,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Undo the whole run…</source>
       <translation>Ganzen Lauf rückgängig machen…</translation>
+    </message>
+    <message>
+      <source>Undo this change of the field; later edits of others stay</source>
+      <translation>Diese Änderung des Felds zurücknehmen; spätere Bearbeitungen anderer Felder bleiben</translation>
     </message>
     <message>
       <source>Undo this write</source>

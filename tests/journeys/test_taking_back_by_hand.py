@@ -15,7 +15,8 @@ from gui.messages import Question
 from gui.pages.activity_page import ActivityPage
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage, MergePage
-from gui.pages.page_request import PageRequest
+from gui.pages.history_pages import FieldPage
+from gui.pages.page_request import FieldStart, PageRequest
 from gui.pages.repair_pages import TakingBackPage
 from gui.pages.tool_pages import JournalPage
 from gui.views.activity.activity_model import AUTHOR
@@ -113,3 +114,41 @@ def test_one_version_is_taken_back_from_the_timeline_and_a_later_edit_decided_by
     window.workspace.tab_area.show_page(page)
     wait_idle(qtbot, lambda: not page.is_behind)
     assert page.panel.model.said(page.panel.model.rows[0])[2] == "Nothing to take back"
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+def test_one_change_of_a_field_is_taken_back_from_its_history(qtbot: QtBot, window: Window, database: Db) -> None:
+    session = window.sessions[0]
+    start = FieldStart(("total",))
+    page = window.workspace.open(session, PageRequest("field", f"{database.name}.orders", Value.of("A"), start))
+    assert isinstance(page, FieldPage)
+    wait_idle(qtbot, lambda: len(page.panel.model.rows) == 2)
+    assert page.panel.take_back_button.isEnabled(), "the newest change is chosen"
+    page.panel.settings.setCurrentIndex(page.panel.model.index(1, 1))
+    assert not page.panel.take_back_button.isEnabled(), "it was there from the start"
+    page.panel.settings.setCurrentIndex(page.panel.model.index(0, 1))
+    QTest.mouseClick(page.panel.take_back_button, LEFT)
+    taking = plan(qtbot, window)
+    assert taking.panel.fields.text() == "total"
+    QTest.mouseClick(taking.panel.go, LEFT)
+    wait_idle(qtbot, lambda: len(taking.panel.model.ends) == 1)
+    assert newest(database)["A"] == {"v": 4, "total": 1, "city": "Ulm"}
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+def test_the_field_of_the_activitys_filter_comes_along(qtbot: QtBot, window: Window) -> None:
+    press(window, "Ctrl+Shift+G")
+    wait_idle(qtbot, lambda: isinstance(window.workspace.page, ActivityPage))
+    activity = window.workspace.page
+    assert isinstance(activity, ActivityPage)
+    wait_idle(qtbot, lambda: len(activity.panel.rows) == 11)
+    activity.panel.filter.path.setText("city")
+    QTest.keyClick(activity.panel.filter.path, Qt.Key.Key_Return)
+    wait_idle(qtbot, lambda: 0 < len(activity.panel.rows) < 11)
+    activity.panel.tree.selectAll()
+    QTest.mouseClick(activity.panel.take_back_button, LEFT)
+    taking = plan(qtbot, window)
+    assert {row.paths for row in taking.panel.model.rows} == {(("city",),)}
+    assert taking.panel.fields.text() == "city"

@@ -100,6 +100,7 @@ class FieldPanel(ChainPanel):
     """All fields at the left, the chosen one's history at the right. ``find_asked`` carries a filter."""
 
     find_asked = Signal(str)
+    take_back_asked = Signal(object, object)  # the Version whose change of the field is meant, and the field's Key
     key = "field"
 
     def __init__(self, session: Session, ns: str, id: Value, parent: QWidget | None = None) -> None:
@@ -107,6 +108,7 @@ class FieldPanel(ChainPanel):
         self.chain: Chain | None = None
         self.track: Track | None = None
         self._wanted: tuple[Path, Value | None] | None = None
+        self._answers = True
         self._build()
         self.refresh()
 
@@ -189,8 +191,11 @@ class FieldPanel(ChainPanel):
         self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         self.find_button = button(tr("Find when…"), self.find_when, "small", icon="magnifying-glass")
         self.find_button.setToolTip(tr("Find the versions at which a condition on this field turned true or false"))
-        row.addWidget(self.compare_button)
-        row.addWidget(self.find_button)
+        self.take_back_button = button(
+            tr("Take back this field…"), self.take_back, "small", icon="arrow-counter-clockwise"
+        )
+        for each in (self.compare_button, self.find_button, self.take_back_button):
+            row.addWidget(each)
         return made
 
     # --- reading
@@ -271,8 +276,10 @@ class FieldPanel(ChainPanel):
         self._chosen()
 
     def _chosen(self, *_: object) -> None:
-        self.track = self.fields.at(self.list.currentIndex())
+        before, self.track = self.track, self.fields.at(self.list.currentIndex())
         self._fill()
+        if self.track is not None and before is not None and before.key != self.track.key:
+            self.settings.setCurrentIndex(self.model.index(0, VERSION))  # the newest change, of another field
 
     def _fill(self, *_: object) -> None:
         chain, track = self.chain, self.track
@@ -336,6 +343,11 @@ class FieldPanel(ChainPanel):
         )
         self.compare_button.setText(said)
         self.find_button.setEnabled(self.track is not None and not self.stack.is_unread)
+        why = self._why_not()
+        self.take_back_button.setEnabled(not why)
+        self.take_back_button.setToolTip(
+            wording.tip(why or tr("Undo this change of the field; later edits of others stay"))
+        )
         self.plot.mark(self.row.age if self.row is not None else -1)
 
     def compare(self) -> None:
@@ -343,6 +355,37 @@ class FieldPanel(ChainPanel):
         pair = self._pair()
         if pair is not None:
             self.compare_asked.emit(*pair)
+
+    def _why_not(self) -> str:
+        """Why the chosen change of the field cannot be taken back; "" if it can."""
+        row = self.row
+        if self._session.trust.read_only:
+            return tr(
+                "{name} is open read-only; to take changes back, allow writes.",
+                name=wording.source(self._session.name, first=True),
+            )
+        if not self._answers:
+            return wording.silent(self._session.name)
+        if row is None or self.stack.is_unread:
+            return tr("Choose the version that set the field first.")
+        if not row.made.op or self._pair() is None:
+            return tr("The field was there from the start, so there is no value before it.")
+        return ""
+
+    def say_writable(self) -> None:
+        """Update whether taking back is offered: the connection's permission changed."""
+        self._offer()
+
+    def say_answering(self, answers: bool) -> None:
+        """Offer taking back only while the server answers."""
+        self._answers = answers
+        self._offer()
+
+    def take_back(self) -> None:
+        """Ask to take the chosen change of the field back."""
+        row, track = self.row, self.track
+        if row is not None and track is not None and not self._why_not():
+            self.take_back_asked.emit(row.made.version, track.key)
 
     def find_when(self) -> None:
         """Ask for the versions at which a condition on this field turns, starting with the chosen value."""
@@ -375,6 +418,10 @@ class FieldPanel(ChainPanel):
         compare = menu.addAction(self.compare_button.text())
         compare.setEnabled(self._pair() is not None)
         compare.triggered.connect(lambda: self.compare())
+        take_back = menu.addAction(self.take_back_button.text())
+        take_back.setEnabled(self.take_back_button.isEnabled())
+        take_back.setToolTip(wording.tip(self._why_not() or take_back.text()))
+        take_back.triggered.connect(lambda: self.take_back())
         menu.addAction(tr("Find when…")).triggered.connect(lambda: self.find_when())
         menu.addAction(tr("Copy")).triggered.connect(lambda: self._copy())
         menu.popup(self.settings.viewport().mapToGlobal(point))

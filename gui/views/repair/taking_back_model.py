@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from msgspec.structs import replace
 from PySide6.QtCore import Signal
 
 from gui.language import tr, translated
@@ -77,7 +78,7 @@ class TakingBackModel(RowsModel[Chosen]):
     def ticked(self) -> list[Chosen]:
         """The documents that will be written, guarded by what the dry run read."""
         return [
-            Chosen(row.id, row.versions, self._current(row))
+            replace(row, current=self._current(row))
             for row in self.rows
             if self.is_ticked(row)
         ]  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
@@ -15,18 +16,22 @@ from gui.parts.differences.diff_model import DiffModel
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.reading import Reading
 from gui.style import boxes, icons, states, theme, wording
+from gui.style.clear_cross import ClearCross
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.repair.repair_rows import Foot, TicksRow
 from gui.views.repair.taking_back_model import NARROW, SAID, WIDTHS, TakingBackModel
 from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
+from model.errors import Refused
 from model.foundation.records import Outcome
 from model.session import Session
 from model.session.batch_writing import Chosen, TakenBack
 from model.session.guarded_writing import Conflict
+from model.text.paths import path_from_text, path_text
 from model.values.canonical import EMPTY, Value
 
 MANY = 100  # from this number of documents on, the number has to be typed
+FIELDS = 200  # u, the least width of the line with the fields
 
 
 class TakingBackPanel(QWidget):
@@ -50,6 +55,7 @@ class TakingBackPanel(QWidget):
         self._writing: tasks.Task | None = None
         self._answers = True
         self._again: set[Value] = set()  # documents written since their dry run
+        self._limited = ""  # the fields in the line that the dry run was limited to
         boxes.ground(self, "surface")
         self.model = TakingBackModel()
         self.model.ticked_changed.connect(self._say)
@@ -82,7 +88,23 @@ class TakingBackPanel(QWidget):
         self.reason = foot.reason
         column = boxes.column(self)
         title, self._line = boxes.titled(tr("Take back"))
+        self.fields = QLineEdit()
+        self.fields.setProperty("small", True)
+        self.fields.setPlaceholderText(tr("All fields"))
+        self.fields.setAccessibleName(tr("Only these fields"))
+        self.fields.setToolTip(tr("Fields such as premium.gross, separated by commas: only these are taken back"))
+        self.fields.setMinimumWidth(theme.px(FIELDS))
+        ClearCross(self.fields)
+        self.fields.editingFinished.connect(self._limit)
+        only = words(tr("Only these fields"), "second")
+        only.setBuddy(self.fields)
+        title.addWidget(only)
+        title.addWidget(self.fields)
         column.addLayout(title)
+        self.trouble = words("", "error", wrap=True)
+        self.trouble.setContentsMargins(theme.px(16), 0, theme.px(16), theme.px(6))
+        self.trouble.hide()
+        column.addWidget(self.trouble)
         column.addWidget(states.hair())
         column.addWidget(self.states, 1)
         split = boxes.split(parent=self.states.place)
@@ -140,15 +162,37 @@ class TakingBackPanel(QWidget):
     def put(self, chosen: Sequence[Chosen]) -> None:
         """Work on other changes."""
         self.run = ""
+        self._show_fields(chosen)
         self.model.put(chosen)
         if chosen:
             self.list.setCurrentIndex(self.model.index(0, 1))
         self.dry_run()
 
+    def _show_fields(self, chosen: Sequence[Chosen]) -> None:
+        paths = dict.fromkeys(path for row in chosen for path in row.paths)
+        self.fields.setText(", ".join(map(path_text, paths)))
+        self._limited = self.fields.text()
+
+    def _limit(self) -> None:
+        """Take back only the fields in the line, or all if it is empty."""
+        said = self.fields.text()
+        if said == self._limited or not self._is_idle or self.model.ends:
+            return
+        try:
+            paths = tuple(path_from_text(each.strip()) for each in said.split(",") if each.strip())
+        except Refused as error:
+            self.trouble.setText(translated(str(error)))
+            self.trouble.show()
+            return
+        self.trouble.hide()
+        self.put([replace(row, paths=paths) for row in self.model.rows])
+
     def dry_run(self, ids: set[Value] | None = None) -> None:
         """Try every document, or some of them, and write nothing."""
         if self.busy:
             return
+        if ids is None:  # what somebody else changed meanwhile was not written, and can be tried again
+            self.model.ends = {id: end for id, end in self.model.ends.items() if end.kind != "conflict"}
         wanted = [row for row in self.model.rows if (ids is None or row.id in ids) and row.id not in self.model.ends]
         if ids is None:
             self.model.drawn = {}
@@ -314,6 +358,7 @@ class TakingBackPanel(QWidget):
         self.go.setToolTip(wording.tip(why))
         unread = "" if self._answers else wording.unread(self._session.name)
         self._foot.offer_again(bool(rows) and self._is_idle, unread)
+        self.fields.setEnabled(self._is_idle and not self.model.ends)
         self.cancel.setText(tr("Stop") if self.busy else tr("Close") if self.model.ends else tr("Cancel"))
         self.changed.emit()
 

@@ -312,3 +312,41 @@ def test_a_run_that_breaks_off_at_a_silent_server_says_both_in_one_message(qtbot
     panel.model.ends.clear()
     panel._broke(["r1"], Unreachable("db:27017 is still silent."))
     assert [each.text for each in area(panel).lines][1:] == ["db:27017 is still silent."]
+
+
+def test_only_the_named_fields_are_taken_back(qtbot: QtBot, session: Session, database: Database) -> None:
+    panel = shown(qtbot, session)
+    QTest.keyClicks(panel.fields, "city, to.zip")
+    QTest.keyClick(panel.fields, Qt.Key.Key_Return)
+    idle(qtbot)
+    assert {id: kind for id, (kind, _) in said(panel).items()} == {
+        **dict.fromkeys("ABC", "Nothing to take back"),
+        "D": "Can be taken back",
+    }
+    panel.fields.setText("total..net")
+    QTest.keyClick(panel.fields, Qt.Key.Key_Return)
+    assert "is unclear at column" in panel.trouble.text()
+    panel.fields.setText("")
+    QTest.keyClick(panel.fields, Qt.Key.Key_Return)
+    idle(qtbot)
+    assert (said(panel)["A"][0], panel.trouble.isHidden()) == ("Can be taken back", True)
+    panel.put([Chosen(Value.of("D"), (Value.of(2),), paths=(("city",),))])
+    idle(qtbot)
+    assert panel.fields.text() == "city"
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    assert newest(database)["D"] == {"v": 3, "total": 7}
+
+
+def test_what_changed_meanwhile_can_be_tried_again(qtbot: QtBot, session: Session, database: Database) -> None:
+    panel = shown(qtbot, session)
+    assert session.edit(NS, "A", set={"city": "Köln"}).kind == "applied"
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    assert said(panel)["A"] == ("Changed meanwhile", False)
+    QTest.mouseClick(panel.again, LEFT)
+    idle(qtbot)
+    assert (said(panel)["A"], said(panel)["D"][0]) == (("Can be taken back", True), "Taken back")
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    assert newest(database)["A"] == {"v": 5, "total": 1, "city": "Köln"}
