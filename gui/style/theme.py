@@ -19,6 +19,10 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
+from model.foundation import kept_files
+from model.foundation.whole_files import whole_file
+from model.userdata import folders
+
 
 class Tokens(Struct, frozen=True):
     """One colour per token, as ``#RRGGBB``."""
@@ -102,6 +106,7 @@ _own_font: QFont | None = None  # the application's font without zoom, while the
 _mono = ""
 _asked = ("light", "normal")
 _follower: _Follower | None = None
+_LARGEST_IMAGE = 1 << 20  # bytes
 _images: tempfile.TemporaryDirectory[str] | None = None
 
 
@@ -276,14 +281,12 @@ def _palette(t: Tokens) -> QPalette:
 def _sheet(t: Tokens) -> str:
     """The style sheet with tokens (``@acc``), sizes (``8u``) and images (``image(check)``) filled in."""
     text = resources.files("resources").joinpath("style.qss").read_text("utf-8")
-    folder = _image_folder()
 
     def image(found: re.Match[str]) -> str:
         name, token = found.group(1), found.group(2)
-        path = folder / f"{name}-{getattr(t, token)[1:]}.svg"
-        if not path.exists():
-            svg = resources.files("resources").joinpath("icons", f"{name}.svg").read_text("utf-8")
-            path.write_text(svg.replace("currentColor", getattr(t, token)), "utf-8")
+        svg = resources.files("resources").joinpath("icons", f"{name}.svg").read_text("utf-8")
+        colour = getattr(t, token)
+        path = _image(f"{name}-{colour[1:]}.svg", svg.replace("currentColor", colour).encode())
         return f'url("{path.as_posix()}")'
 
     text = re.sub(r"image\(([a-z-]+),\s*(\w+)\)", image, text)
@@ -293,8 +296,20 @@ def _sheet(t: Tokens) -> str:
     return re.sub(r"\b(\d+(?:\.\d+)?)u\b", lambda m: f"{px(float(m.group(1)))}px", text)
 
 
-def _image_folder() -> Path:
+@cache
+def _image(name: str, data: bytes) -> Path:
+    """A file with an image, since a style sheet takes none in another way: in the cache, where the next start finds
+    it, or else in a temporary folder.
+    """
     global _images
-    if _images is None:
-        _images = tempfile.TemporaryDirectory(prefix="palimpsest-style-")
-    return Path(_images.name)
+    path = folders.kept_again() / "style" / name
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if kept_files.bytes_of(path, _LARGEST_IMAGE) != data:
+            with whole_file(path) as file:
+                file.write(data)
+    except OSError:
+        _images = _images or tempfile.TemporaryDirectory(prefix="palimpsest-style-")
+        path = Path(_images.name, name)
+        path.write_bytes(data)
+    return path

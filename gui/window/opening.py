@@ -15,9 +15,9 @@ from gui.language import tr, translated
 from gui.style import boxes, wording
 from gui.style.states import StateView
 from model.errors import Refused
+from model.foundation.address import unquoted
 from model.session import Session
 from model.userdata.connections import Connections, SavedConnection, label, needs_password, without_password
-from model.userdata.given_password import given_password
 
 SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")
@@ -25,7 +25,7 @@ SCHEMES = ("mongodb://", "mongodb+srv://")
 
 def trouble_with(source: str) -> str:
     """Why a text cannot be a server's address, in one sentence; "" if it can."""
-    typed = source.strip()
+    typed = unquoted(source).strip()
     if not typed:
         return tr("Type the address of a server: mongodb://host:27017 or mongodb+srv://cluster.example.")
     if not typed.startswith(SCHEMES) and "://" in typed:
@@ -38,7 +38,7 @@ def trouble_with(source: str) -> str:
 
 def completed(typed: str) -> str:
     """A typed address as a URI: a host alone gets its scheme."""
-    source = typed.strip()
+    source = unquoted(typed).strip()
     if "://" in source or source == SAMPLE or "/" in source or "\\" in source:
         return source
     return f"mongodb://{source}"
@@ -197,6 +197,8 @@ def _nothing(_: object) -> None:
 
 
 def _lacks_password(opening: Opening) -> bool:
+    from model.userdata.given_password import given_password
+
     if given_password():
         return False
     return needs_password(opening.source) and needs_password(Connections().complete(opening.source))

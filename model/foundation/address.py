@@ -35,6 +35,26 @@ _SSH_PASSWORD = re.compile(r"(?<=:).*(?=@)", re.DOTALL)  # ssh takes none, but s
 _NOT_IN_HOSTS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\"<>\\^`{|}]")
 
 
+_QUOTES = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "<": ">",
+    "\u201c": "\u201d",
+    "\u201e": "\u201c",
+    "\u2018": "\u2019",
+    "\u00ab": "\u00bb",
+}
+
+
+def unquoted(text: str) -> str:
+    """An address without the blanks and quotes around it that came along when it was copied; other text as it is."""
+    bare = text.strip()
+    if len(bare) > 2 and _QUOTES.get(bare[0]) == bare[-1] and _URI.fullmatch(bare[1:-1].strip()):
+        return bare[1:-1].strip()
+    return text
+
+
 class Address(Struct, frozen=True):
     """An address; made by :meth:`parse`, turned into text by ``str``."""
 
@@ -53,7 +73,7 @@ class Address(Struct, frozen=True):
         People paste passwords with any character. If that makes the address ambiguous, the reading that hides more is
         taken, and :meth:`trouble` says that the driver would read it otherwise.
         """
-        match = _URI.fullmatch(text)
+        match = _URI.fullmatch(unquoted(text))
         if match is None:
             return None
         rest = match["rest"]
@@ -306,6 +326,14 @@ class Address(Struct, frozen=True):
             if seen.setdefault(name.lower(), value) != value and name.lower() != _REPEATED:
                 return f"The address gives {name} twice, with two values; remove one of them."
         return ""
+
+    def without_repeats(self) -> Address:
+        """A copy in which no option is given twice with one value, of which the driver would warn on the terminal."""
+        kept: dict[tuple[str, str], str] = {}
+        for at, piece in enumerate(self.options):
+            name, _, value = piece.partition("=")
+            kept.setdefault((name.lower(), value if name.lower() != _REPEATED else str(at)), piece)
+        return replace(self, options=tuple(kept.values()))
 
 
 def _divides(head: str, options: str) -> bool:

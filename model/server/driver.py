@@ -135,7 +135,7 @@ def client(
         unset["timeoutMS"] = None  # 0 would mean: for ever
     hush()
     made: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
-        uri,
+        str(address.without_repeats()),
         # The bytes as stored: decoded and encoded again, a damaged or rare value would be another one.
         document_class=RawBSONDocument,
         appname=_APP,
@@ -159,14 +159,16 @@ def read_options(address: Address) -> Mapping[str, Any]:
     # The driver refuses these options without `mongodb+srv://`, for which it would ask DNS.
     for name in ("srvServiceName", "srvMaxHosts", "srvAllowedHostsSuffix") if address.by_dns else ():
         address = address.with_option(name, "")
-    listed = replace(address, scheme="mongodb://")
+    listed = replace(address.without_repeats(), scheme="mongodb://")
     read: Mapping[str, Any] = pymongo.uri_parser.parse_uri(str(listed), warn=False)["options"]
     return read
 
 
 def hosts(address: Address) -> Sequence[tuple[str, int | None]]:
     """The hosts of an address with their ports, None for a socket; raises the driver's errors if DNS has none."""
-    nodes: Sequence[tuple[str, int | None]] = pymongo.uri_parser.parse_uri(str(address), warn=False)["nodelist"]
+    nodes: Sequence[tuple[str, int | None]] = pymongo.uri_parser.parse_uri(str(address.without_repeats()), warn=False)[
+        "nodelist"
+    ]
     return nodes
 
 
@@ -202,6 +204,7 @@ def tls_context(uri: str) -> ssl.SSLContext | None:
     """The TLS settings that the driver uses for this address; None without TLS."""
     if (address := Address.parse(uri)) is not None:
         check_key(address)
+        uri = str(address.without_repeats())
     unused: pymongo.MongoClient[Any]
     with pymongo.MongoClient(uri, connect=False) as unused:
         context: Any = unused.options.pool_options._ssl_context  # of pyOpenSSL's type, if that is installed

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from model import local_process
 from model.errors import NotFound, Refused, Unreachable
+from model.foundation.address import unquoted
 from model.local_process import Served, ServerProcess
 from model.userdata import connections, folders
 from model.userdata.connections import Connections
@@ -75,7 +76,7 @@ def connect(
 
     ``apart`` serves in-memory data from a separate process.
     """
-    source = source.strip()
+    source = unquoted(source).strip()
     if source == SAMPLE:
         return _local(source, SAMPLE, read_only, True, home, apart)
     if "://" in source:
@@ -88,7 +89,7 @@ def connect(
 
 def named(source: str) -> str:
     """The :attr:`Source.text` that a source would have, without opening it; raises ``NotFound``."""
-    source = source.strip()
+    source = unquoted(source).strip()
     if source == SAMPLE:
         return source
     return connections.without_password(source) if "://" in source else str(_dump(source).resolve())
@@ -149,7 +150,7 @@ def try_source(source: str, home: Path | None = None) -> Iterator[ConnectionStep
     from model.server.connection_steps import try_connection
 
     try:
-        uri = with_kept_password(source.strip(), home)
+        uri = with_kept_password(unquoted(source).strip(), home)
     except Refused as refusal:
         yield ConnectionStep("Keyring", "failed", str(refusal))
         return
@@ -161,7 +162,7 @@ def address_trouble(source: str) -> str:
     from model.server.retry import Server
 
     try:
-        Server.check_address(source.strip())
+        Server.check_address(unquoted(source).strip())
     except Refused as refusal:
         return str(refusal)
     return ""

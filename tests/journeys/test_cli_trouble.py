@@ -21,6 +21,7 @@ from pymongo.errors import OperationFailure
 from model.commands import command_line
 from model.values import canonical
 from tests import support
+from tests.journeys.command_support import Run
 from tests.model import session_scenes
 from tests.servers.listener import Listener
 
@@ -422,3 +423,15 @@ def test_a_command_waits_for_a_thread_that_is_at_work_and_for_no_other(at_work: 
         out, _ = process.communicate(b"\n" if at_work else None, timeout=60)
         assert process.returncode == 2
         assert out.startswith(b"worked\n") if at_work else not out
+
+
+def test_an_address_in_quotes_is_understood_and_an_option_given_twice_prints_no_warning(
+    run: Run, server_uri: str, database: pymongo.database.Database[dict[str, Any]], recwarn: pytest.WarningsRecorder
+) -> None:
+    database["things"].insert_one({"_id": 1})
+    twice = f"{server_uri}{'&' if '?' in server_uri else '/?'}directConnection=true"
+    for source in (f'"{server_uri}"', f"<{twice}>", twice):
+        status, out, err = run("show", source, f"{database.name}.things", "1")
+        assert (status, err) == (0, ""), source
+        assert out
+    assert not list(recwarn)

@@ -375,7 +375,8 @@ def test_events_are_counted_once_by_either_program_and_either_cleanup(server_uri
     with Session.open(server_uri) as session:
         assert session.once.count(ns, DAY, "order-7").kind == "skipped"
         assert session.once.count(ns, DAY, "order-8").kind == "applied"
-        assert [each.kind for each in session.tokens.finish(list(session.tokens.pending()))] == ["applied"]
+        mine = [each for each in session.tokens.pending() if each.ns == ns]  # the server is not this test's alone
+        assert [each.kind for each in session.tokens.finish(mine)] == ["applied"]
     assert database["events"].find_one({"_id": DAY}, {"counter": 1, "pending": 1}) == {
         "_id": DAY,
         "counter": 8,

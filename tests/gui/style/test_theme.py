@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import fields
@@ -246,3 +248,28 @@ def test_a_button_without_an_edge_that_is_disabled_is_told_from_one_that_is_not(
     disabled = re.search(r'QPushButton\[quiet="true"\]:disabled \{ color: (#\w+)', sheet)
     assert disabled is not None
     assert contrast(tokens.text2, disabled[1]) > 1.6
+
+
+def test_images_of_the_style_are_in_the_cache_and_leave_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("PALIMPSEST_CACHE", str(cache))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(theme, "_images", None)
+    data = b"<svg/>"
+    for damage in (None, b"", b"<svg>other</svg>"):
+        theme._image.cache_clear()
+        if damage is not None:
+            (cache / "style" / "check.svg").write_bytes(damage)
+        path = theme._image("check.svg", data)
+        assert (path, path.read_bytes()) == (cache / "style" / "check.svg", data)
+    assert list(temporary.iterdir()) == []
+    monkeypatch.setenv("PALIMPSEST_CACHE", str(tmp_path / "file"))
+    (tmp_path / "file").write_bytes(b"")
+    theme._image.cache_clear()
+    assert theme._image("check.svg", data).read_bytes() == data, "a cache that cannot be written costs no image"
+    theme._image.cache_clear()
+    assert theme._images is not None
+    theme._images.cleanup()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import Unreachable
-from model.foundation.address import DOTS, Address
+from model.foundation.address import DOTS, Address, unquoted
 from model.server.driver_errors import host_of
 from model.server.server import Server
 from model.userdata import connections
@@ -194,3 +194,21 @@ def test_what_would_be_used_otherwise_than_it_is_written_is_refused(text: str, s
 )
 def test_the_keyring_is_asked_only_where_a_secret_may_be_missing(text: str, may: bool) -> None:
     assert parsed(text).may_lack_secrets == may
+
+
+@pytest.mark.parametrize("quotes", ['""', "''", "``", "<>", "\u201c\u201d", "\u201e\u201c", "\u00ab\u00bb"])
+def test_quotes_around_an_address_came_along_when_it_was_copied(quotes: str) -> None:
+    uri = "mongodb://ann:s3cret@db/?tls=true"
+    quoted = f" {quotes[0]}{uri} {quotes[1]}"
+    assert unquoted(quoted) == uri
+    assert str(Address.parse(quoted)) == uri
+    for other in ("'dump folder'", '"', '""', '"sample:"', uri, f"{quotes[0]}{uri}"):
+        assert unquoted(other) == other
+
+
+def test_an_option_that_is_given_twice_with_one_value_goes_to_the_driver_once() -> None:
+    uri = "mongodb://db/?directConnection=true&tls=true&directconnection=true&readPreferenceTags=a:1&readPreferenceTags=a:1"
+    address = Address.parse(uri)
+    assert address is not None
+    assert address.trouble() == ""
+    assert str(address.without_repeats()) == uri.replace("&directconnection=true", "")
