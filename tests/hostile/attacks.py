@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.hostile import careless, damaged_homes, terminal, window_walk
+from tests.hostile import careless, damaged_homes, foreign_files, terminal, window_walk
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,10 @@ GUARDS_OF_THE_WINDOW = (
 )
 GUARDS_OF_THE_TERMINAL = (careless.raw_terminal, careless.raw_json, careless.calls_home)
 GUARDS_OF_HOMES = (careless.trusting_files, careless.zoneless_times)
+GUARDS_OF_FILES = (careless.unproven_exports, careless.settings_of_others, careless.whole_environment, careless.any_row)
 ATTACKS = (
     Attack("terminal", terminal.attack, terminal.attack, GUARDS_OF_THE_TERMINAL),
     Attack("window", window_walk.attack, partial(window_walk.attack, most=2), GUARDS_OF_THE_WINDOW),
     Attack("homes", damaged_homes.attack, partial(damaged_homes.attack, number=40), GUARDS_OF_HOMES),
+    Attack("files", foreign_files.attack, foreign_files.attack, GUARDS_OF_FILES),
 )

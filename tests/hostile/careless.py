@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -18,9 +20,12 @@ from gui import copying
 from gui.style import states, wording
 from gui.window import opening
 from model.commands import output, standard_streams
+from model.exchange import export_total, git_program, kept_version
 from model.foundation import hidden_characters, kept_files
+from model.server import tunnel
 from model.session import Session
-from model.userdata import connections
+from model.userdata import connections, journal
+from model.userdata.given_password import given_password
 from tests.hostile.planted import SECRET
 
 Taken = Callable[[], AbstractContextManager[object]]
@@ -132,4 +137,46 @@ def trusting_files() -> Iterator[None]:
 def zoneless_times() -> Iterator[None]:
     """A time is taken as it was written, with a zone or without."""
     with patch.object(kept_files, "moment", dt.datetime.fromisoformat):
+        yield
+
+
+@contextmanager
+def unproven_exports() -> Iterator[None]:
+    """An import believes what it reads, and does not count it."""
+    with (
+        patch.object(kept_version, "check_proof", lambda *_: None),
+        patch.object(export_total.ExportTotal, "check", lambda *_: None),
+    ):
+        yield
+
+
+@contextmanager
+def settings_of_others() -> Iterator[None]:
+    """Git takes the settings and attributes of the repository."""
+    true = git_program.GitProgram._private
+
+    def private(git: git_program.GitProgram, place: Path, head: str | None) -> Path:
+        own = true(git, place, head)
+        for name in ("config", "info/attributes"):
+            if (git.inner / name).exists():
+                shutil.copy(git.inner / name, place / name)
+        return own
+
+    with patch.object(git_program.GitProgram, "_private", private):
+        yield
+
+
+@contextmanager
+def whole_environment() -> Iterator[None]:
+    """Programs get the environment as it is, with the password in it."""
+    with (
+        patch.object(tunnel, "child_environment", lambda *_: {**os.environ, "PALIMPSEST_PASSWORD": given_password()}),
+    ):
+        yield
+
+
+@contextmanager
+def any_row() -> Iterator[None]:
+    """The journal takes every row for its own."""
+    with patch.object(journal, "check", lambda *_: None):
         yield

@@ -41,7 +41,7 @@ def look(qapp: QApplication, home: Path) -> Iterator[None]:
 @pytest.mark.parametrize(
     "attack",
     [
-        pytest.param(each, marks=pytest.mark.deep) if each.name == "window" else each
+        pytest.param(each, marks=pytest.mark.deep) if each.name in ("window", "files") else each
         for each in ATTACKS
         if each.name != "homes"
     ],
