@@ -2,6 +2,7 @@
 
     python -m tests.blackpipe                     about 5,400 cases, chosen by the seed
     python -m tests.blackpipe --all               every case
+    python -m tests.blackpipe --tokens            where a profile states a write token
     python -m tests.blackpipe --case 'standalone/archive/edit/4/land late/once' --seed 7
     python -m tests.blackpipe --malformed 10000   replies that are no replies
     python -m tests.blackpipe --kill              processes killed at each message
@@ -31,24 +32,25 @@ def chosen(case: Case, seed: int, share: float) -> bool:
     return random.Random(f"{seed} {case}").random() < share
 
 
-def run(seed: int, share: float, only: str, servers: tuple[str, ...] = SERVERS) -> list[Result]:
+def run(seed: int, share: float, only: str, tokens: bool = False) -> list[Result]:
     """The cases of a seed; what is wrong is printed as it is found."""
     results: list[Result] = []
-    for server in servers:
-        with benches(server, only) as each:
+    for server in SERVERS:
+        with benches(server, only, tokens) as each:
             for bench in each:
                 for case in bench.cases():
                     if chosen(case, seed, share):
                         results.append(bench.run(case, seed))
                         if results[-1].wrong:
-                            print(shown(results[-1], seed), flush=True)
+                            print(shown(results[-1], seed, tokens), flush=True)
     return results
 
 
-def shown(result: Result, seed: int) -> str:
+def shown(result: Result, seed: int, tokens: bool = False) -> str:
     """A result in full, and how to see it again."""
     wrong = "".join(f"\n  WRONG: {each}" for each in result.wrong)
-    return f"--case '{result.case}' --seed {seed}\n  {result.told}: {result.detail}{wrong}\n  hit {result.hit}"
+    how = " --tokens" if tokens else ""
+    return f"--case '{result.case}' --seed {seed}{how}\n  {result.told}: {result.detail}{wrong}\n  hit {result.hit}"
 
 
 def table(results: list[Result]) -> list[str]:
@@ -63,12 +65,12 @@ def table(results: list[Result]) -> list[str]:
     return lines
 
 
-def _one(named: str, seed: int) -> int:
+def _one(named: str, seed: int, tokens: bool) -> int:
     server, layout, operation, point, fault, times = named.split("/")
-    with benches(server, f"{layout}/{operation}") as each:
+    with benches(server, f"{layout}/{operation}", tokens) as each:
         for bench in each:
             result = bench.run(Case(layout, operation, int(point), fault, times, server), seed)
-            print(f"messages: {bench.messages}\n{shown(result, seed)}")
+            print(f"messages: {bench.messages}\n{shown(result, seed, tokens)}")
             return 1 if result.wrong else 0
     raise SystemExit(f"There is no operation {layout}/{operation}.")
 
@@ -85,6 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.blackpipe", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--all", action="store_true", help="every case, not a share of them")
+    parser.add_argument("--tokens", action="store_true", help="state a write token for the collection")
     parser.add_argument("--cases", type=int, default=USUAL, help="about how many")
     parser.add_argument("--only", default="", help="a layout, or layout/operation")
     parser.add_argument("--case", help="one case, as it was printed")
@@ -97,9 +100,9 @@ def main() -> int:
     if asked.kill:
         return killed.main(1.0, asked.seed)
     if asked.case:
-        return _one(asked.case, asked.seed)
+        return _one(asked.case, asked.seed, asked.tokens)
     began = time.monotonic()
-    results = run(asked.seed, 1.0 if asked.all else asked.cases / EVERY, asked.only)
+    results = run(asked.seed, 1.0 if asked.all else asked.cases / EVERY, asked.only, asked.tokens)
     print(*table(results), sep="\n")
     wrong = sum(bool(r.wrong) for r in results)
     took = time.monotonic() - began

@@ -181,8 +181,11 @@ class Bench:
 
 
 @contextmanager
-def benches(server: str, only: str = "") -> Iterator[Iterator[Bench]]:
-    """The operations on one kind of server, one after another; ``only`` names a layout, or layout/operation."""
+def benches(server: str, only: str = "", tokens: bool = False) -> Iterator[Iterator[Bench]]:
+    """The operations on one kind of server, one after another; ``only`` names a layout, or layout/operation.
+
+    Documents carry write tokens only with ``tokens``.
+    """
     places: dict[tuple[str, str], Ground] = {}
     with in_a_hurry(), ExitStack() as open_ones:
 
@@ -192,7 +195,7 @@ def benches(server: str, only: str = "") -> Iterator[Iterator[Bench]]:
                     continue
                 key = (operation.layout, operation.numbering)
                 if key not in places:
-                    made: Any = ground(*key, replica_set=server == "replica set")
+                    made: Any = ground(*key, replica_set=server == "replica set", tokens=tokens)
                     places[key] = open_ones.enter_context(made)
                 yield Bench(operation, places[key], server)
 

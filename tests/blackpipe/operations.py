@@ -227,7 +227,7 @@ def _lower_all(at: Ground) -> None:
 
 
 def _phantom(at: Ground) -> None:
-    at.eyes[DB]["things_past"].insert_one({"_id": OLD[0], "docId": "K-1", "v": 9, "name": "Eva", "_w": OLD[1]})
+    at.eyes[DB]["things_past"].insert_one({"_id": OLD[0], "docId": "K-1", "v": 9, "name": "Eva"})
 
 
 def operations() -> list[Operation]:

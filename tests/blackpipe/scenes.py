@@ -39,8 +39,8 @@ ONCE = {
 State = list[tuple[str, str]]
 
 
-def profile(layout: str, numbering: str) -> str:
-    """The profile of the one collection, as a team would state it."""
+def profile(layout: str, numbering: str, tokens: bool = False) -> str:
+    """The profile of the one collection, as a team would state it; a number that is drawn is marked by a token."""
     if layout == "pending":
         return f'[[collection]]\nns = "{STATS}"\nlayout = "pending"\ncounter = "count"\n'
     if layout == "once":
@@ -54,8 +54,8 @@ def profile(layout: str, numbering: str) -> str:
         lines.append(f'archive = "{PAST}"')
     if layout == "deltas":
         lines.append('removed = "gone"')
-    if numbering:
-        lines += [f'numbering = "{numbering}"', 'token = "_w"']  # a number that is drawn is marked by a token
+    lines += [f'numbering = "{numbering}"'] if numbering else []
+    lines += ['token = "_w"'] if numbering or tokens else []
     return "\n".join(lines) + "\n"
 
 
@@ -69,6 +69,7 @@ class Ground:
     home: Path
     layout: str
     numbering: str = ""
+    tokens: bool = False
     uri: str = ""
     kept: dict[str, tuple[list[bytes], list[Any], UUID]] = field(default_factory=dict)
 
@@ -133,7 +134,8 @@ class Ground:
         if self.layout == "flagged":
             found["things"] = _flagged_above(found.get("things", []))
         found = {name: docs for name, docs in found.items() if "quarantine" not in name}  # a copy does no harm
-        rows = [(name, _plain(doc, self.numbering)) for name, docs in found.items() for doc in docs]
+        marked = self.tokens or bool(self.numbering)  # else a token shows as another state each time
+        rows = [(name, _plain(doc, self.numbering, marked)) for name, docs in found.items() for doc in docs]
         for name in found:
             for index in database[name].list_indexes():
                 if index.get("unique"):
@@ -141,21 +143,25 @@ class Ground:
         return sorted(rows)
 
 
-def _plain(doc: dict[str, Any], numbering: str) -> str:
-    doc = {name: value for name, value in doc.items() if not name.startswith("_w")}
+def _plain(doc: dict[str, Any], numbering: str, marked: bool) -> str:
+    doc = {name: value for name, value in doc.items() if not (marked and name.startswith("_w"))}
     if isinstance(doc.get("_id"), ObjectId):
         del doc["_id"]
     for part in ("current", "prev"):
         inner = doc.get(part)
         if isinstance(inner, dict):
-            doc[part] = {name: value for name, value in inner.items() if name != "_w"}
+            doc[part] = _unmarked(inner, marked)
         if isinstance(inner, list):
-            doc[part] = [{name: value for name, value in each.items() if name != "_w"} for each in inner]
+            doc[part] = [_unmarked(each, marked) for each in inner]
     if numbering and isinstance(doc.get("v"), int):
         doc["v"] = min(doc["v"], 4)  # a number that was drawn and not used leaves a gap
     if "seq" in doc and doc["seq"] != 41:
         doc["seq"] = "the next"  # what was drawn in doubt is left out
     return repr(sorted(doc.items()))
+
+
+def _unmarked(doc: dict[str, Any], marked: bool) -> dict[str, Any]:
+    return {name: value for name, value in doc.items() if not (marked and name == "_w")}
 
 
 def _content(doc: dict[str, Any]) -> bytes:
@@ -178,8 +184,13 @@ def _flagged_above(docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def ground(layout: str, numbering: str = "", replica_set: bool = False, patience: float = PATIENCE) -> Iterator[Ground]:
-    """Everything for one layout on one kind of server; its session gives a message up after ``patience`` seconds."""
+def ground(
+    layout: str, numbering: str = "", replica_set: bool = False, patience: float = PATIENCE, tokens: bool = False
+) -> Iterator[Ground]:
+    """Everything for one layout on one kind of server; its session gives a message up after ``patience`` seconds.
+
+    Writes leave a token in documents only with ``tokens``, or where numbers are drawn.
+    """
     shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(dir=shared) as folder,
@@ -188,13 +199,13 @@ def ground(layout: str, numbering: str = "", replica_set: bool = False, patience
     ):
         home = Path(folder)
         stated = home / "profile.toml"
-        stated.write_text(profile(layout, numbering), "utf-8")
+        stated.write_text(profile(layout, numbering, tokens), "utf-8")
         wait = int(patience * 1000)
         limits = f"&socketTimeoutMS={wait}&connectTimeoutMS={2 * wait}&serverSelectionTimeoutMS={2 * wait}"
         for name in ONCE if layout == "once" else ("stats" if layout == "pending" else "things",):
             pipe.load(f"{DB}.{name}", [])
         with _opened(pipe.uri + limits, stated, home) as session:
-            yield Ground(pipe, session, eyes, home, layout, numbering, pipe.uri)
+            yield Ground(pipe, session, eyes, home, layout, numbering, tokens, pipe.uri)
 
 
 def _opened(uri: str, profile: Path, home: Path) -> Session:

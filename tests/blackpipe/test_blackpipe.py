@@ -18,19 +18,27 @@ SOME = support.by_depth(2, len(LAYOUTS), len(LAYOUTS))
 """Layouts of which cases are run."""
 
 
-@pytest.mark.slice
+TOKENS = [
+    pytest.param(False, id="by default", marks=pytest.mark.slice),
+    pytest.param(True, id="with tokens", marks=pytest.mark.deep),
+]
+
+
+@pytest.mark.parametrize("tokens", TOKENS)
 @pytest.mark.parametrize("server", SERVERS)
-def test_acknowledged_means_once_failed_means_not_at_all_and_unknown_is_said(server: str, seed: int) -> None:
+def test_acknowledged_means_once_failed_means_not_at_all_and_unknown_is_said(
+    server: str, tokens: bool, seed: int
+) -> None:
     wrong: list[str] = []
     done = 0
     for layout in random.Random(seed).sample(LAYOUTS, SOME):
-        with benches(server, layout) as each:
+        with benches(server, layout, tokens) as each:
             for bench in each:
                 for case in bench.cases():
                     if chosen(case, seed, SHARE):
                         done += 1
                         result = bench.run(case, seed)
-                        wrong += [shown(result, seed)] if result.wrong else []
+                        wrong += [shown(result, seed, tokens)] if result.wrong else []
     print(f"{done} cases")
     assert done
     assert not wrong, "\n".join(wrong)
