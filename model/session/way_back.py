@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Outcome
 from model.repair.undoing import asked, hindered, reason
@@ -33,7 +33,10 @@ class WayBack:
 
         ``elsewhere``: the person says that this source is the entry's, although its address differs.
         """
-        self._trust.check_server(self._journal.record(entry).entry.ns)
+        names: list[str] = []
+        with suppress(NotFound):  # said below, unless nothing may be written at all
+            names.append(self._journal.record(entry).entry.ns)
+        self._trust.check_server(*names)
         if self._repairs.is_repair(entry):
             return self._repairs.undo_entry(entry, elsewhere)
         return self._connection.writer.undo(entry, elsewhere)
