@@ -130,6 +130,7 @@ class CollectionPage(Page):
         ):
             made = button(label, call, "small", icon=icon)
             made.setEnabled(False)
+            made.setAccessibleName(label)
             self.timeline.add_tool(made)
             self._chain_buttons.append(made)
 
@@ -368,7 +369,7 @@ class CollectionPage(Page):
     def answer(self, request: PageRequest, again: bool) -> None:
         start = request.start if isinstance(request.start, CollectionStart) else CollectionStart()
         if start.query != EVERYTHING:
-            self.browser.bar.put(start.query)
+            self.browser.put(start.query)
         if request.id is not None:
             self.show_document(request.id, start.a, start.b)
         wanted = request.id if request.id is not None else self.id

@@ -71,6 +71,7 @@ SHORT = 200  # width that possibly long texts keep beside a dispensable column
 BRIEF = 112  # width of the last column's texts before the other texts are shown whole
 LATER = 100  # milliseconds until the columns are fitted to new texts in existing rows
 HEAD_MARGIN = 6  # Qt's margin at each side of a header's text, besides the padding
+ENDING = 6  # characters at the end of a text that a cut leaves
 VALUE = 56  # width of a value that a note after it leaves
 Index = QModelIndex | QPersistentModelIndex
 
@@ -109,6 +110,7 @@ class Cell(Struct, frozen=True):
     weight: int = 400
     right: bool = False  # align right, for numbers
     middle: bool = False  # elide in the middle: ids and paths
+    shared: int = 0  # leading characters that texts beside it have too: a cut in the middle is made there
     wrap: bool = False  # wrap into two lines if one is too narrow
     ground: str = ""
     hatch: bool = False  # hatched: the absent side
@@ -242,7 +244,7 @@ class CellDelegate(QStyledItemDelegate):
             room = rect.width() - sum(_advance(look, span) for span in behind)
             if behind and room < min(theme.px(VALUE), sum(_advance(look, span) for span in spans[:-1])):
                 behind, room = (), rect.width()  # except if nothing would be left of the value
-            spans = (*_elided(spans[:-1] if behind else spans, look, room, cell.middle), *behind)
+            spans = (*_elided(spans[:-1] if behind else spans, look, room, cell.middle, cell.shared), *behind)
             width = sum(_advance(look, span) for span in spans)
         x = rect.right() - width if cell.right else rect.left()
         for span in spans:
@@ -337,8 +339,19 @@ def _cut(look: _Look, text: str, room: float, middle: bool) -> str:
     return said if said == text else said.replace("….", "…") if middle else said.replace("……", "…")
 
 
+@lru_cache(maxsize=4096)
+def _cut_before(look: _Look, text: str, room: float, shared: int) -> str:
+    """A text cut among its first ``shared`` characters, so that those in which it differs are seen."""
+    differs = text[min(shared, max(0, len(text) - ENDING)) :]
+    left = room - _width(look, "…" + differs)
+    if left < 0:
+        return _cut(look, text, room, True)
+    head = next((text[:n] for n in range(len(text) - len(differs), 0, -1) if _width(look, text[:n]) <= left), "")
+    return f"{head}…{differs}"
+
+
 def _forget_faces() -> None:
-    for kept in (_face, _width, _cut):
+    for kept in (_face, _width, _cut, _cut_before):
         kept.cache_clear()
 
 
@@ -354,7 +367,9 @@ def _advance(look: _Look, span: Span) -> float:
     return _width(_look(look, span), span.text)
 
 
-def _elided(spans: tuple[Span, ...], look: _Look, width: float, middle: bool) -> tuple[Span, ...]:
+def _elided(spans: tuple[Span, ...], look: _Look, width: float, middle: bool, shared: int = 0) -> tuple[Span, ...]:
+    if middle and len(spans) == 1 and shared:
+        return (replace(spans[0], text=_cut_before(look, spans[0].text, width, shared)),)
     if middle and len(spans) == 1:
         return (replace(spans[0], text=_cut(look, spans[0].text, width, True)),)
     kept: list[Span] = []

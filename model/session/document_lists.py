@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from model.browsing.telling_fields import occur, telling_fields
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Matches, Outline, Page, Row, Version
@@ -15,7 +16,7 @@ from model.layouts.base import Layout
 from model.session.connection import Connection
 from model.storage.newest_query import PageQuery
 from model.values import canonical
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 NOT_READ = "N/A: the file is not read yet; these come first in it."
 MARKED_WHOLE = 256 * 1024
@@ -50,6 +51,22 @@ class DocumentLists:
         if ns in self._dump.unread:
             return replace(found, total=None, total_note=NOT_READ)
         return found
+
+    def own_fields(self, ns: str) -> frozenset[str]:
+        """The top-level names in listed documents that belong to the layout and are no content; asks nothing."""
+        info = self._catalogue.info(ns)
+        own = set(self._catalogue.layout(info.belongs_to or ns).locked)
+        return frozenset(own | ({info.fields.get("archive_id", "_id")} if info.belongs_to else set()))
+
+    def telling(self, ns: str, rows: Sequence[Row], known: tuple[Path, ...] | None = None) -> tuple[Path, ...]:
+        """The fields by which people tell listed documents apart, the best first; asks nothing.
+
+        ``known`` ones stay as long as a row has one of them.
+        """
+        raws, inside = [row.raw for row in rows if row.readable], self._catalogue.info(ns).fields.get("current", "")
+        if known is not None and (not raws or occur(known, raws, inside)):
+            return known
+        return telling_fields(raws, self.own_fields(ns), inside)
 
     def count(self, ns: str, filter: str = "", any_version: bool = False, max_ms: int = 5000) -> tuple[int | None, str]:
         """The number of matching documents, with more time than a page allows; else None and the reason."""

@@ -1136,6 +1136,10 @@ Nummern: {numbering}</translation>
       <translation>Spalten</translation>
     </message>
     <message>
+      <source>Columns: {names}</source>
+      <translation>Spalten: {names}</translation>
+    </message>
+    <message>
       <source>Compact</source>
       <translation>Kompakt</translation>
     </message>
@@ -4926,6 +4930,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Show connections</source>
       <translation>Verbindungen zeigen</translation>
+    </message>
+    <message>
+      <source>Show every field of the documents as a column</source>
+      <translation>Jedes Feld der Dokumente als Spalte zeigen</translation>
     </message>
     <message>
       <source>Show in a window of its own</source>

@@ -460,3 +460,14 @@ def test_two_times_take_one_reading_of_each_history(local: LocalServer, log: Com
             session.time.as_of_both("shop.things", start + dt.timedelta(days=3), start + dt.timedelta(days=9))
         )
         assert len(log.names) <= there * each + 4
+
+
+def test_the_columns_of_a_list_cost_no_command(local: LocalServer, log: CommandLog) -> None:
+    local.load("shop.orders", [bson.encode(plain(0, at)) for at in range(30)])
+    with Session.open(local.uri) as session:
+        session.documents.page("shop.orders")
+        log.clear()
+        page = session.documents.page("shop.orders")
+        asked = list(log.names)
+        assert session.documents.telling("shop.orders", page.rows) == (("name",),)
+        assert log.names == asked == ["find"]

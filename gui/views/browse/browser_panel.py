@@ -25,17 +25,20 @@ from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.query import EVERYTHING, Query, listed, sort_pairs
 from gui.views.browse.query_bar import QueryBar
+from gui.views.browse.remembered_columns import RememberedColumns
 from model import text
 from model.errors import NotFound, Refused, Unreachable
 from model.foundation.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 if TYPE_CHECKING:  # most lists show the present
     from model.session.through_time import HistoryList
 
 LOW = 400  # u; a lower window has no room for rows beside many words
 HEIGHTS = {"compact": 22, "roomy": 28}  # u; of a row
+SCROLLED = 6  # columns of content; more are not squeezed into the width of the list
+CONTENT = 1  # columns of content that a narrow list keeps, of those that no person chose
 HAIRS = 2  # pixels; the lines below the query bar and above the foot
 
 
@@ -70,9 +73,15 @@ class BrowserPanel(QWidget):
         self._reading_fields = False
         self._page: Page | None = None
         self._is_behind = False  # the shown rows are outdated and not read again yet
+        self._own: frozenset[str] = frozenset()  # the fields of the layout
+        self._columns = RememberedColumns(session.source, ns)
+        self._telling: tuple[Path, ...] | None = self._columns.telling()
+        """The fields that tell the documents apart; None until some have been seen."""
         self.listed: HistoryList | None = None  # the source of a list that does not show the present
         self._listed_by = EVERYTHING
         self.bar = QueryBar(session.source, ns)
+        self.put(EVERYTHING)
+        self.bar.columns_chosen.connect(self._columns.choose)
         self.bar.asked.connect(self._run_new)
         self.bar.unreadable.connect(self._unreadable)
         self.bar.fields_wanted.connect(self._read_fields)
@@ -201,6 +210,10 @@ class BrowserPanel(QWidget):
         """Read the facts about the collection again, because its layout changed."""
         self._begin()
 
+    def put(self, query: Query) -> None:
+        """Put a query into the bar without running it; if it names no columns, those that a person chose here."""
+        self.bar.put(query if query.fields else replace(query, fields=self._columns.chosen()))
+
     def set_filter(self, filter: str) -> None:
         """Put a filter into the bar and run it."""
         self.bar.set_filter(filter)
@@ -254,7 +267,7 @@ class BrowserPanel(QWidget):
     def _begin(self) -> None:
         session, ns = self._session, self.ns
         tasks.run(
-            lambda _: session.catalogue.info(ns),
+            lambda _: (session.catalogue.info(ns), session.documents.own_fields(ns)),
             done=self._info_known,
             failed=self._not_read,
             owner=self,
@@ -263,8 +276,10 @@ class BrowserPanel(QWidget):
         )
         self.states.show_loading(tr("Reading {ns}", ns=ns), self.stop)
 
-    def _info_known(self, info: CollectionInfo) -> None:
-        self._info = info
+    def _info_known(self, read: tuple[CollectionInfo, frozenset[str]]) -> None:
+        if self._info is not None and self._info.fields != read[0].fields:
+            self._telling = None  # by another layout other fields are content
+        self._info, self._own = info, _ = read
         self.bar.set_info(info)
         self._run(self._ran if self._page is not None else self.bar.query, self._skip)
 
@@ -280,12 +295,16 @@ class BrowserPanel(QWidget):
         self._reading, self._all_due = (query, skip), True
         # Other columns do not need another list.
         known = self.listed if replace(query, fields="") == self._listed_by else None
-        work = partial(_page, session, ns, query, skip, limit, known)
+        work = partial(_with_telling, session, ns, query, skip, limit, known, self._telling)
         said = tr("Reading {ns}", ns=ns)
         self.reading.ask(work, partial(self._show, query, skip), said, title=said)
 
-    def _show(self, query: Query, skip: int, read: tuple[Page, HistoryList | None]) -> None:
-        page, self.listed = read
+    def _show(self, query: Query, skip: int, read: tuple[Page, HistoryList | None, tuple[Path, ...]]) -> None:
+        page, self.listed, telling = read
+        if len(page.rows) > 1 and not query.fields and telling != self._telling:
+            self._telling = telling
+            self._columns.tell(telling)
+        self.bar.say_columns([text.path_text(path) for path in telling])
         self._listed_by = replace(query, fields="")
         if (query, skip) != (self._ran, self._skip) and all(row.id != self._chosen_id for row in page.rows):
             self.list.setCurrentIndex(QModelIndex())  # another list starts at its first row
@@ -295,7 +314,8 @@ class BrowserPanel(QWidget):
         self._say_times()
         before, picked = self.row, {row.id for row in self.picked}
         self._note_due(page.rows)
-        refill(self.list, self.model, page.rows, refit=partial(self.model.set_columns, self._info, query))
+        refit = partial(self.model.set_columns, self._info, query, telling, self._own)
+        refill(self.list, self.model, page.rows, refit=refit)
         self._mark_order(query)
         self._pick_again(picked)
         if self._as_json.isChecked():
@@ -607,25 +627,38 @@ class BrowserPanel(QWidget):
     def _fit_columns(self) -> None:
         header, columns = self.list.header(), self.model.columns
         header.setStretchLastSection(False)
+        policy, modes = Qt.ScrollBarPolicy, QHeaderView.ResizeMode
+        many = len(self.model.paths) > SCROLLED
+        self.list.setHorizontalScrollBarPolicy(policy.ScrollBarAsNeeded if many else policy.ScrollBarAlwaysOff)
         for at, name in enumerate(columns):
-            takes_rest = name in ("history", "preview")
-            mode = QHeaderView.ResizeMode.Stretch if takes_rest else QHeaderView.ResizeMode.Interactive
-            header.setSectionResizeMode(at, mode)
+            takes_rest = name in ("history", "preview") and not many
+            header.setSectionResizeMode(at, modes.Stretch if takes_rest else modes.Interactive)
             self.list.setColumnHidden(at, False)
-        # The timeline has the chosen document's history; without problems the health column says nothing.
-        goes = ["size", "history"] if "history" in columns else ["size", "at", "health"]
-        if "matches" in columns:
-            goes += ["at"]  # people ask which versions were found
-        elif "since" in columns or "gone" in columns:
-            goes += ["preview"]  # and here for the time; the document is shown below
-        dispensable = [columns.index(name) for name in goes if name in columns]
-        self.list.resize_columns((self._width(name) for name in columns), dispensable)
+        if many:
+            self.list.resize_columns(())
+            for at, name in enumerate(columns):
+                header.resizeSection(at, theme.px(self._width(name)))
+        else:
+            self.list.resize_columns((self._width(name) for name in columns), self._dispensable())
         kept = preferences.remembered_dict(self._widths_kept)
         for at, name in enumerate(columns):
             wide = kept.get(name)  # earlier programs stored a width for a stretching column, too
             if isinstance(wide, int) and wide and header.sectionResizeMode(at) in BY_HAND:
                 header.resizeSection(at, wide)
                 self.list.keep_columns()
+
+    def _dispensable(self) -> list[int]:
+        """The columns that give way in a narrow list, the first one first."""
+        columns = self.model.columns
+        content = [name for name in columns if name.startswith("field:")]
+        goes = ["size", *(() if self._ran.fields else reversed(content[CONTENT:]))]
+        # The timeline has the chosen document's history; without problems the health column says nothing.
+        goes += ["history"] if "history" in columns else ["at", "health"]
+        if "matches" in columns:
+            goes += ["at"]  # people ask which versions were found
+        if content or "since" in columns or "gone" in columns:
+            goes += ["preview"]  # and for the time; the document is shown below
+        return [columns.index(name) for name in dict.fromkeys(goes) if name in columns]
 
     def _mark_order(self, query: Query) -> None:
         """Show the sort arrow above the column that the order uses, if there is one."""
@@ -790,6 +823,23 @@ def _page(
         checkpoint=progress,
     )
     return within(query, page), None
+
+
+def _with_telling(
+    session: Session,
+    ns: str,
+    query: Query,
+    skip: int,
+    limit: int,
+    known: HistoryList | None,
+    telling: tuple[Path, ...] | None,
+    progress: tasks.Progress,
+) -> tuple[Page, HistoryList | None, tuple[Path, ...]]:
+    """A page, and the fields that tell its documents apart: they are columns from the first moment."""
+    page, found = _page(session, ns, query, skip, limit, known, progress)
+    if not query.fields:
+        telling = session.documents.telling(ns, page.rows, telling)
+    return page, found, telling or ()
 
 
 def bounded(query: Query, found: int | None) -> int | None:

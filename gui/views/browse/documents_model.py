@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -37,6 +38,7 @@ HEADS = {
     "reason": tr("Reason"),
     "proof": tr("Proof"),
 }
+OBJECT_ID = re.compile("[0-9a-f]{24}")
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; in a list, a larger document is only named
 WIDTHS = {"id": 150, "of": 170, "version": 72, "matches": 150, "history": 160, "preview": 220, "at": 168,
@@ -83,14 +85,25 @@ class DocumentsModel(RowsModel[Row]):
         self._roles: Mapping[str, str] = {}
         self._locked: frozenset[str] = frozenset()
         self._cells: dict[tuple[int, int], Cell] = {}
+        self._common: dict[str, int] = {}  # by column, while the rows are the same
 
     def key(self, row: Row) -> Hashable:
         return row.id
 
-    def set_columns(self, info: CollectionInfo | None, query: Query) -> None:
-        """Fit the columns to a layout and to a query."""
+    def set_columns(
+        self,
+        info: CollectionInfo | None,
+        query: Query,
+        telling: Sequence[Path] = (),
+        own: Collection[str] = (),
+    ) -> None:
+        """Fit the columns to a layout and to a query.
+
+        The columns of content are the fields that the query names, else ``telling`` ones. ``own`` are names of the
+        layout, which are no content.
+        """
         self.matches, self.sizes, self._in_part = {}, {}, bool(query.fields)
-        paths = []
+        paths = [] if query.fields else [(text.path_text(path), path) for path in telling]
         for name in field_names(query.fields):
             try:
                 paths.append((name, text.path_from_text(name)))
@@ -104,7 +117,8 @@ class DocumentsModel(RowsModel[Row]):
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
         self._roles = roles = info.fields if info is not None else {}
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
-        self._locked = frozenset((*(name for role, name in roles.items() if role not in SHOWN), "_id"))
+        shown = {roles[role] for role in SHOWN if role in roles}
+        self._locked = frozenset((*(name for name in roles.values()), *own, "_id")) - shown
         if columns == self.columns and paths == self.paths:
             self.headers = self._heads()
             return
@@ -141,6 +155,7 @@ class DocumentsModel(RowsModel[Row]):
 
     def fill(self, rows: Sequence[Row], more: bool = False) -> None:
         self._cells.clear()
+        self._common.clear()
         super().fill(rows, more)
 
     def put_matches(self, found: Matches) -> None:
@@ -184,12 +199,16 @@ class DocumentsModel(RowsModel[Row]):
         return made
 
     def _cell(self, row: Row, column: str) -> Cell:
-        if column == "id":
-            return value(wording.plain(row.id), middle=True, indent=8 if self.columns[0] == "id" else 0)
+        if column in ("id", "of"):
+            id = row.id if column == "id" else row.of
+            if id is None:
+                return Cell()
+            indent = 8 if self.columns[0] == column else 0
+            said, whole = id_said(id), wording.plain(id)
+            return value(said, middle=True, shared=self._shared(column), indent=indent, accessible=whole)
         if column in ("since", "gone"):
             return plain(wording.moment(row.at), "text2") if row.at else _unknown()
         drawn: dict[str, Callable[[Row], Cell]] = {
-            "of": _of,
             "version": _version,
             "matches": self._matches,
             "at": self._at,
@@ -203,6 +222,15 @@ class DocumentsModel(RowsModel[Row]):
         }
         draw = drawn.get(column)
         return draw(row) if draw is not None else self._field(row, column)
+
+    def _shared(self, column: str) -> int:
+        """How many leading characters the ids of a column have in common."""
+        if column not in self._common:
+            said = [id_said(id) for row in self.rows if (id := row.id if column == "id" else row.of) is not None]
+            low, high = min(said, default=""), max(said, default="")
+            pairs = enumerate(zip(low, high, strict=False))
+            self._common[column] = next((at for at, (a, b) in pairs if a != b), 0)
+        return self._common[column]
 
     def _at(self, row: Row) -> Cell:
         """When a document was changed last, from its own field or from its history."""
@@ -319,6 +347,14 @@ def preview(row: Row, locked: Collection[str] = ()) -> str:
     return "\n".join([text.value_text(row.id)[:200], *lines, *more])
 
 
+def id_said(id: Value) -> str:
+    """An id in a list: an ObjectId by its digits alone, and a text that looks like one in quotes."""
+    if id.type == canonical.OBJECT_ID:
+        return id.data.hex()
+    said = wording.plain(id)
+    return f'"{said}"' if id.type == canonical.STRING and OBJECT_ID.fullmatch(said) else said
+
+
 def _unknown() -> Cell:
     return plain(tr("not known"), "text3", size=12)
 
@@ -351,12 +387,6 @@ def as_json(rows: Sequence[Row]) -> tuple[str, list[int]]:
 def health_said(health: str) -> str:
     """A document's health in the window's language; each thing that it names is translated."""
     return ", ".join(map(translated, health.split(", ")))
-
-
-def _of(row: Row) -> Cell:
-    if row.of is None:
-        return Cell()
-    return value(wording.plain(row.of), middle=True, indent=8, tip=text.value_text(row.of)[:2000])
 
 
 def _version(row: Row) -> Cell:

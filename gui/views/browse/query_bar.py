@@ -43,6 +43,7 @@ class QueryBar(QWidget):
     fields_wanted = Signal()
     explain_asked = Signal()
     times_asked = Signal()  # compare two times
+    columns_chosen = Signal(str)  # a person chose columns; "" leaves that to the list again
 
     def __init__(self, source: str, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,6 +51,7 @@ class QueryBar(QWidget):
         boxes.ground(self, "surface")
         self.past = PastQueries(source, ns)
         self._rest = Query()  # the query without its filter and its choice of versions
+        self._columns: list[str] = []  # the fields that the list shows when no person chose any
         self._layered = False
         self._survey: FieldSurvey | None = None
         self._sheet: QueryOptions | None = None
@@ -78,7 +80,7 @@ class QueryBar(QWidget):
         self._which.idClicked.connect(self._which_clicked)
         self.sort_button = button(tr("_id ascending"), self._choose_sort, icon="sort-ascending")
         self.sort_button.setAccessibleName(tr("Order"))
-        self.fields_button = button(tr("All fields"), partial(self.choose, "columns"), icon="columns")
+        self.fields_button = button(tr("Columns"), partial(self.choose, "columns"), icon="columns")
         self.fields_button.setAccessibleName(tr("Fields shown"))
         self.bounds_button = tool("sliders-horizontal", tr("Skip and limit"), partial(self.choose, "limits"), 32)
         self.bounds_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -341,12 +343,16 @@ class QueryBar(QWidget):
 
     def set_fields(self, fields: str) -> None:
         """Show fields as columns and run; "" shows only the usual columns."""
-        self._put(replace(self._rest, fields=fields.strip()))
-        self._run()
+        self._chosen(replace(self._rest, fields=fields.strip()))
+
+    def say_columns(self, names: list[str]) -> None:
+        """Say which fields the list shows as columns when no person chose any."""
+        self._columns = names
+        self._say_shown()
 
     def choose(self, part: Part) -> None:
         """Open the sheet with order, columns and limits, focused on one of them."""
-        self._sheet = sheet = QueryOptions(self, self._rest, part)
+        self._sheet = sheet = QueryOptions(self, self._rest, part, self._columns)
         sheet.agreed.connect(self._chosen)
         sheet.finished.connect(self._sheet_closed)
         if self._survey is not None:
@@ -359,6 +365,8 @@ class QueryBar(QWidget):
         self._sheet = None
 
     def _chosen(self, query: Query) -> None:
+        if query.fields != self._rest.fields:
+            self.columns_chosen.emit(query.fields)
         self._put(query)
         self._run()
 
@@ -380,14 +388,14 @@ class QueryBar(QWidget):
     def _say_shown(self) -> None:
         """Show order and fields on their buttons, or only in their tooltips if the bar is narrow."""
         names = field_names(self._rest.fields)
-        fields = (
-            tr("All fields") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
-        )
+        fields = tr("Columns") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
         is_narrow = self.width() < theme.px(ICONS_BELOW)
         self.input.setMinimumWidth(theme.px(160 if is_narrow else 200))
         for made, said in ((self.sort_button, sort_words(self._rest.sort)), (self.fields_button, fields)):
             say(made, "" if is_narrow else said.replace("&", "&&"))
             made.setToolTip(wording.tip(said) if is_narrow else "")
+        if names := names or self._columns:
+            self.fields_button.setToolTip(wording.tip(tr("Columns: {names}", names=", ".join(names))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

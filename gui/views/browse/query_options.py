@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
@@ -73,16 +73,18 @@ class QueryOptions(Sheet):
 
     agreed = Signal(object)  # Query
 
-    def __init__(self, parent: QWidget, query: Query, part: Part = "order") -> None:
+    def __init__(self, parent: QWidget, query: Query, part: Part = "order", shown: Sequence[str] = ()) -> None:
+        """Ask for ``query``; ``shown`` are the columns of a list for which it names none."""
         super().__init__(parent, 640)
         self._query, self._part = query, part
+        self._shown = "" if query.fields else ", ".join(shown)
         self._survey = FieldSurvey()
         self.setAccessibleName(tr("Order, columns and limits"))
         self.order = CompletingLine(self._order_words)
         self.order.setText(query.sort)
         self.order.setPlaceholderText(tr("premium.gross descending, _id"))
         self.columns = CompletingLine(self._field_words)
-        self.columns.setText(query.fields)
+        self.columns.setText(query.fields or self._shown)
         self.columns.setPlaceholderText(tr("status, premium.gross"))
         self.columns.textChanged.connect(self._columns_typed)
         self.skip, self.limit = _number(tr("Skip"), query.skip), _number(tr("Limit"), query.limit)
@@ -90,6 +92,9 @@ class QueryOptions(Sheet):
         self.search.setPlaceholderText(tr("Find a field"))
         self.search.setAccessibleName(tr("Find a field"))
         self.search.textChanged.connect(self._fill)
+        self.every = button(tr("All fields"), self._take_all, "small")
+        self.every.setToolTip(wording.tip(tr("Show every field of the documents as a column")))
+        self.every.setEnabled(False)
         self.model = FieldChoices()
         self.list = CellTree(row_height=24)
         self.list.as_list(self.model, tr("Fields that can be columns"), (330, 170))
@@ -124,6 +129,7 @@ class QueryOptions(Sheet):
         above = boxes.wrapping(x=0, y=0)
         above.addWidget(words(tr("Fields of this collection"), "head"))
         above.addStretch(1)
+        above.addWidget(self.every)
         above.addWidget(self.search)
         foot = QHBoxLayout()
         foot.setSpacing(theme.px(8))
@@ -153,6 +159,7 @@ class QueryOptions(Sheet):
         self.model.documents = survey.documents
         looked = wording.many(survey.documents, "document")
         self.about.setText(tr("Found in {looked} of the collection", looked=looked))
+        self.every.setEnabled(bool(survey.fields))
         self._fill()
 
     def say_unknown(self, sentence: str) -> None:
@@ -173,6 +180,11 @@ class QueryOptions(Sheet):
 
     def _columns_typed(self) -> None:
         self.model.tick(field_names(self.columns.text()))
+
+    def _take_all(self) -> None:
+        """Take every field at the top of the documents."""
+        names = (use.path for use in self._survey.fields if use.path != "_id")
+        self.columns.setText(", ".join(name for name in names if len(text.path_from_text(name)) == 1))
 
     def _clicked(self, index: Index) -> None:
         row = self.model.at(index)
@@ -210,9 +222,9 @@ class QueryOptions(Sheet):
             self.trouble.setText(translated(str(error)))
             self.trouble.show()
             return
-        asked = replace(
-            self._query, sort=self.order.text().strip(), fields=self.columns.text().strip(), skip=skip, limit=limit
-        )
+        fields = self.columns.text().strip()
+        fields = "" if fields == self._shown else fields
+        asked = replace(self._query, sort=self.order.text().strip(), fields=fields, skip=skip, limit=limit)
         self.accept()
         self.agreed.emit(asked)
 

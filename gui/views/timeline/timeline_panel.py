@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QFontMetricsF
+from PySide6.QtGui import QAction, QFontMetricsF, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
+    QPushButton,
     QStackedLayout,
     QToolButton,
     QTreeView,
@@ -36,6 +37,7 @@ from model.session import Session
 from model.values.canonical import Value
 
 UNBOUNDED = (1 << 24) - 1  # Qt's value for no maximum
+BESIDE = 8  # u; the margins of the legend
 CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which a chunk is passed on
 
 
@@ -107,6 +109,8 @@ class TimelinePanel(QWidget):
         self._task: tasks.Task | None = None
         self._waiting: list[Version] = []
         self._quietly = self._keep = self._alone = False
+        self._worded: dict[QPushButton, str] = {}  # the buttons at the right end, with their words
+        self._fitted: tuple[object, ...] = ()  # what the header was fitted for
         self.is_brief = False
         """Whether only the header is shown, because there is one version."""
         self._told: tuple[Version | None, Version | None] = (None, None)
@@ -121,6 +125,7 @@ class TimelinePanel(QWidget):
         self.strip, self.list, self._note = Strip(self.model), VersionList(self.model), _Note()
         column = boxes.column(self)
         column.addWidget(self._header())
+        column.addWidget(self._line)
         self._forms = QWidget()  # a stacked layout without a widget would show its first page as a window
         column.addWidget(self._forms, 1)
         self._stack = QStackedLayout(self._forms)
@@ -139,7 +144,10 @@ class TimelinePanel(QWidget):
         row.wrapped.connect(self._fit_height)
         self._name = DocumentName()
         self._summary = states.words("", "second")
-        self._legend = StripLegend(self.model)
+        self._legend, self._line = StripLegend(self.model), QWidget()
+        self._below = StripLegend(self.model)
+        boxes.row(self._line, x=BESIDE, y=0).addWidget(self._below)
+        self._line.hide()
         self._busy = states.words("", "second")
         self._stop = states.button(tr("Stop"), self._stopped, "small", "quiet")
         self._busy.hide()
@@ -150,7 +158,10 @@ class TimelinePanel(QWidget):
         self._timer.timeout.connect(self._say_busy)
         row.addWidget(self._name)
         row.addWidget(self._summary)
+        self._space = QWidget()  # takes the room of the legend, so that the buttons stand at the right
+        self._space.hide()
         row.addWidget(self._legend, 1)
+        row.addWidget(self._space, 1)
         row.addWidget(self._busy)
         row.addWidget(self._stop)
         segments, group = boxes.segments(self, (tr("By version"), tr("By time")))
@@ -173,14 +184,47 @@ class TimelinePanel(QWidget):
         self._tools = row
         return header
 
+    def _quiet(self, on: bool) -> None:
+        """Leave the legend's room empty while something else is said beside it."""
+        self._legend.quiet(on)
+        self._below.quiet(on)
+        self._fit_legend()
+
+    def _fit_legend(self) -> None:
+        """Show all of the legend: beside the name, there beside buttons without words, or in a line of its own."""
+        self._legend.again()
+        self._below.again()
+        fitted = (self.width(), self._legend.sizeHint(), self._name.sizeHint(), self._summary.text(), theme.scale())
+        if fitted != self._fitted and self._busy.isHidden():
+            self._fitted = fitted
+            for beside, words in ((True, True), (True, False), (False, True), (False, False)):
+                self._legend.setVisible(beside)
+                self._space.setVisible(not beside)
+                self._line.setVisible(not beside)
+                self._put_words(words)
+                if self._tools.sizeHint().width() <= self.width():
+                    break
+        self._fit_height()
+
+    def _put_words(self, on: bool) -> None:
+        """Show the words of the buttons at the right end, or only their icons."""
+        for button, words in self._worded.items():
+            states.say(button, words if on else "")
+            button.setToolTip("" if on else wording.tip(words))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_legend()
+
     def _fit_segments(self) -> None:
         # The checked one is bolder, and Qt reserves the room for that weight.
         metrics = QFontMetricsF(theme.font(12, 600))
         for made in (self.by_version, self.by_time):
             made.setMinimumWidth(round(metrics.horizontalAdvance(made.text())) + theme.px(24))
 
-    def add_tool(self, button: QWidget) -> None:
+    def add_tool(self, button: QPushButton) -> None:
         """Add a button at the right end of the header."""
+        self._worded[button] = button.text()
         self._tools.addWidget(button)
         self.setTabOrder(self._last_tool, button)
         self._last_tool = button
@@ -439,7 +483,7 @@ class TimelinePanel(QWidget):
         self.cleared.emit()
         self._name.put(name)
         self._summary.setText("")
-        self._legend.quiet(True)
+        self._quiet(True)
         return name
 
     def _cancelled(self) -> None:
@@ -465,12 +509,12 @@ class TimelinePanel(QWidget):
         self._timer.stop()
         self._busy.hide()
         self._stop.hide()
-        self._legend.quiet(False)
+        self._quiet(False)
 
     # --- texts
 
     def _say_busy(self) -> None:
-        self._legend.quiet(True)
+        self._quiet(True)
         self._busy.show()
         self._stop.show()
         self._say_busy_again()
@@ -488,14 +532,14 @@ class TimelinePanel(QWidget):
             self._name.put(wording.plain(self.id))
         self._summary.setText(self.model.summary())
         self._summary.setToolTip(wording.tip(self.model.note))
-        self._legend.update()
+        self._fit_legend()
         self.list.fit()
         self._say_busy_again()
 
     def _empty(self) -> None:
         self._name.put("")
         self._summary.setText("")
-        self._legend.quiet(True)
+        self._quiet(True)
         help = tr("The versions of the document chosen in the list appear here.")
         self._show_form()
         self._show_note("clock-counter-clockwise", "text2", tr("No document is chosen"), help)
@@ -521,7 +565,7 @@ class TimelinePanel(QWidget):
         self._fit_height()
         if self._shown_id is not None and self.model.marks:
             self._stack.setCurrentWidget(form)
-            self._legend.quiet(False)
+            self._quiet(False)
 
     def _preference(self, name: str) -> None:
         if name == "zone":
@@ -643,7 +687,7 @@ class TimelinePanel(QWidget):
 
     @property
     def whole(self) -> int:
-        """The height with the strip, in pixels."""
+        """The height with the strip, but without a line for the legend, in pixels."""
         return self._head + theme.px(HEIGHT)
 
     @property
@@ -654,6 +698,7 @@ class TimelinePanel(QWidget):
         """Fit the height: the strip has a fixed one, because more would be empty; the list takes all it can."""
         listed = self.as_list.isChecked()
         least = self._head if self.is_brief and not listed else self.whole
+        least += 0 if self._line.isHidden() else self._below.height_for(self.width() - 2 * theme.px(BESIDE))
         most = UNBOUNDED if listed else least
         if (least, most) != (self.minimumHeight(), self.maximumHeight()):
             self.setMinimumHeight(least)

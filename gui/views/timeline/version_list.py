@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -11,6 +13,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QHeaderView, QStyleOptionViewItem, QWidget
 
@@ -33,22 +36,30 @@ from gui.style.cells import CellDelegate, CellTree
 from gui.views.timeline import strip_geometry
 
 ROW = 24  # u; the height of a row
+LINE = 22  # u; the height of a line of the legend
+UNBOUNDED = 1 << 20  # pixels
 WIDTHS = (26, 170, 150, 120, 200, 100, 240, 220, 90, 90, 90)
 
 
 class StripLegend(QWidget):
-    """The meaning of the shapes on the strip: only those that occur, as many as fit."""
+    """The meaning of the shapes on the strip: those that occur."""
 
     def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._model = model
         self._quiet = False
-        self.setMinimumHeight(theme.px(26))
+        self._fit()
         theme.signals.changed.connect(self.update)
 
     def quiet(self, on: bool) -> None:
         """Leave the room empty while something else is said beside it."""
         self._quiet = on
+        self.again()
+
+    def again(self) -> None:
+        """Show the shapes that occur now."""
+        self._fit()
+        self.updateGeometry()
         self.update()
 
     def entries(self) -> list[tuple[str, str]]:
@@ -62,23 +73,42 @@ class StripLegend(QWidget):
         return [*made, ("count", tr("fields changed"))] if self._model.counted else made
 
     def sizeHint(self) -> QSize:
-        return QSize(theme.px(420), theme.px(26))
+        return QSize(self._lay_out()[-1][0], theme.px(LINE))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def height_for(self, width: int) -> int:
+        """The height of all lines at a width, in pixels."""
+        return theme.px(LINE) * (self._lay_out(width)[-1][1] + 1)
+
+    def _fit(self) -> None:
+        self.setFixedHeight(self.height_for(self.width()))
+
+    def _lay_out(self, room: int = UNBOUNDED) -> list[tuple[int, int]]:
+        """For each entry its left edge and its line, and then the right end; in as many lines as ``room`` requires."""
+        metrics, places, x, line = QFontMetricsF(theme.font(11)), list[tuple[int, int]](), theme.px(8), 0
+        for kind, words in self.entries():
+            wide = math.ceil(_lead(kind) + metrics.horizontalAdvance(words) + theme.px(2))
+            if places and x + wide > room:
+                x, line = theme.px(8), line + 1
+            places.append((x, line))
+            x += wide + theme.px(16)
+        return [*places, (x, line)]
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        metrics = QFontMetricsF(theme.font(11))
-        x, y = float(theme.px(8)), self.height() / 2
-        for kind, words in [] if self._quiet else self.entries():
-            lead = theme.px(28 if kind == "count" else 20)
-            width = lead + metrics.horizontalAdvance(words) + theme.px(2)
-            if x + width > self.width():
+        high = theme.px(LINE)
+        for (kind, words), (x, line) in zip(self.entries(), self._lay_out(self.width()), strict=False):
+            if self._quiet:
                 break
-            self._symbol(painter, x, y, kind)
+            y = line * high
+            self._symbol(painter, x, y + high / 2, kind)
             painter.setFont(theme.font(11))
             painter.setPen(theme.colour("text2"))
-            box = QRectF(x + lead, 0, width, self.height())
+            box = QRectF(x + _lead(kind), y, self.width(), high)
             painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), words)
-            x += width + theme.px(16)
         painter.end()
 
     def _symbol(self, painter: QPainter, x: float, y: float, kind: str) -> None:
@@ -102,6 +132,11 @@ class StripLegend(QWidget):
             place = next((k for k, s in self._model.kinds if s == kind), kind)
             state = kind if kind in ("damaged", "unproven") else "present"
             symbols.version_mark(painter, middle, place, state, False, False, 5)
+
+
+def _lead(kind: str) -> int:
+    """The pixels from the beginning of a shape to its word."""
+    return theme.px(28 if kind == "count" else 20)
 
 
 class _MarkDelegate(CellDelegate):

@@ -8,16 +8,20 @@ from pathlib import Path
 
 import bson
 import pytest
+from bson import ObjectId
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from gui import copying
 from gui.style import preferences, wording
-from gui.style.cells import CELL, Cell, full_width
+from gui.style.cells import CELL, Cell, _elided, full_width
 from gui.views.browse.browser_panel import BrowserPanel
+from gui.views.browse.documents_model import DocumentsModel
 from gui.views.browse.query import Query, field_names, sort_words
+from gui.views.browse.query_options import QueryOptions
 from model import text
+from model.foundation.records import Row
 from model.session import Session
 from model.session.document_lists import DocumentLists
 from model.values import canonical
@@ -26,6 +30,9 @@ from tests.gui.dragging import size_column
 from tests.gui.menus import choose, offered
 from tests.gui.refusals import denied, going_on, try_again
 from tests.gui.window.windows import NS, wait_idle
+
+CONTENT = ["field:product", "field:holder.name", "field:status", "field:holder.email"]
+"""The columns of content in the list of contracts: nobody has chosen any."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +72,7 @@ def row_of(panel: BrowserPanel, id: str) -> int:
 @pytest.mark.deep
 def test_a_row_says_id_version_history_change_size_and_health(panel: BrowserPanel) -> None:
     found = cells(panel, row_of(panel, "K-204117"))
-    assert list(found) == ["id", "version", "history", "at", "size", "health"]
+    assert list(found) == ["id", "version", *CONTENT, "history", "at", "size", "health"]
     assert found["id"].text == "K-204117"
     assert found["version"].text == "v14"
     assert found["history"].accessible == "history: 14 versions, 3 missing"
@@ -250,6 +257,79 @@ def test_fields_become_columns_and_absence_is_said(panel: BrowserPanel, qtbot: Q
     assert field_names('{ "a.b": 1, c: 0, d: true }') == ["a.b", "d"]
 
 
+def test_fields_that_tell_documents_apart_are_columns_from_the_first_moment(session: Session, qtbot: QtBot) -> None:
+    made = BrowserPanel(session, "insurance.claims")
+    qtbot.addWidget(made)
+    shown_first: list[tuple[str, ...]] = []
+    made.model.modelReset.connect(lambda: shown_first.append(made.model.columns) if made.model.rows else None)
+    made.show()
+    wait_idle(qtbot, lambda: made.page is not None)
+    content = [name for name in made.model.columns if name.startswith("field:")]
+    assert content == ["field:kind", "field:status", "field:number", "field:paid"]
+    assert set(shown_first) == {made.model.columns}, "the columns changed while the list was shown"
+    assert made.bar.fields_button.toolTip() == "Columns: kind, status, number, paid"
+    made.set_filter('{ "status": "closed" }')  # which no longer tells these apart
+    wait_idle(qtbot)
+    assert [name for name in made.model.columns if name.startswith("field:")] == content
+
+
+@pytest.mark.deep
+def test_the_columns_that_a_person_chose_are_there_at_the_next_opening(session: Session, qtbot: QtBot) -> None:
+    first = shown(session, NS, qtbot)
+    first.bar.set_fields("premium.gross, agent")
+    wait_idle(qtbot)
+    again = shown(session, NS, qtbot)
+    assert again.model.headers[2:4] == ("premium.gross", "agent")
+    again.put(Query('{ "status": "active" }'))  # as where a link opens the list
+    assert again.bar.query == Query('{ "status": "active" }', fields="premium.gross, agent")
+    again.bar.set_fields("")
+    wait_idle(qtbot)
+    assert [name for name in again.model.columns if ":" in name] == CONTENT
+    assert [name for name in shown(session, NS, qtbot).model.columns if ":" in name] == CONTENT
+
+
+@pytest.mark.deep
+def test_all_fields_of_the_documents_can_be_columns_and_are_scrolled_to(session: Session, qtbot: QtBot) -> None:
+    panel = shown(session, "insurance.agents", qtbot)
+    panel.bar.fields_button.click()
+    sheet = panel.findChild(QueryOptions)
+    assert sheet is not None
+    assert sheet.columns.text() == "name, region, contracts, commission"  # those that are shown
+    wait_idle(qtbot, sheet.every.isEnabled)
+    sheet.every.click()
+    sheet.run.click()
+    wait_idle(qtbot)
+    content = [name.removeprefix("field:") for name in panel.model.columns if name.startswith("field:")]
+    assert content == ["active", "commission", "contracts", "languages", "name", "phone", "region", "since"]
+    assert not hidden(panel)
+    assert min(map(panel.list.columnWidth, range(len(panel.model.columns)))) >= 72
+    assert panel.list.horizontalScrollBar().maximum() > 0
+    panel.bar.set_fields("")
+    wait_idle(qtbot)
+    assert panel.list.horizontalScrollBar().maximum() == 0
+
+
+@pytest.mark.deep
+def test_a_document_of_the_past_is_shown_without_the_fields_of_the_layout(session: Session, qtbot: QtBot) -> None:
+    panel = shown(session, NS, qtbot)
+    panel.bar.toggle_deleted()
+    wait_idle(qtbot)
+    found = cells(panel, row_of(panel, "K-204099"))["preview"]
+    assert b"_versioned_id" in panel.model.rows[row_of(panel, "K-204099")].raw
+    assert found.text.startswith('{ status: "active", product: "Household", holder:')
+
+
+def test_ids_are_cut_where_they_do_not_differ() -> None:
+    model = DocumentsModel()
+    ids = [ObjectId(f"6a3e3b2a9b1e8a0e0ec4{n:04x}") for n in (1, 2, 0x1F)]
+    model.fill([Row(Value.of(id), None, None, 0, canonical.EMPTY) for id in ids])
+    found = [model.index(row, 0).data(CELL) for row in range(3)]
+    drawn = [_elided(cell.spans, (True, 12, 400), 90, cell.middle, cell.shared)[0].text for cell in found]
+    assert [said.partition("…")[2] for said in drawn] == ["c40001", "c40002", "c4001f"]
+    assert {said.partition("…")[0] for said in drawn} == {"6a3e3"}
+    assert found[0].accessible == f'ObjectId("{ids[0]}")'
+
+
 def test_a_refresh_keeps_selection_and_scroll(panel: BrowserPanel, qtbot: QtBot) -> None:
     at = row_of(panel, "K-204117") + 20
     panel.list.setCurrentIndex(panel.model.index(at, 0))
@@ -290,7 +370,8 @@ def test_other_columns_keep_what_is_chosen_picked_and_scrolled_to(panel: Browser
     for fields in ("status, premium", "status", ""):
         panel.bar.set_fields(fields)
         wait_idle(qtbot)
-        assert [name.removeprefix("field:") for name in panel.model.columns if ":" in name] == field_names(fields)
+        shown = [name for name in panel.model.columns if ":" in name]
+        assert shown == ([f"field:{name}" for name in field_names(fields)] or CONTENT)
         assert panel.row is not None
         assert panel.row.id == before[0]
         assert [row.id for row in panel.picked] == before
@@ -438,7 +519,7 @@ def test_a_collection_that_is_gone_says_so_and_offers_to_try_again(session: Sess
 
 @pytest.mark.deep
 def test_columns_that_were_sized_stay_so(panel: BrowserPanel, session: Session, qtbot: QtBot) -> None:
-    key = f"widths/{','.join(panel.model.columns)}"
+    key = panel._widths_kept
     preferences.remember(key, {"id": 222})
     again = shown(session, NS, qtbot)
     assert again.list.header().sectionSize(0) == 222
@@ -469,19 +550,20 @@ def test_in_a_narrow_list_of_versions_only_values_and_their_ids_are_cut(session:
     panel = shown(session, "insurance.contracts_history", qtbot)
     panel.resize(700, 340)  # a window of 1440 pixels with text at 200 %
     qtbot.waitUntil(lambda: cut(panel) == ["id", "preview"])
-    assert hidden(panel) == ["health"]  # which has nothing to say
+    assert [name for name in hidden(panel) if not name.startswith("field:")] == ["size", "health"]
+    assert not panel.list.isColumnHidden(panel.model.columns.index("field:status"))  # the first one of content
     at = panel.model.columns.index("preview")
     assert panel.list.columnWidth(at) > 200
     assert panel.model.index(0, panel.model.columns.index("id")).data(CELL).indent == 0  # its words begin as its header
 
 
 @pytest.mark.deep
-def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not cut(panel) and not hidden(panel))
-    panel.resize(650, 340)
-    qtbot.waitUntil(lambda: hidden(panel) == ["size"])
+def test_in_a_narrow_list_size_and_further_content_go_before_words_are_cut(panel: BrowserPanel, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not cut(panel) and hidden(panel) == [CONTENT[-1], "size"])
+    panel.resize(750, 340)
+    qtbot.waitUntil(lambda: hidden(panel) == [*CONTENT[1:], "size"])  # one of content stays
     assert not cut(panel)
-    panel.resize(1160, 340)
+    panel.resize(1560, 340)
     qtbot.waitUntil(lambda: not hidden(panel))
 
 
@@ -489,20 +571,20 @@ def test_in_a_narrow_list_the_size_goes_before_words_are_cut(panel: BrowserPanel
 def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_person(
     panel: BrowserPanel, qtbot: QtBot
 ) -> None:
-    key = f"widths/{','.join(panel.model.columns)}"
+    key = panel._widths_kept
     kept = preferences.remembered(key, {})
     before = panel.list.columnWidth(0)
     panel.resize(700, 340)
     qtbot.waitUntil(lambda: panel.list.columnWidth(0) != before)
     assert preferences.remembered(key, {}) == kept
-    size_column(panel.list, 0, 133)
-    assert preferences.remembered(key, {}) == {"id": 133}
+    size_column(panel.list, 0, 143)
+    assert preferences.remembered(key, {}) == {"id": 143}
     preferences.remember(key, {})
 
 
 @pytest.mark.deep
 def test_a_width_that_was_kept_of_a_column_that_stretches_keeps_no_column(panel: BrowserPanel, qtbot: QtBot) -> None:
-    key = f"widths/{','.join(panel.model.columns)}"
+    key = panel._widths_kept
     preferences.remember(key, {"history": 27})
     panel.model.modelReset.emit()
     before = panel.list.columnWidth(0)

@@ -31,7 +31,7 @@ from gui.parts.versions_model import (
     VersionsModel,
     turn_words,
 )
-from gui.style import preferences
+from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell, full_width
 from gui.views.timeline import strip_geometry
 from gui.views.timeline.timeline_panel import TimelinePanel
@@ -540,6 +540,19 @@ def test_the_legend_names_only_the_shapes_that_are_there(marta: Watched) -> None
     marta.source.histories[ID] = [told(1, stored="prev", current=False)]
     marta.read()
     assert [word for _, word in marta.panel._legend.entries()] == ["prev"]
+
+
+def test_the_legend_takes_a_line_of_its_own_rather_than_leave_a_shape_out(marta: Watched, qtbot: QtBot) -> None:
+    panel = marta.panel
+    panel.show()
+    for wide, line in ((1400, False), (760, True), (1400, False)):
+        panel.resize(wide, panel.height())
+        qtbot.waitUntil(lambda line=line: panel._below.isVisible() == line)
+        assert panel._legend.isVisible() != line
+        shown = panel._below if line else panel._legend
+        qtbot.waitUntil(lambda shown=shown: shown.width() >= shown.sizeHint().width())
+    panel.resize(400, panel.height())
+    qtbot.waitUntil(lambda: panel._below.height() == 2 * theme.px(22))  # and as many as all of it takes
 
 
 def test_nothing_is_told_twice(marta: Watched) -> None:

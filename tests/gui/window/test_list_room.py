@@ -12,6 +12,7 @@ from gui import language
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
+from gui.views.timeline.version_list import StripLegend
 from gui.window.window import Window
 from model.session import Session
 from model.values.canonical import Value
@@ -50,8 +51,12 @@ def test_eighteen_documents_are_in_sight_above_a_history_and_nine_in_a_small_win
         window.resize(width, height)
         qtbot.waitUntil(lambda rows=rows: in_sight(page) >= rows)
         assert page.timeline.strip.isVisible()
-        assert page.diff.height() >= theme.px(142)  # its tools, the header and three rows
+        assert page.diff.height() >= theme.px(120)  # its tools, the header and two rows
         assert page.browser.bar.height() < theme.px(60)  # the query is in one line
+        assert [name for name in page.browser.model.columns if name.startswith("field:")]
+        legend = next(one for one in page.timeline.findChildren(StripLegend) if one.isVisible())
+        assert len(legend.entries()) == 5
+        qtbot.waitUntil(lambda legend=legend: legend.width() >= legend.sizeHint().width())  # it says all of them
 
 
 @pytest.mark.deep
