@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -200,7 +201,7 @@ class Health:
         """The scans, newest first; optionally of one place, and of some documents in it ("" for all of them)."""
         if not self.kept:
             found = self._here[::-1]
-        elif not self.path.exists():
+        elif not os.path.lexists(self.path):
             found = []
         else:
             with self._file() as db:

@@ -204,15 +204,21 @@ def _from_row(row: object) -> SavedConnection | None:
     try:
         used = kept_files.text_in(row, "last_used", "")
         return SavedConnection(
-            name=kept_files.text_in(row, "name"),
-            uri=without_password(kept_files.text_in(row, "uri")),
+            name=_whole(kept_files.text_in(row, "name")),
+            uri=without_password(_whole(kept_files.text_in(row, "uri"))),
             read_only=kept_files.flag_in(row, "read_only"),
             production=kept_files.flag_in(row, "production"),
             last_used=kept_files.moment(used) if used else None,
-            profile=kept_files.text_in(row, "profile", ""),
+            profile=_whole(kept_files.text_in(row, "profile", "")),
         )
     except kept_files.DAMAGE:
         return None
+
+
+def _whole(said: str) -> str:
+    """A text without half characters, which could not be written again; raises ``UnicodeEncodeError``."""
+    said.encode()
+    return said
 
 
 # The keyring is imported late: on import it looks for its backends, and most commands do not need it. Its backends

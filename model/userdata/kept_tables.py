@@ -16,6 +16,7 @@ from model.foundation import kept_files
 PATIENCE = 10.0
 """Seconds to wait for another process's write."""
 
+_LEAST = 512  # bytes of the smallest page
 _BESIDE = ("-wal", "-shm", "-journal")  # SQLite's own files
 _FOREIGN = re.compile(r"\b(CHECK|GENERATED|AS|REFERENCES|UNIQUE|CONFLICT|COLLATE|VIRTUAL)\b", re.IGNORECASE)
 
@@ -60,6 +61,8 @@ def _begun(path: Path) -> os.stat_result:
     """The file to be opened, which is created if missing."""
     for each in (path, *_beside(path)):
         kept_files.clear(each)
+    if path.exists() and 0 < path.stat().st_size < _LEAST:
+        raise OtherForm(FOREIGN)  # SQLite takes it for an empty file
     if not path.exists():
         # SQLite would create it with the usual rights, and others could read it until they are changed.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import bson
@@ -50,12 +50,13 @@ NS = "shop.contracts"
 OTHER = "mongodb://other.example/"
 NOW = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 COUNTED = Counted(NOW, NS, "", 4, 0.5, True, {"V2": 1})
-SLOW = 20.0  # seconds of one start on a busy machine; without damage it takes less than one
+SLOW = 90.0  # seconds of one start on a busy machine; without damage it takes less than one
 ROOM = 256 << 20  # bytes that the process may grow by in one start
 HUGE = 40 << 30  # bytes, of which the disk holds none
 DEEP = 100_000
 OFTEN = 4  # of so many starts, one opens a source as well
 
+T = TypeVar("T")
 Damage = Callable[[Path, random.Random], None]
 
 
@@ -473,7 +474,7 @@ def used(home: Home, case: Case) -> Iterator[str]:
         for name, (read, wanted) in reads.items():
             mine = name == case.file.parts[0]
             try:
-                found = read()
+                found = again(read)
             except Refused as refusal:
                 if not mine or case.damage != "unreadable":
                     yield f"{name} is refused: {refusal}"
@@ -488,11 +489,24 @@ def used(home: Home, case: Case) -> Iterator[str]:
             yield from written(session)
 
 
+def again(work: Callable[[], T]) -> T:
+    """Do something that may find a damaged file only in the middle, and then says so and asks to be tried again."""
+    try:
+        return work()
+    except Refused as refusal:
+        if not str(refusal).endswith("try again."):
+            raise
+        return work()
+
+
 def untold(case: Case) -> bool:
-    """Whether nobody can tell that something is missing: a setting has a default, and an empty file is a new one."""
-    return case.file.name == "window.json" or (
-        case.file.suffix == ".sqlite3" and case.damage in ("empty", "a_file_in_place_of_the_folder", SINGLE)
-    )
+    """Whether nobody can tell that something is missing.
+
+    A setting has a default, an empty file is a new one, and a row may belong to another source or version.
+    """
+    emptied = case.damage in ("empty", a_file_in_place_of_the_folder.__name__)
+    of_others = case.damage in (SINGLE, text_that_is_none.__name__, another_type.__name__, other_columns.__name__)
+    return case.file.name == "window.json" or emptied or (of_others and case.file.parts[0] != "connections.json")
 
 
 def written(session: Session) -> Iterator[str]:
@@ -504,10 +518,11 @@ def written(session: Session) -> Iterator[str]:
     session.drafts.keep(made)
     if session.drafts.get(session.source, NS, made.id) is None:
         yield "a draft is not kept"
-    outcome = session.writing.edit(NS, Value.of("K-2"), {("steps",): Value.of(random.randrange(10**9))})
+    steps = Value.of(random.randrange(10**9))
+    outcome = again(lambda: session.writing.edit(NS, Value.of("K-2"), {("steps",): steps}))
     if outcome.kind != "applied" or outcome.entry is None or session.journal.lost:
         yield f"an edit: {outcome.kind}, {outcome.detail}, {session.journal.lost}"
-    session.health.keep(COUNTED)
+    again(lambda: session.health.keep(COUNTED))
     if COUNTED not in session.health.scans():
         yield "a scan is not kept"
     session.trust.allow_unsafe(False)

@@ -242,12 +242,15 @@ def test_a_damaged_list_is_set_aside_and_a_new_one_begins(tmp_path: Path) -> Non
     assert [each.name for each in kept.all()] == ["db"]
 
 
-def test_a_damaged_connection_costs_itself_and_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change", [("true", '"perhaps"'), ('"one"', '"\\ud800"'), ('"one"', "7"), ("mongodb://a/", "\\ud800")]
+)
+def test_a_damaged_connection_costs_itself_and_no_other(change: tuple[str, str], tmp_path: Path) -> None:
     kept = Connections(tmp_path)
     kept.save(SavedConnection("one", "mongodb://a/", production=True))
     kept.save(SavedConnection("two", "mongodb://b/"))
     path = tmp_path / "connections.json"
-    damaged = path.read_text("utf-8").replace("true", '"perhaps"', 1)
+    damaged = path.read_text("utf-8").replace(*change, 1)
     path.write_text(damaged, "utf-8")
     assert [each.name for each in kept.all()] == ["two"]
     assert (tmp_path / "connections.json.damaged").read_text("utf-8") == damaged
