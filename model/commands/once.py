@@ -13,6 +13,7 @@ from model import text
 from model.commands.arguments import choose_layout, find_id, open_session
 from model.commands.write import report
 from model.errors import Refused
+from model.foundation.input_files import SMALL
 from model.foundation.records import Outcome
 from model.session import Session
 from model.session.exactly_once import BY_HASH
@@ -38,7 +39,7 @@ def insert(args: argparse.Namespace) -> int:
         raise Refused("With --id-by-hash the hash of the content is the id; leave out --id and --next.")
     if (args.field or args.counter) and not args.next:
         raise Refused("--field and --counter say where the number of --next goes and comes from; add --next.")
-    content = text.loose(sys.stdin.read() if args.document == "-" else args.document)
+    content = text.loose(_typed() if args.document == "-" else args.document)
 
     def do(session: Session) -> Outcome:
         if args.id_by_hash:
@@ -48,6 +49,14 @@ def insert(args: argparse.Namespace) -> int:
         return session.once.insert_next(args.ns, content, args.field or "", _counter(session, args.counter))
 
     return _one_write(args, do)
+
+
+def _typed() -> str:
+    """A document on standard input; raises ``Refused`` if it never ends."""
+    said = sys.stdin.read(SMALL + 1)
+    if len(said) > SMALL:
+        raise Refused(f"Standard input has more than {SMALL >> 20} MB, which is more than a document; pass a document.")
+    return said
 
 
 def _counter(session: Session, written: str | None) -> tuple[str, Value] | None:

@@ -54,7 +54,7 @@ def from_line(text: str) -> Any:
     if "\n" in text:
         raise ValueError("must be on one line")
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return tables(f"value = {text}")["value"]
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except ValueError as error:

@@ -1,8 +1,9 @@
 """Orders of more documents than memory should hold: keys sorted by runs in temporary files, and stored sorted on
 disk.
 
-A key is a tuple of :mod:`model.mql.order`, stored as marshalled bytes. Decimal numbers cannot be marshalled; they
-become their text under a tag that no key has, and a third part of the entry says so.
+A key is a tuple of :mod:`model.mql.order`, stored as marshalled bytes behind a checksum, because damaged ones could
+end the process. Decimal numbers cannot be marshalled; they become their text under a tag that no key has, and a third
+part of the entry says so.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import struct
 import sys
 import tempfile
 import threading
+import zlib
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +24,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, TypeAlias, overload
 
+from model.foundation.input_files import opened
+from model.mql.command_error import CommandError
 from model.mql.order import Key
 
 Entry: TypeAlias = tuple[tuple[Key, ...], int]
@@ -33,7 +37,9 @@ TOGETHER, TOGETHER_BYTES = 40_000, 8 << 20
 _DECIMAL = "decimal"
 _BLOCK = 512  # entries written or read at once
 _WEIGHED = 128  # 1 in _WEIGHED entries is measured
+_PIECE = 1 << 20  # bytes read at once
 _place = struct.Struct("<Q")
+_crc = struct.Struct("<I")
 
 
 class ReadAt:
@@ -59,6 +65,17 @@ class ReadAt:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def checksum(path: Path, size: int) -> int:
+    """The checksum of the first bytes of a file; raises ``OSError`` if it has fewer."""
+    found = 0
+    with opened(path) as file:
+        while size > 0:
+            if not (data := file.read(min(size, _PIECE))):
+                raise OSError(f"{path} is cut off")
+            found, size = zlib.crc32(data, found), size - len(data)
+    return found
 
 
 class Places:
@@ -109,25 +126,34 @@ class IndexEntries(Sequence[Entry], ABC):
         return self._some(min(ends), max(ends) + 1)[:: places.step]
 
 
+class _Damaged(Exception):
+    """An entry does not have its checksum."""
+
+
 class DiskEntries(IndexEntries):
     """The entries of an index that is stored sorted on disk."""
 
     def __init__(self, path: Path, places: Path, count: int) -> None:
         self._file, self._places = ReadAt(path), Places(places, count)
-        self._end, self._count = path.stat().st_size, count
+        self._end, self._count, self._paths = path.stat().st_size, count, (path, places)
 
     def __len__(self) -> int:
         return self._count
 
     def _one(self, at: int) -> Entry:
-        place, end = self._places.pair(at, self._end)
-        return _entry(self._file.read(place, end - place))
+        return self._some(at, at + 1)[0]
 
     def _some(self, start: int, stop: int) -> list[Entry]:
         places = self._places.some(start, stop, self._end)
         data = self._file.read(places[0], places[-1] - places[0])
         first = places[0]
-        return [_entry(data[a - first : b - first]) for a, b in pairwise(places)]
+        try:
+            return [_entry(data[a - first : b - first]) for a, b in pairwise(places)]
+        except _Damaged:
+            for path in self._paths:
+                path.unlink(missing_ok=True)
+            said = f"the index in {self._paths[0]} is damaged and was removed; open the dump again"
+            raise CommandError(2, said) from None
 
     def __iter__(self) -> Iterator[Entry]:
         for start in range(0, self._count, _BLOCK):
@@ -223,13 +249,18 @@ def _back(run: IO[bytes]) -> Iterator[Entry]:
 
 def _packed(entry: Entry) -> bytes:
     try:
-        return marshal.dumps(entry)
+        data = marshal.dumps(entry)
     except ValueError:
-        return marshal.dumps((_plain(entry[0]), entry[1], True))
+        data = marshal.dumps((_plain(entry[0]), entry[1], True))
+    return _crc.pack(zlib.crc32(data)) + data
 
 
 def _entry(data: bytes) -> Entry:
-    found = marshal.loads(data)
+    """The entry in its bytes; raises :class:`_Damaged`."""
+    inner = data[_crc.size :]
+    if not inner or _crc.unpack_from(data)[0] != zlib.crc32(inner):
+        raise _Damaged
+    found = marshal.loads(inner)
     return found if len(found) == 2 else (_whole(found[0]), found[1])
 
 

@@ -10,11 +10,13 @@ import contextlib
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 from pathlib import Path
 
 from model.errors import Refused
+from model.foundation.input_files import opened
 
 KEPT_BYTES = 16 << 30
 """Above this many bytes, the folders opened longest ago are removed."""
@@ -50,6 +52,8 @@ class DumpCache:
     def _take(self, cache: Path, name: str) -> None:
         assert self._final is not None
         assert self._parts is not None
+        for kept in (self._final, self._parts):
+            _discard_foreign(kept)
         if self._final.is_dir():
             os.utime(self._final)
             self.path = self._final
@@ -86,11 +90,20 @@ def _name_of(file: Path) -> str:
     digest = hashlib.sha256(
         f"{file.resolve()}\0{found.st_size}\0{found.st_mtime_ns}\0".encode("utf-8", "surrogateescape")
     )
-    with file.open("rb") as stream:
+    with opened(file) as stream:
         digest.update(stream.read(_ENDS))
         stream.seek(max(0, found.st_size - _ENDS))
         digest.update(stream.read(_ENDS))
     return digest.hexdigest()[:32]
+
+
+def _discard_foreign(folder: Path) -> None:
+    """Remove a folder with anything but regular files in it: opening a pipe would wait, and a link leads elsewhere."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            folder.unlink()
+        elif not all(stat.S_ISREG(each.lstat().st_mode) for each in folder.iterdir()):
+            shutil.rmtree(folder)
 
 
 def _make_room(cache: Path, wanted: Path) -> None:

@@ -31,7 +31,7 @@ from model.localserver.dumped_collections import (
     plain_name,
     show_measurements,
 )
-from model.localserver.large_file import LargeFile
+from model.localserver.large_file import BOMB_FROM, BOMB_TIMES, LargeFile, bomb
 from model.localserver.local_server import LocalServer
 from model.text.file_documents import (
     LeftOut,
@@ -48,7 +48,7 @@ IN_MEMORY = 64 << 20
 
 ALL = 1 << 62
 PACKED = 10  # the size of a gzipped file is assumed to grow by this factor
-_MOST_METADATA = 64 << 20  # bytes
+_MOST_METADATA = 16 << 20  # bytes
 _HEAD = 512  # bytes that show a file of another kind
 _OTHERS = (
     (0, b"PK\x03\x04", "a zip archive"),
@@ -152,11 +152,11 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
         try:
             if is_text:
                 left_out = LeftOut()
-                number = _load(server, ns, json_documents(stream, path, left_out), path)
+                number = _load(server, ns, _bounded(json_documents(stream, path, left_out), path), path)
                 if left_out.count:
                     server.tell(left_out.sentence(number))
             elif opening.takes(path):
-                _load(server, ns, bson_documents(stream, path), path)
+                _load(server, ns, _bounded(bson_documents(stream, path), path), path)
                 show_measurements(server, ns, metadata)
             else:
                 server.begin(ns, LargeFile(path, opening.cache))
@@ -177,6 +177,16 @@ def _refuse_others(path: Path, named: str, head: bytes) -> None:
     kind = next((kind for at, mark, kind in _OTHERS if head[at : at + len(mark)] == mark), None)
     if kind is not None:
         raise Refused(f"{path} is {kind}; unpack it, and give the folder or the file that comes out.")
+
+
+def _bounded(documents: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    """Documents as they come; raises ``Refused`` where a packed file unpacks to more than any dump."""
+    size, most = 0, max(BOMB_FROM, BOMB_TIMES * path.stat().st_size)
+    for raw in documents:
+        size += len(raw)
+        if size > most:
+            raise Refused(bomb(path))
+        yield raw
 
 
 def _load(server: LocalServer, ns: str, documents: Iterable[bytes], path: Path) -> int:

@@ -20,12 +20,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol, TypeAlias, cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from model.errors import Refused, Unreadable
+from model.foundation import kept_files
+from model.foundation.input_files import opened, whole_text
 from model.foundation.whole_files import whole_file
-from model.localserver.disk_order import DiskEntries, Entry, sorted_on_disk, write_entries
+from model.localserver.disk_order import DiskEntries, Entry, checksum, sorted_on_disk, write_entries
 from model.localserver.documents_on_disk import CHUNK, DocumentsOnDisk, id_key
 from model.localserver.dump_cache import DumpCache
 from model.localserver.physical_ids import identified
@@ -41,6 +43,9 @@ SPARE = 512 << 20  # bytes of disk space to leave free
 BOMB_FROM, BOMB_TIMES = 2 << 30, 250
 """Above this many unpacked bytes, a file that has grown by this factor is not unpacked further."""
 
+CHECKED = 1 << 30
+"""Unpacked bytes that are compared with their checksum at each opening; to read more would take seconds."""
+
 EACH = 5e-6  # seconds per document that building an index takes at least
 _NOTED_EVERY = 64 << 20  # bytes between two notes of the progress
 _AGAIN = "dump it again"
@@ -54,11 +59,30 @@ _Last: TypeAlias = bytes | Key | None
 """The id of the document before: its bytes if it is an ObjectId, else its key."""
 
 
+def bomb(path: Path) -> str:
+    """What is said of a packed file that unpacks to far more than a dump."""
+    return (
+        f"{path} unpacks to more than {BOMB_TIMES} times its size, as no dump does; "
+        "if it is meant so, unpack it with gunzip and open the file that comes out."
+    )
+
+
+class _Said(Struct, frozen=True):
+    """What is noted of a kept index."""
+
+    count: int
+    unique: bool
+    multikey: bool
+    places: int  # the checksum of the offsets of its entries
+
+
 class _Noted(Struct):
     """How far a file was read."""
 
     end: int = 0  # unpacked bytes up to the end of the last complete document
     documents: int = 0
+    places: int = 0  # the checksum of the offsets of these documents
+    unpacked: int = 0  # the checksum of the unpacked bytes, if the file is packed
     ascending: bool = True  # whether ids ascend so far
     whole: bool = False  # whether the reading is finished
     trouble: str = ""  # a sentence on why nothing after ``end`` can be read
@@ -98,7 +122,7 @@ class LargeFile:
 
     def __init__(self, path: Path, cache: Path | None) -> None:
         self.path = path
-        with path.open("rb") as file:
+        with opened(path) as file:
             self._packed = file.read(2) == b"\x1f\x8b"
         self.size = path.stat().st_size
         self._cache = DumpCache(path, cache)
@@ -182,7 +206,11 @@ class LargeFile:
                     self._spool(spool, data, noted.end + len(rest))
                 buffer = rest + data
                 found, done, last = self._documents_in(buffer, noted.end, last)
-                places.write(_little_endian(found))
+                written = _little_endian(found)
+                places.write(written)
+                noted.places = zlib.crc32(written, noted.places)
+                if spool is not None:
+                    noted.unpacked = zlib.crc32(memoryview(buffer)[:done], noted.unpacked)
                 noted.end += done
                 noted.documents += len(found)
                 rest = buffer[done:]
@@ -262,10 +290,7 @@ class LargeFile:
         """Store unpacked bytes; raises ``Refused`` if there is no room, or the file is a bomb."""
         unpacked = at + len(data)
         if unpacked > BOMB_FROM and unpacked > BOMB_TIMES * self.size:
-            raise Refused(
-                f"{self.path} unpacks to more than {BOMB_TIMES} times its size, as no dump does; "
-                "if it is meant so, unpack it with gunzip and open the file that comes out."
-            )
+            raise Refused(bomb(self.path))
         if shutil.disk_usage(self._cache.path).free < SPARE + len(data):
             raise Refused(
                 f"There is no room to unpack {self.path} in {self._cache.path}; make room there, or unpack it "
@@ -276,12 +301,14 @@ class LargeFile:
     def _read_note(self) -> _Noted:
         folder = self._cache.path
         try:
-            noted = _Noted(**json.loads((folder / "noted.json").read_text("utf-8")))
-            sound = (folder / "places").stat().st_size >= 8 * noted.documents
-            if self._packed:
-                sound = sound and (folder / "unpacked.bson").stat().st_size >= noted.end
+            noted = convert(json.loads(whole_text(folder / "noted.json")), _Noted)
+            data = (folder / "unpacked.bson" if self._packed else self.path).stat()
+            sound = 0 <= noted.end <= data.st_size and 0 <= 5 * noted.documents <= noted.end
+            sound = sound and checksum(folder / "places", 8 * noted.documents) == noted.places
+            if self._packed and noted.end <= CHECKED:
+                sound = sound and checksum(folder / "unpacked.bson", noted.end) == noted.unpacked
             return noted if sound else _Noted()
-        except (OSError, ValueError, TypeError):
+        except (OSError, *kept_files.DAMAGE):
             return _Noted()
 
     def _note(self) -> None:
@@ -355,8 +382,8 @@ class LargeFile:
         try:
             with self._turn:
                 count, unique = write_entries(sorted_on_disk(rows(), folder=folder), *_files(folder, digest))
-            said = {"count": count, "unique": unique, "multikey": index.multikey}
-            _write(folder / f"{digest}.json", said)
+            said = _Said(count, unique, index.multikey, checksum(_files(folder, digest)[1], 8 * count))
+            _write(folder / f"{digest}.json", asdict(said))
         except CommandError as error:
             building.error = error
         except (OSError, Refused) as error:
@@ -365,11 +392,11 @@ class LargeFile:
     def _kept(self, digest: str) -> KeptIndex | None:
         file, places = _files(self._cache.path, digest)
         try:
-            said = json.loads((self._cache.path / f"{digest}.json").read_text("utf-8"))
-            if places.stat().st_size != 8 * said["count"]:
+            said = convert(json.loads(whole_text(self._cache.path / f"{digest}.json")), _Said)
+            if places.stat().st_size != 8 * said.count or checksum(places, 8 * said.count) != said.places:
                 return None
-            return KeptIndex(DiskEntries(file, places, said["count"]), bool(said["unique"]), bool(said["multikey"]))
-        except (OSError, ValueError, TypeError, KeyError):
+            return KeptIndex(DiskEntries(file, places, said.count), said.unique, said.multikey)
+        except (OSError, *kept_files.DAMAGE):
             return None
 
     def stop(self) -> None:

@@ -180,8 +180,10 @@ class TakingBack(Struct, frozen=True):
             plan = json.loads(whole_text(path, LARGEST))
         except FileNotFoundError:
             raise NotFound(f"There is no plan {path}; write it first, without --apply.") from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise Unreadable(f"{path} cannot be read as a plan: {error}") from None
+        except OSError as error:
+            raise Refused(f"The plan {path} cannot be read ({error.strerror or error}).") from None
+        except (ValueError, RecursionError):
+            raise Unreadable(f"{path} is not a plan of `palimpsest revert`: it is not JSON.") from None
         if not isinstance(plan, dict) or plan.get("palimpsest") != FORMAT:
             raise Unreadable(f"{path} is not a plan of `palimpsest revert`.")
         for key, here in (("source", self.writer.source), ("ns", ns)):
@@ -199,7 +201,8 @@ class TakingBack(Struct, frozen=True):
                 if each["versions"] and each["current"] is not None
             ]
         except (KeyError, TypeError, AttributeError, Unreadable) as error:
-            raise Unreadable(f"{path} is not a whole plan of `palimpsest revert`: {error}") from None
+            said = str(error).rstrip(".")
+            raise Unreadable(f"{path} is not a whole plan of `palimpsest revert`: {said}.") from None
 
 
 def _value(written: object) -> Value:

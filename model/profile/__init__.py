@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile, Watch
-from model.foundation.input_files import whole_text
+from model.foundation.input_files import LARGEST_PROFILE, whole_text
 from model.foundation.toml_text import tables
 from model.history.following import condition
 from model.layouts.registry import LAYOUTS, NAMES, declared, fields_of, has_archive, stated
@@ -28,6 +28,7 @@ from model.writers.writers import preset
 
 __all__ = ["CollectionProfile", "Profile", "duration", "stated"]
 
+_SHORT = 64 << 10  # characters of a profile in which the line of a watch is looked for
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -46,7 +47,7 @@ class Profile(Struct, frozen=True, dict=True):
     def load(cls, path: str | FilePath) -> Profile:
         """Read a TOML file; raises ``Refused`` naming the file, the collection and the wrong key."""
         try:
-            text = whole_text(path)
+            text = whole_text(path, LARGEST_PROFILE)
             data = tables(text)
         except FileNotFoundError:
             raise NotFound(f"There is no profile {path}; check the path.") from None
@@ -205,7 +206,7 @@ def _lines(text: str, collection: int) -> Callable[[int], str]:
     """Finds the line with the filter of a collection's watch, as words such as ``, line 12``; "" without its text."""
 
     def line(watch: int) -> str:
-        lines = text.splitlines()
+        lines = text.splitlines() if len(text) <= _SHORT else []  # each beginning is parsed
         for end in range(1, len(lines) + 1):  # the shortest beginning of the file that has the filter
             try:
                 stated = tomllib.loads("\n".join(lines[:end]))["collection"]

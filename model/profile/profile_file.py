@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
-from model.foundation.input_files import whole_input
+from model.foundation.input_files import LARGEST_PROFILE, whole_input
 from model.foundation.toml_text import to_line
 from model.foundation.whole_files import whole_file
 from model.profile import Profile, keys, minimal, whole
@@ -146,7 +146,7 @@ def _verify(after: str, wanted: Mapping[str, Any], before: Profile, path: FilePa
 
 def _read(path: FilePath) -> bytes | None:
     try:
-        return whole_input(path)
+        return whole_input(path, LARGEST_PROFILE)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -7,6 +7,7 @@ Nothing is asked on a terminal: keys come from the agent or from files without a
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import socket
@@ -23,6 +24,7 @@ from model.foundation.address import Address
 from model.foundation.child_environment import SSH, child_environment
 
 PATIENCE = 30.0  # seconds for ssh to log in, including jump hosts
+_SAID = 64 << 10  # bytes at the end of what ssh wrote that are read
 _LOOK = 0.05  # seconds between two checks whether it has
 _LEAVE = 3.0  # seconds for ssh to end by itself
 _UNIX: int | None = getattr(socket, "AF_UNIX", None)
@@ -120,7 +122,9 @@ class Tunnel:
     def said(self) -> str:
         """The last line that ssh wrote; "" if none."""
         try:
-            lines = Path(self._folder, "said").read_text("utf-8", "replace").splitlines()
+            with open(Path(self._folder, "said"), "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _SAID))
+                lines = file.read(_SAID).decode("utf-8", "replace").splitlines()
         except OSError:
             return ""
         return next((line.strip().rstrip(".")[:200] for line in reversed(lines) if line.strip()), "")

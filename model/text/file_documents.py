@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 
 from model import text
 from model.errors import NotFound, Refused, Unreadable
-from model.foundation.input_files import check_input
+from model.foundation import input_files
 from model.text import csv_form
 from model.text.encodings import unicode_of
 from model.text.json_reader import Unread, is_blank, read_all, read_each
@@ -33,7 +33,6 @@ def documents_of(path: Path) -> Iterator[bytes]:
     Raises ``NotFound``, ``Unreadable`` with the place, or ``Refused``.
     """
     try:
-        check_input(path)
         with opened(path) as packed:
             stream = packed if path.name.lower().removesuffix(".gz").endswith(".bson") else in_utf8(packed)
             named = path.name.lower().removesuffix(".gz")
@@ -67,7 +66,7 @@ def documents_in(written: str) -> list[bytes]:
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file as a stream of bytes, unpacked if it is gzipped. Raises ``Unreadable`` if unpacking fails."""
-    with path.open("rb") as plain:
+    with cast(io.BufferedReader, input_files.opened(path)) as plain:
         packed = plain.peek(2).startswith(_GZIP)
         stream: io.BufferedReader = plain
         if packed:

@@ -16183,10 +16183,6 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kann nicht gelesen werden ({1}); wählen Sie einen anderen Ort.</translation>
     </message>
     <message>
-      <source>{0} cannot be read as a plan: {1}</source>
-      <translation>{0} lässt sich nicht als Plan lesen: {1}</translation>
-    </message>
-    <message>
       <source>{0} cannot be read as {1}: {2} State its fields in a profile.</source>
       <translation>{0} lässt sich nicht als {1} lesen: {2} Geben Sie die Felder in einem Profil an.</translation>
     </message>
@@ -17163,6 +17159,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Plan von `palimpsest revert`.</translation>
     </message>
     <message>
+      <source>{0} is not a plan of `palimpsest revert`: it is not JSON.</source>
+      <translation>{0} ist kein Plan von `palimpsest revert`: Es ist kein JSON.</translation>
+    </message>
+    <message>
       <source>{0} is not a pointer</source>
       <translation>{0} ist kein Zeiger</translation>
     </message>
@@ -17203,8 +17203,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist keine ganze Zahl. Als Zahl {1} speichern?</translation>
     </message>
     <message>
-      <source>{0} is not a whole plan of `palimpsest revert`: {1}</source>
-      <translation>{0} ist kein vollständiger Plan von `palimpsest revert`: {1}</translation>
+      <source>{0} is not a whole plan of `palimpsest revert`: {1}.</source>
+      <translation>{0} ist kein vollständiger Plan von `palimpsest revert`: {1}.</translation>
     </message>
     <message>
       <source>{0} is not a write token: it names {1}</source>

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.hostile import careless, damaged_homes, foreign_files, terminal, window_walk
+from tests.hostile import bad_files, careless, damaged_homes, foreign_files, terminal, window_walk
 
 
 @dataclass(frozen=True)
@@ -37,4 +37,5 @@ ATTACKS = (
     Attack("window", window_walk.attack, partial(window_walk.attack, most=2), GUARDS_OF_THE_WINDOW),
     Attack("homes", damaged_homes.attack, partial(damaged_homes.attack, number=40), GUARDS_OF_HOMES),
     Attack("files", foreign_files.attack, foreign_files.attack, GUARDS_OF_FILES),
+    Attack("inputs", bad_files.attack, partial(bad_files.attack, number=20)),
 )

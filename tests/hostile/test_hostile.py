@@ -19,7 +19,7 @@ from gui.views.browse.query import Query
 from gui.window.window import Window
 from model.values.canonical import Value
 from tests import support
-from tests.hostile import damaged_homes, window_walk
+from tests.hostile import bad_files, damaged_homes, window_walk
 from tests.hostile.attacks import ATTACKS, Attack
 from tests.hostile.careless import Taken
 from tests.hostile.planted import CURRENT, ID, MARK, SECRET, raw_in
@@ -43,7 +43,7 @@ def look(qapp: QApplication, home: Path) -> Iterator[None]:
     [
         pytest.param(each, marks=pytest.mark.deep) if each.name in ("window", "files") else each
         for each in ATTACKS
-        if each.name != "homes"
+        if each.name in ("terminal", "window")
     ],
     ids=lambda each: each.name,
 )
@@ -63,6 +63,12 @@ def test_without_a_guard_the_attack_comes_through(attack: Attack, guard: Taken, 
 @pytest.mark.slice
 def test_a_damaged_file_of_a_home_costs_itself_and_never_the_start(tmp_path: Path, seed: int) -> None:
     assert damaged_homes.attack(tmp_path, support.by_depth(10, 100, 25), seed) == []
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+def test_a_file_that_never_ends_or_is_none_is_one_sentence(tmp_path: Path, seed: int) -> None:
+    assert bad_files.attack(tmp_path, support.by_depth(2, 40, 6), seed) == []
 
 
 UNSAFE = frozenset('/\\:*?"<>|')

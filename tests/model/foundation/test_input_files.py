@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import socket
 import sys
@@ -10,13 +11,15 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import bson
 import pytest
 
 from model.commands import command_line
 from model.errors import Refused
 from model.exchange.version_lines import VersionLines
-from model.foundation import toml_text
+from model.foundation import input_files, toml_text
 from model.foundation.input_files import check_input, whole_input
+from model.localserver import dumps, open_dump
 from model.profile import Profile
 from model.repair.plan import Plan
 from model.text import document_file
@@ -61,6 +64,8 @@ COMMANDS = [
     ["merge", "/dev/zero", "/dev/zero", "/dev/zero"],
     ["import", "/dev/zero", "sample:", "insurance.contracts"],
     ["scan", "sample:", "--merge", "/dev/zero"],
+    ["collections", "mongodb://127.0.0.1:1/?tls=true&tlsCAFile=/dev/zero"],
+    ["collections", "mongodb://127.0.0.1:1/?tls=true&tlsCertificateKeyFile=/dev/zero"],
 ]
 
 
@@ -75,8 +80,8 @@ def test_a_command_says_so_in_one_sentence(words: list[str], capsys: pytest.Capt
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
-        file.truncate(17 << 20)
-    with pytest.raises(Refused, match="larger than 16 MB"):
+        file.truncate(3 << 20)
+    with pytest.raises(Refused, match="larger than 2 MB"):
         Profile.load(path)
     with pytest.raises(Refused, match="larger than 4,096 bytes"):
         whole_input(path, 4096)
@@ -108,6 +113,52 @@ def test_a_key_of_thousands_of_levels_takes_no_memory(tmp_path: Path, name: str)
         assert tracemalloc.get_traced_memory()[1] < 32 << 20
     finally:
         tracemalloc.stop()
+
+
+@support.table("name", ["inside", "in quotes"])
+def test_a_value_with_such_a_key_takes_no_memory(name: str) -> None:
+    key = DEEP[name].removeprefix("x = {").removesuffix("}")
+    with pytest.raises(ValueError, match="more than 32 parts"):
+        toml_text.from_line("{" + key + "}")
+
+
+def test_the_line_of_a_wrong_filter_is_not_looked_for_in_a_long_profile(tmp_path: Path) -> None:
+    """Each beginning of the file would be parsed, a million times more than the file is long."""
+    path = tmp_path / "p.toml"
+    watch = '[[collection.watch]]\nname = "x"\nfilter = "{"\n'
+    path.write_text('[[collection]]\nns = "a.b"\nlayout = "versions"\n' + "# a comment\n" * 20_000 + watch, "utf-8")
+    began = time.process_time()
+    with pytest.raises(Refused, match=r"a\.b"):
+        Profile.load(path)
+    assert time.process_time() - began < 20
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(input_files, "check_input", lambda path: None)
+    with pytest.raises(Refused, match="is a pipe, not a file"):
+        whole_input(tmp_path / "pipe")
+
+
+def test_standard_input_without_end_is_not_read_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open("/dev/zero", encoding="ascii") as zeros:
+        monkeypatch.setattr(sys, "stdin", zeros)
+        assert command_line.main(["insert", "sample:", "insurance.contracts", "-"]) == 2
+    assert "Standard input has more than 16 MB" in capsys.readouterr().err
+
+
+def test_a_small_packed_dump_is_not_unpacked_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "BOMB_FROM", 20_000)
+    monkeypatch.setattr(dumps, "BOMB_TIMES", 3)
+    for name, document in (("a.bson.gz", bson.encode({"text": "x" * 90})), ("a.json.gz", b'{"text": "xxxxxxxxx"}\n')):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(document * 2000))
+        with pytest.raises(Refused, match="unpacks to more than"):
+            open_dump(path)
 
 
 @support.table("written", ['x = "%s"', "x = '%s'", 'x = """\n%s"""', "x = '''%s'''", "x = 1 # %s", "# %s"])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from model.errors import Cancelled, Refused, Unreadable
 from model.localserver import LocalServer, dumps, large_file, open_dump
 from model.localserver.disk_order import DiskEntries, sorted_on_disk, write_entries
 from tests import support
+from tests.hostile import damaged_homes
 from tests.model.localserver.local_client import split
 
 MIXED: list[Any] = [3, 1.5, Int64(2), Decimal128("2.25"), "b", "a", None, [7, 2], {"x": 1}, True, ObjectId(b"0" * 12)]
@@ -197,6 +201,43 @@ def test_notes_that_were_lost_or_cut_are_made_again(file: Path, cache: Path) -> 
             read_on(server)
             assert everything(server) == ROWS
             assert len(asked(server, QUERIES["page"])) == 90
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes and links of this kind")
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
+def test_a_damaged_file_of_the_cache_costs_itself(
+    packed: bool, file: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Damaged marshalled keys could end the process; a pipe would never be opened, and a link written through."""
+    monkeypatch.chdir(tmp_path)
+    if packed:
+        file.write_bytes(gzip.compress(file.read_bytes()))
+    with open_dump(file, cache=cache) as server:
+        read_on(server)
+        asked(server, QUERIES["page"])
+    shutil.copytree(cache, tmp_path / "sound")
+    rng = random.Random(seed)
+    names = sorted(each.name for each in next(cache.iterdir()).iterdir())
+    kinds = [*damaged_homes.ANY, *damaged_homes.JSON]
+    for _ in range(support.by_depth(12, 150, 30)):
+        shutil.rmtree(cache)
+        shutil.copytree(tmp_path / "sound", cache)
+        name = rng.choice(names)
+        damage = rng.choice(kinds if name.endswith(".json") else damaged_homes.ANY)
+        damage(next(cache.iterdir()) / name, rng)
+        for last in (False, True):
+            with open_dump(file, cache=cache) as server:
+                read_on(server)
+                assert everything(server) == ROWS, (name, damage.__name__)
+                try:
+                    found = asked(server, QUERIES["page"])
+                except pymongo.errors.OperationFailure as refusal:
+                    if last or "is damaged and was removed" not in str(refusal):
+                        raise
+                else:
+                    assert len(found) == 90, (name, damage.__name__)
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(file: Path, tmp_path: Path) -> None:
