@@ -12,8 +12,8 @@ import socket
 import ssl
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import pymongo
@@ -25,6 +25,8 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 
 from model.errors import Unreachable
 from model.foundation.address import Address
+from model.foundation.input_files import LARGEST_CERTIFICATES, whole_input
+from model.server import handshake
 
 COUNTING = frozenset(("insert", "update", "delete"))  # writes whose replies count the matched documents
 WRITES = COUNTING | {"findAndModify"}
@@ -127,15 +129,17 @@ def client(
     }
     address = Address.parse(uri)
     assert address is not None  # the caller has checked it
-    check_key(address)
+    check_files(address)
     given = {name.lower(): value for name, value in read_options(address).items()}
     # A time-out of 0 in an address means none at all, and counts as not given.
     unset = {name: value for name, value in options.items() if not given.get(name.lower())}
     if address.option("timeoutMS") and not given.get("timeoutms"):
         unset["timeoutMS"] = None  # 0 would mean: for ever
     hush()
+    handshake.install()
     made: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
         str(address.without_repeats()),
+        _pool_class=handshake.pool_for(partial(is_named, address)),
         # The bytes as stored: decoded and encoded again, a damaged or rare value would be another one.
         document_class=RawBSONDocument,
         appname=_APP,
@@ -172,6 +176,14 @@ def hosts(address: Address) -> Sequence[tuple[str, int | None]]:
     return nodes
 
 
+def is_named(address: Address, host: str, port: int | None) -> bool:
+    """Whether an address names a host: one of its own, or with ``mongodb+srv://`` one of its domain."""
+    if address.by_dns:
+        domain = address.hosts.partition(":")[0].partition(".")[2].lower().rstrip(".")
+        return bool(domain) and host.lower().rstrip(".").endswith(f".{domain}")
+    return (host, port) in hosts(address)
+
+
 def expect(context: Any, host: str) -> None:
     """Compare certificates with this host, whichever host is connected."""
     wrap = context.wrap_socket
@@ -183,27 +195,28 @@ def expect(context: Any, host: str) -> None:
     context.wrap_socket = wrapped
 
 
-def check_key(address: Address) -> None:
-    """Raise ``Unreachable`` if a client key is locked and its password is missing.
+def check_files(address: Address) -> None:
+    """Raise ``Refused`` if a file with certificates is none, and ``Unreachable`` if a key's password is missing.
 
-    OpenSSL would ask for it on the terminal and wait for ever.
+    OpenSSL would read a device without end, and ask for the password on the terminal and wait for ever.
     """
-    file = address.option("tlsCertificateKeyFile")
-    if not file or address.option("tlsCertificateKeyFilePassword"):
-        return
-    try:
+    for name in ("tlsCAFile", "tlsCRLFile", "tlsCertificateKeyFile"):
+        if not (file := address.option(name)):
+            continue
+        try:
+            data = whole_input(file, LARGEST_CERTIFICATES)
+        except OSError:
+            continue  # the driver reports that
         # The mark is in the head of the PEM file, in the old and the new form of locked keys.
-        locked = b"ENCRYPTED" in Path(file).read_bytes()[:1_000_000]
-    except OSError:
-        return  # the driver reports that
-    if locked:
-        raise Unreachable(f"The key in {file} is locked; give its password (tlsCertificateKeyFilePassword).")
+        given = name != "tlsCertificateKeyFile" or address.option("tlsCertificateKeyFilePassword")
+        if not given and b"ENCRYPTED" in data:
+            raise Unreachable(f"The key in {file} is locked; give its password (tlsCertificateKeyFilePassword).")
 
 
 def tls_context(uri: str) -> ssl.SSLContext | None:
     """The TLS settings that the driver uses for this address; None without TLS."""
     if (address := Address.parse(uri)) is not None:
-        check_key(address)
+        check_files(address)
         uri = str(address.without_repeats())
     unused: pymongo.MongoClient[Any]
     with pymongo.MongoClient(uri, connect=False) as unused:

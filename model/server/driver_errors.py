@@ -23,6 +23,7 @@ from pymongo import errors as e
 from model.errors import NotAllowed, Refused, TooMuch, Unreachable
 from model.foundation.address import Address
 from model.server.duplicate_key import DuplicateKey
+from model.server.handshake import Elsewhere
 from model.server.privileges import UNAUTHORIZED, lacks
 from model.values.canonical import Value
 
@@ -137,6 +138,8 @@ def meaning(error: BaseException) -> Meaning:
         return Meaning("no", False, text)
     if isinstance(error, e.WaitQueueTimeoutError):
         return Meaning("no", False, "All connections are busy; try again.")
+    if isinstance(error, Elsewhere):
+        return Meaning("no", False, str(error))
     if isinstance(error, e.NotPrimaryError):
         return _AWAY
     if isinstance(error, e.NetworkTimeout):
@@ -229,6 +232,8 @@ def cannot_connect(error: Exception, uri: str) -> Refused:
 
 def _connecting(error: Exception, uri: str) -> Refused:
     text, host = str(error), host_of(uri)
+    if isinstance(error, Elsewhere):
+        return Unreachable(text)
     if told := next((said for words, said in _LOGINS if re.search(words, text)), ""):
         return Unreachable(told)
     if isinstance(error, e.InvalidURI | ValueError | TypeError):
@@ -295,6 +300,10 @@ def _no_server(text: str, host: str, secured: bool = False) -> Unreachable:
             f"{host} does not belong to the replica set that the address names; check replicaSet.",
         ),
         (_SILENT, f"{host} does not answer in time; check the address, the network and firewalls."),
+        (
+            "greeting: ",
+            f"What {host} says of itself could not be read; check the port, and that a MongoDB server runs there.",
+        ),
         (
             "got response id|message length|opcode",
             f"What answers at {host} is not a MongoDB server; check host and port.",
@@ -509,6 +518,8 @@ def _denied(error: BaseException, command: str, place: str) -> str:
 
 def _reading(error: Exception, uri: str, command: str, place: str, index: str) -> Refused:
     host = host_of(uri)
+    if isinstance(error, Elsewhere):
+        return Unreachable(str(error))
     if isinstance(error, e.ServerSelectionTimeoutError):
         return _no_server(str(error), host)
     if isinstance(error, e.NetworkTimeout):

@@ -12507,6 +12507,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Server ist zu beschäftigt für diesen Schreibvorgang; versuchen Sie es gleich noch einmal.</translation>
     </message>
     <message>
+      <source>The server leads to {0}, which the address does not name, so the password was not sent there: without verified TLS anybody could answer; name that host in the address too, or use tls=true.</source>
+      <translation>Der Server führt zu {0}, was die Adresse nicht nennt, darum wurde das Passwort dort nicht gesendet: Ohne geprüftes TLS könnte jeder antworten; nennen Sie diesen Host auch in der Adresse, oder benutzen Sie tls=true.</translation>
+    </message>
+    <message>
       <source>The server only answers known users; name a user in the address, or on the page Login of the connection.</source>
       <translation>Der Server antwortet nur denen, die er kennt; nennen Sie einen Benutzer in der Adresse oder auf der Seite Anmeldung der Verbindung.</translation>
     </message>
@@ -13205,6 +13209,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>What was read cannot be sorted on disk ({0}); make room for temporary files, set TMPDIR to a folder that has it, or create an index on the id.</source>
       <translation>Das Gelesene lässt sich nicht auf der Platte sortieren ({0}); schaffen Sie Platz für temporäre Dateien, setzen Sie TMPDIR auf einen Ordner, der ihn hat, oder legen Sie einen Index auf die Id an.</translation>
+    </message>
+    <message>
+      <source>What {0} says of itself could not be read; check the port, and that a MongoDB server runs there.</source>
+      <translation>Was {0} über sich sagt, konnte nicht gelesen werden; prüfen Sie den Port und ob dort ein MongoDB-Server läuft.</translation>
     </message>
     <message>
       <source>Who deleted a document, and when, is not kept</source>
