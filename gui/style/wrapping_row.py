@@ -9,6 +9,9 @@ from msgspec import Struct, field
 from PySide6.QtCore import QCoreApplication, QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtWidgets import QLayout, QLayoutItem, QSpacerItem, QWidget, QWidgetItem
 
+WRAPPED = QEvent.Type(QEvent.registerEventType())
+"""The type of the event that lets a row tell of another number of lines."""
+
 
 class _Part(Struct, frozen=True, eq=False, dict=True):
     """One item of the row, its share of spare room, and the sizes that the item reported."""
@@ -166,7 +169,7 @@ class WrappingRow(QLayout):
         self.invalidate()
         if (owner := self.parentWidget()) is not None:
             owner.updateGeometry()
-        QCoreApplication.postEvent(self, QEvent(QEvent.Type.User))
+        QCoreApplication.postEvent(self, QEvent(WRAPPED))
 
     def customEvent(self, event: QEvent) -> None:
         """Tell of another height; a layout that is being arranged takes no other size."""

@@ -18,6 +18,7 @@ from gui.pages.page_request import PageRequest
 from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.scrolling import FromTop
 from gui.style.states import StateView
+from gui.style.wrapping_row import WRAPPED
 from gui.window.tabs import Tabs
 from gui.window.view_switch import ViewSwitch
 
@@ -96,7 +97,8 @@ class _PageView(FromTop):
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         self._left[id(self._pages.currentWidget())] = QPoint(across.value(), down.value()), self.untouched
         self._pages.setCurrentWidget(page)
-        QApplication.sendPostedEvents(self.viewport(), QEvent.Type.LayoutRequest)  # the bars get the page's range
+        for kind in (QEvent.Type.LayoutRequest, WRAPPED, QEvent.Type.LayoutRequest):
+            QApplication.sendPostedEvents(None, kind)  # rows that wrap have their height, and the bars the page's range
         self.begin()
         if id(page) in self._left:
             at, self.untouched = self._left[id(page)]

@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # most lists show the present
 LOW = 400  # u; a lower window has no room for rows beside many words
 HEIGHTS = {"compact": 22, "roomy": 28}  # u; of a row
 SCROLLED = 6  # columns of content; more are not squeezed into the width of the list
-CONTENT = 1  # columns of content that a narrow list keeps, of those that no person chose
 HAIRS = 2  # pixels; the lines below the query bar and above the foot
 
 
@@ -650,14 +649,15 @@ class BrowserPanel(QWidget):
     def _dispensable(self) -> list[int]:
         """The columns that give way in a narrow list, the first one first."""
         columns = self.model.columns
-        content = [name for name in columns if name.startswith("field:")]
-        goes = ["size", *(() if self._ran.fields else reversed(content[CONTENT:]))]
+        content = [] if self._ran.fields else [name for name in columns if name.startswith("field:")]
+        goes = ["size", *reversed(content[1:])]
         # The timeline has the chosen document's history; without problems the health column says nothing.
         goes += ["history"] if "history" in columns else ["at", "health"]
         if "matches" in columns:
             goes += ["at"]  # people ask which versions were found
-        if content or "since" in columns or "gone" in columns:
+        if self.model.paths or "since" in columns or "gone" in columns:
             goes += ["preview"]  # and for the time; the document is shown below
+        goes += content[:1]
         return [columns.index(name) for name in dict.fromkeys(goes) if name in columns]
 
     def _mark_order(self, query: Query) -> None:

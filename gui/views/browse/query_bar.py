@@ -28,6 +28,7 @@ from model.session.query_help import FieldSurvey
 
 LONGEST = 90  # characters of a query in a menu
 ICONS_BELOW = 840  # u; a narrower bar shows order and fields as icons only: it has one line for all
+BRIEF_BELOW = 560  # u; a narrower one has a shorter filter, too
 TIMES = tr("As of a time, two times, deleted documents")
 
 
@@ -390,7 +391,7 @@ class QueryBar(QWidget):
         names = field_names(self._rest.fields)
         fields = tr("Columns") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
         is_narrow = self.width() < theme.px(ICONS_BELOW)
-        self.input.setMinimumWidth(theme.px(160 if is_narrow else 200))
+        self.input.setMinimumWidth(theme.px(160 if self.width() < theme.px(BRIEF_BELOW) else 200))
         for made, said in ((self.sort_button, sort_words(self._rest.sort)), (self.fields_button, fields)):
             say(made, "" if is_narrow else said.replace("&", "&&"))
             made.setToolTip(wording.tip(said) if is_narrow else "")

@@ -202,7 +202,7 @@ class TimelinePanel(QWidget):
                 self._space.setVisible(not beside)
                 self._line.setVisible(not beside)
                 self._put_words(words)
-                if self._tools.sizeHint().width() <= self.width():
+                if self._tools.sizeHint().width() <= self.width() or (words and not self._legend.entries()):
                     break
         self._fit_height()
 

@@ -151,6 +151,7 @@ def test_a_comparison_is_read_aloud_row_by_row(window: Window, qtbot: QtBot) -> 
     session = window.sessions[0]
     id = session.documents.find_id(NS, ID)
     a, b = (session.catalogue.find_version(NS, id, v) for v in ("11", "14"))
+    window.resize(1440, 1300)  # the rows in sight are read
     window.workspace.open(session, PageRequest("collection", NS, id, CollectionStart(a=a, b=b)))
     wait_idle(qtbot)
     reader = ScreenReader(window)
