@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from model.errors import NotFound, Refused, Unreadable
 from model.foundation.records import CollectionInfo, Version
 from model.profile import minimal
 from model.session import Session
+from model.storage.current_documents import REPEATED
 from model.storage.numbering_ways import WAYS
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
@@ -151,6 +153,8 @@ def show(args: argparse.Namespace) -> int:
             f"{id_name(id)} does not decode, so it has no Extended JSON ({damage}); "
             "`palimpsest history` tells its size and hash."
         ) from None
+    if version.detail == REPEATED:
+        say(f"{id_name(id)} is {REPEATED}.", file=sys.stderr)
     say(written)
     return 0
 

@@ -6,10 +6,13 @@ The command is ``palimpsestDump``; its field ``do`` is "look", "begin", "stop", 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 from model.errors import Cancelled, Refused
 from model.localserver import wire
+from model.localserver.dump_cache import DumpCache
 from model.localserver.large_file import LargeFile
+from model.localserver.physical_ids import repeated_id
 from model.localserver.store import Collection, Store
 from model.localserver.wire import Command
 from model.mql import order
@@ -29,6 +32,7 @@ class DumpReading:
         self._thread: threading.Thread | None = None
         self._done = self._total = 0
         self._error = ""
+        self.caches: list[DumpCache] = []
         self.left_out: list[str] = []
         """A sentence for each part of a dump that could not be shown, or is shown otherwise than dumped."""
 
@@ -55,13 +59,20 @@ class DumpReading:
         thread = self._thread
         return wire.pack(
             unread=[collection.ns for collection in self._collections if collection.unread],
-            troubles=[*self.left_out, *(file.trouble for file in self._files if file.trouble)],
+            troubles=[*self.left_out, *(file.trouble for file in self._files if file.trouble), *self._repeated()],
             reading=thread is not None and thread.is_alive(),
             done=self._done,
             total=self._total,
             error=self._error,
             ok=1.0,
         )
+
+    def _repeated(self) -> Iterator[str]:
+        """A sentence for each large file with an ``_id`` that several documents have."""
+        for collection in self._collections:
+            if collection.file is not None and (found := collection.file.repeated) is not None:
+                id, count = found
+                yield repeated_id(collection.ns, id, max(0, count - 1))
 
     def _learn(self, command: Command) -> None:
         database, _, name = command.text("ns").partition(".")
@@ -107,4 +118,6 @@ class DumpReading:
             self._thread.join()
         for file in self._files:
             file.close()
-        self._collections = []
+        for cache in self.caches:
+            cache.leave()
+        self._collections, self.caches = [], []

@@ -12,6 +12,7 @@ from model import text
 from model.errors import Unreadable
 from model.localserver.command_table import parse_index
 from model.localserver.local_server import LocalServer
+from model.localserver.physical_ids import repeated_id
 from model.localserver.store import SYSTEM
 from model.localserver.time_buckets import Compressed, measurements
 from model.mql import order
@@ -102,9 +103,7 @@ def load_documents(server: LocalServer, ns: str, documents: Iterable[bytes]) -> 
 
     server.load(ns, watched())
     if twice:
-        shown = text.shown(twice[0], limit=60)
-        more = f", and {len(twice) - 1:,} more like it" if len(twice) > 1 else ""
-        server.tell(f"{ns} holds several documents with the _id {shown}{more}; its list shows all of them.")
+        server.tell(repeated_id(ns, twice[0], len(twice) - 1))
 
 
 def add_indexes(server: LocalServer, ns: str, metadata: Metadata) -> None:
@@ -156,6 +155,11 @@ def show_measurements(server: LocalServer, ns: str, metadata: Metadata) -> None:
         server.tell(
             f"The measurements in unreadable buckets of {shown} ({broken:,}) are left out; {ns} lists all buckets."
         )
+
+
+def too_large_for_measurements(name: object) -> str:
+    """The sentence for a file or collection with too many buckets."""
+    return f"{name} holds a time series, and is too large for its buckets to be shown as measurements."
 
 
 def _series(metadata: Metadata) -> Mapping[str, str]:

@@ -30,6 +30,7 @@ from model.localserver.dumped_collections import (
     load_documents,
     plain_name,
     show_measurements,
+    too_large_for_measurements,
 )
 from model.localserver.large_file import BOMB_FROM, BOMB_TIMES, LargeFile, bomb
 from model.localserver.local_server import LocalServer
@@ -97,11 +98,18 @@ class _Opening(Struct):
 
     def takes(self, path: Path) -> bool:
         """Whether a file fits into memory; a gzipped one counts ten times."""
-        size = path.stat().st_size * (PACKED if path.name.endswith(".gz") else 1)
+        size = _unpacked_size(path)
         if size > self.left:
             return False
         self.left -= size
         return True
+
+
+def _unpacked_size(path: Path) -> int:
+    """About how many bytes a file has when it is unpacked."""
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return path.stat().st_size * (PACKED if is_packed else 1)
 
 
 def _folder(opening: _Opening, root: Path) -> None:
@@ -138,7 +146,10 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
     with opened(path) as packed:
         _refuse_others(path, named, packed.peek(_HEAD)[:_HEAD])
         if packed.peek(4).startswith(mongodump_archive.MAGIC):
-            mongodump_archive.load(server, packed, path)
+            place = mongodump_archive.ArchivePlace(
+                opening.cache, min(opening.left, IN_MEMORY), _unpacked_size(path), opening.left == ALL
+            )
+            mongodump_archive.load(server, packed, path, place)
             return
         stream = packed if named.endswith(".bson") else in_utf8(packed)
         is_text = not named.endswith(".bson") and looks_like_text(stream.peek(64))
@@ -161,9 +172,7 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
             else:
                 server.begin(ns, LargeFile(path, opening.cache))
                 if is_buckets(ns):
-                    server.tell(
-                        f"{path} holds a time series, and is too large for its buckets to be shown as measurements."
-                    )
+                    server.tell(too_large_for_measurements(path))
         except Unreadable:
             server.forget(ns)
             raise

@@ -33,8 +33,9 @@ from model.localserver.dump_cache import DumpCache
 from model.localserver.physical_ids import identified
 from model.localserver.time_limit import UNLIMITED, TimeLimit
 from model.mql.command_error import CommandError
-from model.mql.order import Key
+from model.mql.order import NULL_KEY, Key
 from model.values import canonical as c
+from model.values.canonical import Value
 
 HEAD_BYTES, HEAD_MOST = 4 << 20, 2000
 """The first documents, shown at once: at most this many, and about this many bytes."""
@@ -84,6 +85,8 @@ class _Noted(Struct):
     places: int = 0  # the checksum of the offsets of these documents
     unpacked: int = 0  # the checksum of the unpacked bytes, if the file is packed
     ascending: bool = True  # whether ids ascend so far
+    repeated: int = 0  # documents with the id of the one before, as long as ids ascend
+    first_repeated: int = -1  # the position of the first one
     whole: bool = False  # whether the reading is finished
     trouble: str = ""  # a sentence on why nothing after ``end`` can be read
 
@@ -146,6 +149,22 @@ class LargeFile:
     def trouble(self) -> str:
         """Why the rest of the file cannot be read, one sentence; "" if it can."""
         return self._noted.trouble
+
+    @property
+    def repeated(self) -> tuple[Value, int] | None:
+        """The first ``_id`` that several documents have, and how many more documents repeat one; None if none does.
+
+        In a file whose ids do not ascend only the first is known, from the index by ``_id``.
+        """
+        if self.documents is None or self._noted.first_repeated < 0:
+            return None
+        id = c.get(self.documents[self._noted.first_repeated], ("_id",))
+        return None if id is None else (id, self._noted.repeated)
+
+    def note_repeated(self, position: int) -> None:
+        """Note a document that has the id of another one."""
+        if self._noted.first_repeated < 0:
+            self._noted.first_repeated = position
 
     def head(self) -> list[bytes]:
         """The first documents; raises ``Unreadable`` if there is not a single one."""
@@ -265,13 +284,17 @@ class LargeFile:
             if ascending:
                 mark = data[at + 4 : at + 21]  # ObjectIds can be compared as bytes; other ids need a key
                 if mark.startswith(_OBJECT_ID) and isinstance(last, bytes):
-                    ascending = last <= mark
+                    ascending, repeats = last <= mark, last == mark
                     last = mark
                 else:
                     key = id_key(data[at:stop])
                     before = (35, last[5:]) if isinstance(last, bytes) else last
                     ascending = (before is None or before <= key) and data[at + 4] != c.ARRAY
+                    repeats = before == key != NULL_KEY
                     last = mark if mark.startswith(_OBJECT_ID) else key
+                if repeats:
+                    self.note_repeated(self._noted.documents + len(found))
+                    self._noted.repeated += 1
             add(base + at)
             at = stop
         self._noted.ascending = ascending

@@ -24,6 +24,7 @@ from model.errors import Refused, Unreadable
 from model.localserver import wire
 from model.localserver.change_log import MOST, ChangeLog
 from model.localserver.command_table import CommandTable
+from model.localserver.dump_cache import DumpCache
 from model.localserver.dump_reading import COMMAND, DumpReading
 from model.localserver.kept_documents import Order
 from model.localserver.large_file import LargeFile
@@ -134,6 +135,10 @@ class LocalServer:
     def begin(self, ns: str, file: LargeFile) -> None:
         """Load the first documents of a large file; the others follow once a client asks for them."""
         self._dump.add(self._collection(ns), file)
+
+    def leave_at_end(self, cache: DumpCache) -> None:
+        """Leave a cache folder once the server is closed, behind the files in it."""
+        self._dump.caches.append(cache)
 
     def index(self, ns: str, keys: Sequence[tuple[str, int]] | str, unique: bool = False, **options: object) -> None:
         """Add an index over a field, or over fields with directions; raises ``Refused`` if ``unique`` is violated."""

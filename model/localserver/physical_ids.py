@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from model import text
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.order import Element
 from model.values import canonical as c
+from model.values.canonical import Value
 
 
 def identified(raw: bytes, position: int) -> bytes:
@@ -13,6 +15,12 @@ def identified(raw: bytes, position: int) -> bytes:
     if order.field(raw, b"_id\x00") is not None:
         return raw
     return with_id(raw, (c.OBJECT_ID, bytes(8) + position.to_bytes(4, "big")))
+
+
+def repeated_id(ns: str, id: Value, others: int) -> str:
+    """The sentence for an ``_id`` that several documents have, in a collection with ``others`` more like it."""
+    more = f", and {others:,} more like it" if others else ""
+    return f"{ns} holds several documents with the _id {text.shown(id, limit=60)}{more}; its list shows all of them."
 
 
 def with_id(new: bytes, kept: Element | None) -> bytes:

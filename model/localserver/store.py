@@ -238,6 +238,11 @@ class Collection:
         kept = file.index(index.definition, Index(index.keys, "", False, index.sparse, index.partial), allowed, step)
         index.multikey = kept.multikey
         index.unique = index.unique and (kept.unique or index.name == "_id_")
+        if index.name == "_id_" and not kept.unique:
+            pairs = pairwise(kept.entries)
+            repeated = next((second for (one, _), (other, second) in pairs if one == other != (NULL_KEY,)), None)
+            if repeated is not None:
+                file.note_repeated(repeated)
         return kept.entries
 
     def insert(self, raw: bytes) -> None:

@@ -25,6 +25,8 @@ from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
 
+REPEATED = "the first of several documents with this _id"
+
 
 class CurrentDocuments:
     """The current versions of a collection: whole documents, or a sub-document ``inside`` of each.
@@ -48,14 +50,23 @@ class CurrentDocuments:
 
     def raw(self, id: Value) -> bytes:
         """The stored document with exactly this id; raises ``NotFound``."""
+        return self._first(id)[0]
+
+    def _first(self, id: Value) -> tuple[bytes, bool]:
+        """The first stored document with exactly this id, and whether there are others, as dumps may have."""
         where = {self.profile.id: {"$eq": id}}
-        found = next(iter(self.server.find(self.ns, where, limit=1)), None)
-        if found is not None and c.get(found, (self.profile.id,)) != id:  # a server finds 1 and 1.0 equal
-            alike = self.server.find(self.ns, where)
-            found = next((raw for raw in alike if c.get(raw, (self.profile.id,)) == id), None)
-        if found is None:
+        found = list(self.server.find(self.ns, where, limit=2))
+        exact = [raw for raw in found if c.get(raw, (self.profile.id,)) == id]
+        if found and not exact:  # a server finds 1 and 1.0 equal
+            exact = [raw for raw in self.server.find(self.ns, where) if c.get(raw, (self.profile.id,)) == id]
+        if not exact:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns} any more; refresh the list.")
-        return found
+        return exact[0], len(exact) > 1
+
+    def _told(self, id: Value, contents: bool) -> Version:
+        raw, is_repeated = self._first(id)
+        made = self.made(raw, contents)
+        return made.but(detail=made.detail or REPEATED) if is_repeated else made
 
     def part(self, raw: bytes) -> bytes:
         """The current version in a stored document; empty if there is none."""
@@ -162,14 +173,14 @@ class CurrentDocuments:
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The current version; raises ``NotFound`` for any other."""
-        current = self.made(self.raw(id))
+        current = self._told(id, contents=True)
         if v is not None and v != current.v:
             raise NotFound(f"{id_name(id)} has no version {version_name(v)}; {self.ns} keeps the current one alone.")
         return current
 
     def history(self, id: Value, contents: Contents = False) -> Iterator[Version]:
         """The document itself, as its only version."""
-        yield self.made(self.raw(id), bool(contents))
+        yield self._told(id, bool(contents))
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """One mark per document; contents are read only if there is a hash to check."""

@@ -12823,6 +12823,10 @@ Zum Verbinden öffnen</translation>
       <translation>Dafür gibt es keine Reparatur.</translation>
     </message>
     <message>
+      <source>There is no room to sort {0} in {1}; make room there, or dump into a folder instead.</source>
+      <translation>Es ist kein Platz, {0} in {1} zu sortieren; schaffen Sie dort Platz, oder schreiben Sie den Dump in einen Ordner.</translation>
+    </message>
+    <message>
       <source>There is no room to unpack {0} in {1}; make room there, or unpack it elsewhere with gunzip and open the file that comes out.</source>
       <translation>In {1} ist kein Platz, um {0} auszupacken; schaffen Sie dort Platz, oder packen Sie es anderswo mit gunzip aus, und öffnen Sie die Datei, die herauskommt.</translation>
     </message>
@@ -15303,6 +15307,10 @@ Zum Verbinden öffnen</translation>
       <translation>die Felder, aus denen der Hash gebildet wird</translation>
     </message>
     <message>
+      <source>the first of several documents with this _id</source>
+      <translation>das erste von mehreren Dokumenten mit dieser _id</translation>
+    </message>
+    <message>
       <source>the flag of the newest version, or the sub-document with the current state</source>
       <translation>die Kennung der neuesten Version oder das Unterdokument mit dem aktuellen Stand</translation>
     </message>
@@ -16211,6 +16219,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} lässt sich nicht wiederherstellen: {1}.</translation>
     </message>
     <message>
+      <source>{0} cannot be sorted into {1}: {2}.</source>
+      <translation>{0} lässt sich nicht nach {1} sortieren: {2}.</translation>
+    </message>
+    <message>
       <source>{0} cannot be used ({1}): {2}.</source>
       <translation>{0} kann nicht benutzt werden ({1}): {2}.</translation>
     </message>
@@ -16695,8 +16707,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält mehr als ein Dokument; nehmen Sie eine Datei mit einem.</translation>
     </message>
     <message>
-      <source>{0} holds more than {1} MB; restore it with mongorestore --archive, and dump into a folder, whose files are read in place.</source>
-      <translation>{0} enthält mehr als {1} MB; stellen Sie es mit mongorestore --archive wieder her, und schreiben Sie einen Dump in einen Ordner, dessen Dateien gelesen werden, wo sie liegen.</translation>
+      <source>{0} holds more than {1} MB, which do not fit into memory; open it without --into-memory, which reads it from disk.</source>
+      <translation>{0} enthält mehr als {1} MB, die nicht in den Speicher passen; öffnen Sie es ohne --into-memory, dann wird von der Platte gelesen.</translation>
     </message>
     <message>
       <source>{0} holds no .bson file: give the folder that mongodump wrote, or one file.</source>

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import bson
 import pymongo.collection
 import pymongo.database
 import pytest
@@ -435,3 +436,13 @@ def test_an_address_in_quotes_is_understood_and_an_option_given_twice_prints_no_
         assert (status, err) == (0, ""), source
         assert out
     assert not list(recwarn)
+
+
+def test_the_first_of_several_documents_with_one_id_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.bson").write_bytes(b"".join(bson.encode({"_id": id, "n": n}) for n, id in enumerate([1, 2, 2])))
+    ns = f"{tmp_path.name[:60]}.x"
+    for id, is_first in (("2", True), ("1", False)):
+        assert command_line.main(["show", str(tmp_path / "x.bson"), ns, id]) == 0
+        assert (f"{id} is the first of several documents with this _id." in capsys.readouterr().err) == is_first
+        assert command_line.main(["history", str(tmp_path / "x.bson"), ns, id]) == 0
+        assert ("the first of several documents" in capsys.readouterr().out) == is_first

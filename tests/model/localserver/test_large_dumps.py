@@ -18,11 +18,13 @@ from bson import Decimal128, Int64, ObjectId
 from pymongo.collection import Collection
 
 from model.errors import Cancelled, Refused, Unreadable
-from model.localserver import LocalServer, dumps, large_file, open_dump
+from model.localserver import LocalServer, dumps, large_file, mongodump_archive, open_dump
 from model.localserver.disk_order import DiskEntries, sorted_on_disk, write_entries
+from model.localserver.dump_reading import COMMAND
 from tests import support
 from tests.hostile import damaged_homes
 from tests.model.localserver.local_client import split
+from tests.model.localserver.test_dumps_in_part import archive
 
 MIXED: list[Any] = [3, 1.5, Int64(2), Decimal128("2.25"), "b", "a", None, [7, 2], {"x": 1}, True, ObjectId(b"0" * 12)]
 ROWS = [
@@ -365,3 +367,96 @@ def test_entries_on_disk_are_cut_as_a_list_is(tmp_path: Path) -> None:
             entries[7]
     finally:
         entries.close()
+
+
+REPEATED: dict[str, tuple[list[Any], str]] = {
+    "ascending": ([1, 2, 2, 3, 5, 5, 5], "the _id 2, and 2 more like it;"),
+    "ObjectIds": ([ObjectId(b"%012d" % n) for n in (1, 2, 2, 3)], 'the _id ObjectId("303030303030303030303032");'),
+    "in no order": ([9, 4, 7, 4, 1], "the _id 4;"),
+    "none": ([9, 4, 7, 1], ""),
+}
+
+
+@support.table("name", REPEATED)
+def test_an_id_that_several_documents_have_is_told_once_all_was_read(tmp_path: Path, name: str) -> None:
+    ids, said = REPEATED[name]
+    path = tmp_path / "things.bson"
+    path.write_bytes(b"".join(bson.encode({"_id": id, "n": n}) for n, id in enumerate(ids)))
+    for _ in range(2):  # the second time from the notes
+        with open_dump(path, cache=tmp_path / "cache") as server, pymongo.MongoClient[Any](server.uri) as client:
+            database = server.store.databases()[0]
+            for collection in server.store.collections(database):
+                collection.read_on(nothing)
+            told = client.admin.command(COMMAND, do="look")["troubles"]
+            assert [each.partition("documents with ")[2].partition(" its list")[0] for each in told] == [said] * bool(
+                said
+            )
+
+
+def archived(tmp_path: Path, packed: bool = False) -> Path:
+    """An archive in which blocks of two collections take turns."""
+    blocks = [("shop", "contracts", ROWS[n : n + 7]) for n in range(0, 400, 7)]
+    others = [("shop", "notes", [bson.encode({"_id": n})]) for n in range(len(blocks))]
+    data = archive(
+        *(each for pair in zip(blocks, others, strict=True) for each in pair), contracts=METADATA, notes="{}"
+    )
+    path = tmp_path / "all.archive"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    return path
+
+
+@support.table("packed", [False, True])
+def test_a_large_archive_is_sorted_into_files_and_read_from_these(tmp_path: Path, cache: Path, packed: bool) -> None:
+    path = archived(tmp_path, packed)
+    for again in (False, True):
+        if again:  # its files are there already
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(mongodump_archive, "_fill", None)
+                server = open_dump(path, cache=cache)
+        else:
+            server = open_dump(path, cache=cache)
+        with server:
+            assert sorted(unread(server)) == ["shop.contracts", "shop.notes"]
+            read_on(server)
+            assert everything(server) == ROWS
+            assert asked(server, lambda c: len(list(c.database.notes.find()))) == 58
+            assert asked(server, lambda c: c.index_information()["versions"]["unique"])
+
+
+def test_a_large_archive_without_a_cache_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with open_dump(archived(tmp_path)) as server:
+        read_on(server)
+        assert everything(server) == ROWS
+    assert not [each for each in (tmp_path / "temporary").iterdir() if each.name.startswith("palimpsest-")]
+
+
+def test_a_large_archive_that_is_cut_off_shows_what_comes_before(tmp_path: Path, cache: Path) -> None:
+    path = archived(tmp_path)
+    path.write_bytes(path.read_bytes()[:-9000])
+    for _ in range(2):
+        with open_dump(path, cache=cache) as server, pymongo.MongoClient[Any](server.uri) as client:
+            read_on(server)
+            found = everything(server)
+            assert found == ROWS[: len(found)]
+            assert 200 < len(found) < 400
+            assert "is cut off or damaged" in str(client.admin.command(COMMAND, do="look")["troubles"])
+
+
+def test_an_archive_is_refused_where_there_is_no_room_or_no_end(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(mongodump_archive, "SPARE", 1 << 60)
+        with pytest.raises(Refused, match="no room to sort"):
+            open_dump(archived(tmp_path), cache=cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(mongodump_archive, "BOMB_FROM", 1000)
+        patch.setattr(mongodump_archive, "BOMB_TIMES", 2)
+        with pytest.raises(Refused, match="as no dump does"):
+            open_dump(archived(tmp_path, packed=True), cache=cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(mongodump_archive, "MOST", 1000)
+        with pytest.raises(Refused, match="do not fit into memory; open it without --into-memory"):
+            open_dump(archived(tmp_path), writable=True)
