@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from model import text
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.mql.order import Element
@@ -19,6 +18,8 @@ def identified(raw: bytes, position: int) -> bytes:
 
 def repeated_id(ns: str, id: Value, others: int) -> str:
     """The sentence for an ``_id`` that several documents have, in a collection with ``others`` more like it."""
+    from model import text  # only damaged files need it, and not each process that serves the sample
+
     more = f", and {others:,} more like it" if others else ""
     return f"{ns} holds several documents with the _id {text.shown(id, limit=60)}{more}; its list shows all of them."
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from model.browsing.telling_fields import occur, telling_fields
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Matches, Outline, Page, Row, Version
@@ -64,6 +63,8 @@ class DocumentLists:
         ``known`` ones stay as long as a row has one of them.
         """
         raws, inside = [row.raw for row in rows if row.readable], self._catalogue.info(ns).fields.get("current", "")
+        from model.browsing.telling_fields import occur, telling_fields  # only lists need it, and not every start
+
         if known is not None and (not raws or occur(known, raws, inside)):
             return known
         return telling_fields(raws, self.own_fields(ns), inside)

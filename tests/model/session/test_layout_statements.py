@@ -245,7 +245,7 @@ def test_the_histories_of_other_programs_are_stated_as_they_were_recognised(dump
         ]
         assert min(one.versions for one in trial.documents) > 1
         lines = {line.partition(" = ")[0] for line in trial.toml.splitlines()[1:]}
-        assert {"ns", "layout", "writer"} <= lines <= {"ns", "layout", "writer", "archive", "where"}
+        assert {"ns", "layout", "writer"} <= lines <= {"ns", "layout", "writer", "id", "archive", "where"}
         layout, texts = session.statements.of_writer(ns, str(entry["writer"]))
         assert layout == begun.info.layout
         alike = {name: text for name, text in texts.items() if name not in ("archive", "where")}

@@ -14,6 +14,7 @@ import pymongo
 import pytest
 from bson.raw_bson import RawBSONDocument
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from model import text
 from model.errors import Refused
@@ -304,7 +305,7 @@ def test_a_cell_of_csv_is_read_back() -> None:
         plan = csv_form.ColumnPlan()
         plan.note(raw)
         file = io.StringIO(newline="")
-        assert csv_form.write([raw], plan.columns, file) == csv_form.TableCounts(1)
+        assert replace(csv_form.write([raw], plan.columns, file), formulas=0) == csv_form.TableCounts(1)
         file.seek(0)
         assert list(csv_form.read(file, "a.csv")) == [raw], f"the cell of {kind.name} is read back as another value"
 
