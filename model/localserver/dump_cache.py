@@ -98,12 +98,18 @@ def _name_of(file: Path) -> str:
 
 
 def _discard_foreign(folder: Path) -> None:
-    """Remove a folder with anything but regular files in it: opening a pipe would wait, and a link leads elsewhere."""
+    """Remove a folder with anything but files and folders in it: opening a pipe would wait, a link leads elsewhere."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISDIR(folder.lstat().st_mode):
             folder.unlink()
-        elif not all(stat.S_ISREG(each.lstat().st_mode) for each in folder.iterdir()):
+        elif not _holds_only_files(folder):
             shutil.rmtree(folder)
+
+
+def _holds_only_files(folder: Path) -> bool:
+    """Whether all in a folder are regular files, or folders of such: an archive has its notes in one."""
+    modes = {each: each.lstat().st_mode for each in folder.iterdir()}
+    return all(stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and _holds_only_files(each)) for each, mode in modes.items())
 
 
 def _make_room(cache: Path, wanted: Path) -> None:

@@ -61,8 +61,6 @@ def _begun(path: Path) -> os.stat_result:
     """The file to be opened, which is created if missing."""
     for each in (path, *_beside(path)):
         kept_files.clear(each)
-    if path.exists() and 0 < path.stat().st_size < _LEAST:
-        raise OtherForm(FOREIGN)  # SQLite takes it for an empty file
     if not path.exists():
         # SQLite would create it with the usual rights, and others could read it until they are changed.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -72,6 +70,8 @@ def _begun(path: Path) -> os.stat_result:
 def _connected(
     path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
 ) -> sqlite3.Connection:
+    if 0 < path.stat().st_size < _LEAST:
+        raise OtherForm(FOREIGN)  # SQLite takes it for an empty file
     db = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
