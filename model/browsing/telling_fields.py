@@ -140,7 +140,7 @@ def _texts(values: Iterable[Value]) -> Sequence[str]:
 
 
 def _name_score(path: Path) -> float:
-    """What the words of a field's name say; the last one counts most: ``agentName`` is a name, ``nameHash`` is none."""
+    """What the words of a field's name say; the last one counts most: the hash of a name is none."""
     words = [word.lower() for word in _WORDS.findall(str(path[-1]))] or [""]
     last, others = _NAMES.get(words[-1], 0.0), [_NAMES.get(word, 0.0) for word in words[:-1]]
     return last + 0.3 * max(others, default=0.0)

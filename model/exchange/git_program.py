@@ -41,7 +41,7 @@ class GitProgram(Struct, frozen=True):
     @property
     def bare(self) -> bool:
         """Whether it has no work tree."""
-        return self.inner == self.folder
+        return self.inner == self.folder.absolute()
 
     @property
     def branch(self) -> str | None:
@@ -117,7 +117,7 @@ class GitProgram(Struct, frozen=True):
                 self._advance(head, after)
 
     def _tree(self) -> list[str]:
-        return [] if self.bare else [f"--work-tree={self.folder}"]
+        return [] if self.bare else [f"--work-tree={self.folder.absolute()}"]
 
     def _private(self, place: Path, head: str | None) -> Path:
         """Make the private git directory of one command; returns the file of its branch."""
@@ -174,7 +174,7 @@ def repository(folder: Path) -> GitProgram | None:
     """The repository in a folder, bare or with a work tree; None if the folder is not one."""
     for inner in (folder / ".git", folder):
         if (inner / "HEAD").is_file() and (inner / "objects").is_dir():
-            return GitProgram(folder, inner)
+            return GitProgram(folder, inner.absolute())
     return None
 
 
@@ -189,7 +189,7 @@ def begun(folder: Path) -> GitProgram:
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, env=_environment(home))
     if done.returncode:
         raise Refused(f"git could not do it for {folder}: {_last(done.stderr)}.")
-    return GitProgram(folder, folder / ".git")
+    return GitProgram(folder, folder.absolute() / ".git")
 
 
 def _environment(home: str) -> dict[str, str]:

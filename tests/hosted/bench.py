@@ -150,7 +150,7 @@ def told(bench: Bench, server: HostedServer) -> Told:
         for coll in server.store.collections(db)
     }
     kept = {ns: rows for ns, rows in found.items() if rows and not ns.endswith("_feed")}  # a feed's own place
-    return Told(bench.status, plain(bench.out), plain(bench.err), kept, tuple(server.hung_up_at))
+    return Told(bench.status, plain(bench.out), plain(bench.err), kept, tuple(getattr(server, "hung_up_at", ())))
 
 
 def plain(text: str) -> str:

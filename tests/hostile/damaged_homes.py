@@ -15,6 +15,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -197,8 +198,11 @@ def a_pipe(path: Path, _: random.Random) -> None:
 
 def a_socket(path: Path, _: random.Random) -> None:
     path.unlink()
+    short = Path(tempfile.mkdtemp(dir="/tmp"), "s")  # the name of a socket has a hundred bytes at most
     with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))
+        made.bind(str(short))
+    os.replace(short, path)
+    short.parent.rmdir()
 
 
 def a_device(path: Path, _: random.Random) -> None:
