@@ -28,9 +28,13 @@ _LEFT_BEHIND = 24 * 3600  # seconds after which a dead process's folder is remov
 class DumpCache:
     """The folder of one file; ``path`` is where it is now."""
 
-    def __init__(self, file: Path, cache: Path | None) -> None:
-        """``cache`` is the parent folder; if it is None or cannot be used, everything is temporary."""
+    def __init__(self, file: Path, cache: Path | None, inner: str = "") -> None:
+        """``cache`` is the parent folder; if it is None or cannot be used, everything is temporary.
+
+        ``inner`` is the name of a folder inside of it in which others have their cache folders.
+        """
         self._final = self._parts = None
+        self._inner = inner
         self.path = Path()
         if cache is not None:
             with contextlib.suppress(OSError):
@@ -53,7 +57,7 @@ class DumpCache:
         assert self._final is not None
         assert self._parts is not None
         for kept in (self._final, self._parts):
-            _discard_foreign(kept)
+            _discard_foreign(kept, self._inner)
         if self._final.is_dir():
             os.utime(self._final)
             self.path = self._final
@@ -97,19 +101,21 @@ def _name_of(file: Path) -> str:
     return digest.hexdigest()[:32]
 
 
-def _discard_foreign(folder: Path) -> None:
-    """Remove a folder with anything but files and folders in it: opening a pipe would wait, a link leads elsewhere."""
+def _discard_foreign(folder: Path, inner: str) -> None:
+    """Remove a folder with anything but regular files in it: opening a pipe would wait, and a link leads elsewhere.
+
+    The ``inner`` folder may be there; what is in it is looked at by those whose cache it is.
+    """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISDIR(folder.lstat().st_mode):
             folder.unlink()
-        elif not _holds_only_files(folder):
+        elif not all(_is_own(each, inner) for each in folder.iterdir()):
             shutil.rmtree(folder)
 
 
-def _holds_only_files(folder: Path) -> bool:
-    """Whether all in a folder are regular files, or folders of such: an archive has its notes in one."""
-    modes = {each: each.lstat().st_mode for each in folder.iterdir()}
-    return all(stat.S_ISREG(mode) or (stat.S_ISDIR(mode) and _holds_only_files(each)) for each, mode in modes.items())
+def _is_own(path: Path, inner: str) -> bool:
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or (path.name == inner and stat.S_ISDIR(mode))
 
 
 def _make_room(cache: Path, wanted: Path) -> None:

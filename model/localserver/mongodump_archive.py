@@ -48,6 +48,7 @@ _END = b"\xff\xff\xff\xff"
 _CHECKED_EVERY = 64 << 20  # bytes between two looks at the room that is left
 _OPEN = 200  # files at once
 _LIST = "archive.json"
+_NOTES = "notes"  # the folder of the notes on its files
 
 
 class _CutOff(Exception):
@@ -91,7 +92,7 @@ def load(server: LocalServer, stream: IO[bytes], path: Path, place: ArchivePlace
     """Load all collections of an archive as far as it can be read; raises ``Unreadable`` and ``Refused``."""
     cache = None
     if not place.writable and place.expected > place.in_memory:
-        cache = DumpCache(path, place.cache)
+        cache = DumpCache(path, place.cache, _NOTES)
         server.leave_at_end(cache)
     found = _kept(cache.path) if cache is not None else None
     if found is None:
@@ -249,7 +250,7 @@ def _show(server: LocalServer, part: _ArchivedCollection, metadata: Metadata, ca
     ns = free_namespace(server, database_name(part.database), collection_name(part.collection or "documents"))
     adopt(server, ns, metadata)
     if cache is not None and part.file is not None and part.size:
-        server.begin(ns, LargeFile(part.file, cache.path / "notes"))
+        server.begin(ns, LargeFile(part.file, cache.path / _NOTES))
         if is_buckets(ns):
             server.tell(too_large_for_measurements(ns))
     else:
