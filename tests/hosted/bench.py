@@ -42,6 +42,10 @@ STATED = (
     )
     + """
 [[collection]]
+ns = "shop.numbered"
+layout = "plain"
+
+[[collection]]
 ns = "shop.sequence"
 layout = "sequence"
 counter = "seq"

@@ -71,6 +71,7 @@ def test_every_action_has_one_row() -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.slice
 @pytest.mark.parametrize("row", [pytest.param(row, marks=MARKS.get(row, ())) for row in ROWS])
 def test_a_row_names_what_arrives_at_a_server(row: str, tmp_path: Path) -> None:
     commands, operators, _ = table()[row]
