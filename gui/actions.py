@@ -13,7 +13,6 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
@@ -44,18 +43,14 @@ class Item(Struct, frozen=True):
 
 def item(
     menu: str, id: str, text: str, keys: str = "", needs: str = "",
-    *, icon: str = "", checked: str = "", about: About = "",
+    *, icon: str = "", checked: str = "", about: About = "", listed: bool = True,
 ) -> Item:  # fmt: skip
     """An action, with keys and needs as words."""
-    return Item(menu, id, text, tuple(keys.split()), frozenset(needs.split()), icon, checked, about)
+    return Item(menu, id, text, tuple(keys.split()), frozenset(needs.split()), icon, checked, about, listed=listed)
 
 
-def unlisted(
-    menu: str, id: str, text: str, keys: str = "", needs: str = "",
-    *, icon: str = "", checked: str = "", about: About = "",
-) -> Item:  # fmt: skip
-    """An action that is not in the menus: the palette finds it, and its keys work."""
-    return replace(item(menu, id, text, keys, needs, icon=icon, checked=checked, about=about), listed=False)
+unlisted = partial(item, listed=False)
+"""An action that is not in the menus: the palette finds it, and its keys work."""
 
 
 def choice(menu: str, id: str, text: str, among: str, *, icon: str = "") -> Item:
