@@ -6452,6 +6452,10 @@ Nummern: {numbering}</translation>
       <translation>Ihre Änderungen werden vergessen. Das Dokument in der Datenbank bleibt unberührt.</translation>
     </message>
     <message>
+      <source>What you chose while it was being saved is not kept: the document's draft is of another edit</source>
+      <translation>Was Sie während des Speicherns gewählt haben, wird nicht behalten: Der Entwurf des Dokuments gehört zu einer anderen Änderung</translation>
+    </message>
+    <message>
       <source>What you save, restore, finish or undo is listed here, each with its way back.</source>
       <translation>Was Sie speichern, wiederherstellen, abschließen oder rückgängig machen, steht hier, jeweils mit seinem Rückweg.</translation>
     </message>

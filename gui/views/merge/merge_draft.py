@@ -54,22 +54,28 @@ class MergeDraft(QObject):
         """Write the waiting draft now, because the tab closes."""
         self._keeper.flush()
 
-    def go_on(self, base: Version, content: bytes) -> None:
-        """Keep what was chosen after the edit had been sent, as an edit of the version that was saved."""
-        self._keeper.keep(base, content)
-        self._keeper.flush()
+    def go_on(self, base: Version, content: bytes) -> bool:
+        """Keep what was chosen after the edit had been sent, as an edit of the saved version; whether that is kept."""
+        if self._is_ours():
+            self._keeper.keep(base, content)
+            self._keeper.flush()
+        return self.kept
 
     def forget(self) -> None:
         """Forget the draft: the edit was saved or discarded."""
-        tasks.drop(self, "draft")  # nothing may be kept any more
+        if self._is_ours():
+            self._keeper.forget()
+            self._keeper.flush()
+
+    def _is_ours(self) -> bool:
+        """Whether the draft on disk may be replaced; whoever asks decides what is kept from now on."""
+        tasks.drop(self, "draft")
         if not self._known:
             try:
                 self.kept = self._is_mine() is not False
             except Refused:
                 self.kept = False
-        if self.kept:
-            self._keeper.forget()
-            self._keeper.flush()
+        return self.kept
 
 
 __all__ = ["MergeDraft"]

@@ -414,8 +414,9 @@ class ResolverPanel(QWidget):
         later = self._chosen_since()
         if later is None or there is None:
             self._draft.forget()
-        else:
-            self._draft.go_on(there, later)
+        elif not self._draft.go_on(there, later):
+            said = tr("What you chose while it was being saved is not kept: the document's draft is of another edit")
+            messages.note(self, said)
         self.saved.emit(outcome)
 
     def _chosen_since(self) -> bytes | None:

@@ -311,7 +311,7 @@ def test_an_edit_that_came_without_a_draft_gets_one(panel: ResolverPanel, desk: 
     assert kept.content == desks.MINE
 
 
-@pytest.mark.parametrize("end", ["saved", "discarded"])
+@pytest.mark.parametrize("end", ["saved", "saved and chosen on", "discarded"])
 def test_a_draft_of_another_edit_stays(qtbot: QtBot, desk: Desk, idle: Callable[[], None], end: str) -> None:
     conflict, another = met(desk), put(OPENED, status="lapsed")
     at_time = dt.datetime(2026, 11, 20, 9, 0, tzinfo=dt.UTC)
@@ -319,10 +319,12 @@ def test_a_draft_of_another_edit_stays(qtbot: QtBot, desk: Desk, idle: Callable[
     panel = merged(qtbot, desk, conflict)
     idle()
     assert "kept" not in panel.head.line.text()
-    with qtbot.waitSignal(getattr(panel, end)):
-        if end == "saved":
+    with qtbot.waitSignal(getattr(panel, end.partition(" ")[0])):
+        if end != "discarded":
             panel.choose_all("mine")
             panel.save()
+            if end != "saved":
+                panel.choose(0, "theirs")
         else:
             panel.discard()
     idle()
