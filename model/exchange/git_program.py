@@ -71,7 +71,9 @@ class GitProgram(Struct, frozen=True):
     def output(self, *words: str) -> str:
         """The output of a command."""
         with self.running(words) as process:
+            assert process.stdin is not None
             assert process.stdout is not None
+            process.stdin.close()  # what it starts may read what it inherits, and would wait for ever
             return process.stdout.read().decode("utf-8", "replace").strip()
 
     @contextmanager

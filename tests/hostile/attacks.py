@@ -35,7 +35,7 @@ GUARDS_OF_FILES = (careless.unproven_exports, careless.settings_of_others, carel
 ATTACKS = (
     Attack("terminal", terminal.attack, terminal.attack, GUARDS_OF_THE_TERMINAL),
     Attack("window", window_walk.attack, partial(window_walk.attack, most=2), GUARDS_OF_THE_WINDOW),
-    Attack("homes", damaged_homes.attack, partial(damaged_homes.attack, number=40), GUARDS_OF_HOMES),
+    Attack("homes", damaged_homes.attack, damaged_homes.first_found, GUARDS_OF_HOMES),
     Attack("files", foreign_files.attack, foreign_files.attack, GUARDS_OF_FILES),
     Attack("inputs", bad_files.attack, partial(bad_files.attack, number=20)),
 )

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ class Home:
             session_scenes.archive(client["shop"])
         with lived_in(folder):
             self._fill()
-        self.files = sorted(each for each in folder.rglob("*") if each.is_file())
+        self.files = sorted(each.relative_to(folder) for each in folder.rglob("*") if each.is_file())
 
     def _fill(self) -> None:
         connections = Connections()
@@ -102,14 +102,15 @@ class Home:
         preferences.put("zoom", 110)
         preferences.forget()
 
-    def damaged(self, copy: Path, rng: random.Random) -> Case:
+    def drawn(self, rng: random.Random) -> tuple[Path, Damage]:
+        """A file of the home and a damage of it; each kind of file is as likely."""
+        first = rng.choice(sorted({each.parts[0] for each in self.files}))
+        file = rng.choice([each for each in self.files if each.parts[0] == first])
+        return file, rng.choice(damages(file))
+
+    def damaged(self, copy: Path, file: Path, damage: Damage, rng: random.Random) -> Case:
         """A copy of the home with one damaged file."""
         shutil.copytree(self.folder, copy)
-        first = rng.choice(sorted({each.relative_to(self.folder).parts[0] for each in self.files}))
-        files = [each for each in self.files if each.relative_to(self.folder).parts[0] == first]
-        file = rng.choice(files).relative_to(self.folder)
-        damages = [*ANY, *(JSON if file.suffix in (".json", ".lock") else TABLES if file.suffix == ".sqlite3" else ())]
-        damage = rng.choice(damages)
         damage(copy / file, rng)
         return Case(copy, file, damage.__name__)
 
@@ -371,6 +372,11 @@ def a_wrong_log(path: Path, rng: random.Random) -> None:
     path.with_name(path.name + rng.choice(("-wal", "-shm", "-journal"))).write_bytes(rng.randbytes(5000))
 
 
+def damages(file: Path) -> Sequence[Damage]:
+    """What can happen to a file, by its kind."""
+    return [*ANY, *(JSON if file.suffix in (".json", ".lock") else TABLES if file.suffix == ".sqlite3" else ())]
+
+
 SINGLE = another_type_in_a_row.__name__
 TABLES: tuple[Damage, ...] = (
     *(another_type_in_a_row, another_type_in_a_row, another_type_in_a_row, rows_without_zone, text_that_is_none),
@@ -443,25 +449,32 @@ def start(home: Home, case: Case, with_source: bool) -> list[str]:
     kept_files.notices.forget()
     began, grown = time.monotonic(), maxrss()
     with faults.watched(), lived_in(case.home):
-        windows = OpenWindows()
-        first = windows.restore(with_source)
-        settle()
-        if with_source:
-            first.connecting.open_source("sample:" if case.file.parts[0] == "cache" else home.uri)
-            settle()
-            if not first.sessions:
-                faults.found.append("the source did not open")
-        told = kept_files.notices.told
-        shown = " ".join(line.text for line in first.messages.lines)
-        if told and not any(Path(sentence.split(" is damaged")[0]).name in shown for sentence in told):
-            faults.found.append(f"not shown: {told}")
-        end(windows)
-        faults.found += [f"use: {each}" for each in used(home, case)]
+        try:
+            _live(home, case, with_source, faults.found)
+        except Exception as error:
+            faults.note("start", error)
     if (took := time.monotonic() - began) > SLOW:
         faults.found.append(f"took {took:.1f} s")
     if (more := maxrss() - grown) > ROOM:
         faults.found.append(f"grew by {more >> 20} MB")
     return faults.found
+
+
+def _live(home: Home, case: Case, with_source: bool, found: list[str]) -> None:
+    windows = OpenWindows()
+    first = windows.restore(with_source)
+    settle()
+    if with_source:
+        first.connecting.open_source("sample:" if case.file.parts[0] == "cache" else home.uri)
+        settle()
+        if not first.sessions:
+            found.append("the source did not open")
+    told = kept_files.notices.told
+    shown = " ".join(line.text for line in first.messages.lines)
+    if told and not any(Path(sentence.split(" is damaged")[0]).name in shown for sentence in told):
+        found.append(f"not shown: {told}")
+    end(windows)
+    found += [f"use: {each}" for each in used(home, case)]
 
 
 def used(home: Home, case: Case) -> Iterator[str]:
@@ -541,19 +554,33 @@ def maxrss() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def starts(folder: Path, number: int, seed: int) -> Iterator[tuple[Case, list[str]]]:
-    """So many starts, each on a home with one damaged file drawn from ``seed``; what is wrong with each."""
-    rng = random.Random(seed)
+@contextmanager
+def lived(folder: Path) -> Iterator[Home]:
+    """A home about a running server."""
     app.application(["palimpsest"])
     with LocalServer() as server:
-        home = Home(folder / "home", server)
-        for at in range(number):
-            copy = folder / f"home-{at}"
-            case = home.damaged(copy, rng)
-            yield case, start(home, case, case.file.parts[0] in ("cache", "window.json") or not at % OFTEN)
-            shutil.rmtree(copy)
+        yield Home(folder / "home", server)
+
+
+def found_in(home: Home, file: Path, damage: Damage, rng: random.Random, with_source: bool) -> list[str]:
+    """What is wrong after a start on the home with one damaged file."""
+    case = home.damaged(home.folder.with_name("damaged"), file, damage, rng)
+    found = start(home, case, case.file.parts[0] in ("cache", "window.json") or with_source)
+    shutil.rmtree(case.home)
+    return [f"{case.file}, {case.damage}: {each}" for each in found]
 
 
 def attack(folder: Path, number: int = 2000, seed: int = 1) -> list[str]:
-    """What is wrong after so many starts."""
-    return [f"{case.file}, {case.damage}: {each}" for case, found in starts(folder, number, seed) for each in found]
+    """What is wrong after so many starts, each on a home with one damaged file drawn from ``seed``."""
+    rng = random.Random(seed)
+    with lived(folder) as home:
+        return [each for at in range(number) for each in found_in(home, *home.drawn(rng), rng, not at % OFTEN)]
+
+
+def first_found(folder: Path) -> list[str]:
+    """What is wrong after the first start that anything is wrong with, of one for each damage of each file."""
+    rng = random.Random(1)
+    with lived(folder) as home:
+        files = sorted(home.files, key=lambda file: file.suffix != ".json")  # a text is more often misread than a table
+        each = ((file, damage) for file in files for damage in reversed(damages(file)))
+        return next((found for file, damage in each if (found := found_in(home, file, damage, rng, False))), [])

@@ -53,17 +53,20 @@ def test_nothing_hostile_comes_through(attack: Attack, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("attack", "guard"), GUARDED)
 @pytest.mark.deep
+@pytest.mark.slice
 def test_without_a_guard_the_attack_comes_through(attack: Attack, guard: Taken, tmp_path: Path) -> None:
     with guard():
         assert attack.short(tmp_path)
 
 
 @pytest.mark.deep
+@pytest.mark.slice
 def test_a_damaged_file_of_a_home_costs_itself_and_never_the_start(tmp_path: Path, seed: int) -> None:
     assert damaged_homes.attack(tmp_path, support.by_depth(10, 100, 25), seed) == []
 
 
 @pytest.mark.deep
+@pytest.mark.slice
 def test_a_file_that_never_ends_or_is_none_is_one_sentence(tmp_path: Path, seed: int) -> None:
     assert bad_files.attack(tmp_path, support.by_depth(2, 40, 6), seed) == []
 
