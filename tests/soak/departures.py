@@ -22,11 +22,9 @@ from tests.simulation.histories import Entry, stored, versions_in
 from tests.soak import ground
 from tests.soak.auditing import VERSIONS, told_and_there
 from tests.soak.ledger import Attempt
-from tests.soak.makers import NOT_THERE, PERHAPS, Makers, Row, are_marked, document_of, sha1
+from tests.soak.makers import NOT_THERE, PERHAPS, SOUGHT, Makers, Row, are_marked, document_of, sha1
 
 LAST = "last"
-SOUGHT = " is not in the database"
-"""A part of what is noted of a write in doubt that is looked for in vain."""
 DOUBTED = ("It arrived.", "It is there again.", "could not be looked at again")
 """Parts of what is noted of inserts that were in doubt, or whose writer could not look at the archive behind them."""
 Item: TypeAlias = tuple[str, str]

@@ -25,6 +25,8 @@ Row = dict[str, Any]
 NOT_THERE = ("conflict", "refused")
 PERHAPS = ("applied", "begun", "unknown")
 """How entries end whose version may be there."""
+SOUGHT = " is not in the database"
+"""A part of what is noted of a write in doubt that is looked for in vain."""
 REPEATING = ("restore", "undo")
 """Entries of these make a content that was there before."""
 
