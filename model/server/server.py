@@ -11,8 +11,8 @@ import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, TypeGuard
 
 import pymongo
 from bson.codec_options import CodecOptions
@@ -62,6 +62,8 @@ from model.values.canonical import DECIMAL128, decode
 from model.values.kinds import BY_CODE
 
 RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+LONGEST_VERSION = 100  # characters
+LONGEST_NAME = 1000  # characters of a name; servers allow 255 bytes
 OWN_DATABASES = ("admin", "config", "local")
 SYSTEM = "system"
 """The kind of collections in a dump that its server kept for itself."""
@@ -82,6 +84,12 @@ _NEXT_LOOK = 0.001
 
 FAREWELL = 1.0
 """Seconds for the driver to tell the server that its sessions and cursors have ended."""
+
+MOST_LISTED, MOST_SECONDS = 200_000, 30.0
+"""Collections of a database or indexes of a collection, and seconds in which they are listed."""
+
+MOST_EMPTY = 100
+"""Answers without a row, one after the other, of a cursor that says that there are more."""
 
 LONGEST_MS = 600_000
 """The default time limit for a query: none continues after its reader has gone."""
@@ -216,6 +224,7 @@ class Server:
             raise cannot_connect(ValueError("no scheme"), uri)
         if trouble := address.trouble() or tunnel_trouble(address):
             raise Unreachable(trouble)
+        driver.check_files(address)  # the driver opens them to see whether it may, and would wait for a pipe
         try:
             driver.read_options(address.without_ssh())
         except Exception as error:
@@ -295,7 +304,7 @@ class Server:
         engine = engine_of(build, greeting, (str(d.address[0]) for d in nodes))
         self._facts = ServerFacts(
             name=self._name or ", ".join(sorted({f"{d.address[0]}:{d.address[1]}" for d in nodes})) or "server",
-            version=str(build.get("version", "unknown version")),
+            version=_version(build.get("version")),
             topology=topology,
             milliseconds=milliseconds,
             wire=max((d.max_wire_version for d in nodes), default=0),
@@ -311,7 +320,8 @@ class Server:
         """The logged-in users with their privileges, as the server reports them; empty if it does not."""
         admin = self._client.get_database("admin", codec_options=CodecOptions())
         try:
-            return dict(admin.command("connectionStatus", showPrivileges=True).get("authInfo") or {})
+            told = dict(admin.command("connectionStatus", showPrivileges=True).get("authInfo") or {})
+            return {name: [each for each in rows if _is_told(name, each)] for name, rows in told.items()}
         except Exception:  # refused or malformed: nothing depends on it
             return {}
 
@@ -347,10 +357,12 @@ class Server:
         """
         try:
             rows = list(self._client.list_databases(nameOnly=True))
-            names = [str(row["name"]) for row in rows]
+            names: list[str] = [name for row in rows if self._is_database(name := row.get("name"))]
             if any(row.get("palimpsestDump") for row in rows):
                 return sorted(names)
             self.unseen.pop("", None)
+            if left_out := len(rows) - len(names):
+                self.unseen[""] = f"Left out are names that no database can have: the server lists {left_out:,}."
             if not names and self._names_a_user:
                 self.unseen[""] = "No database can be seen: there is none, or this user has no privilege on any."
         except Exception as error:
@@ -366,6 +378,13 @@ class Server:
             self.unseen[""] = f"There may be other databases: this user lacks the privilege {lacked}."
         return sorted(name for name in names if name not in OWN_DATABASES)
 
+    def _is_database(self, name: object) -> TypeGuard[str]:
+        """Whether a database can have a name."""
+        try:
+            return isinstance(name, str) and len(name) <= LONGEST_NAME and self._client.get_database(name) is not None
+        except PyMongoError:
+            return False
+
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
         """Name, type ("collection", "view", …) and options of each collection of a database, sorted by name.
 
@@ -380,13 +399,16 @@ class Server:
                 raise refusal from None
             lacked = missing("listCollections", db)
             self.unseen[db] = f"There may be other collections in {db}: this user lacks the privilege {lacked}."
+        named = [row for row in found if _is_name(row.get("name"))]
+        if left_out := len(found) - len(named):
+            self.unseen[db] = f"Left out of {db} are names that no collection can have: the server lists {left_out:,}."
         try:
             return sorted(
-                (str(row["name"]), str(row.get("type", "collection")), dict(row.get("options") or {}))
-                for row in found
-                if not str(row["name"]).startswith("system.") or row.get("type") == SYSTEM
+                (row["name"], str(row.get("type", "collection"))[:LONGEST_NAME], dict(row.get("options") or {}))
+                for row in named
+                if not row["name"].startswith("system.") or row.get("type") == SYSTEM
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:
             raise self._trouble(error, "listCollections", db) from None
 
     def collection_ids(self, db: str) -> dict[str, str]:
@@ -425,9 +447,12 @@ class Server:
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         """The index descriptions; ``key`` is an ordered dict; [] if there is no such collection."""
         try:
-            return [decode(raw) for raw in self._rows(ns, {"listIndexes": ns.partition(".")[2]}, few=True)]
+            found = [decode(raw) for raw in self._rows(ns, {"listIndexes": ns.partition(".")[2]}, few=True)]
         except _NoSuchNamespace:
             return []
+        if not all(map(_is_index, found)):
+            raise self._trouble(ProtocolError("index"), "listIndexes", ns)
+        return found
 
     def find(
         self,
@@ -477,7 +502,10 @@ class Server:
         if max_ms is not None:
             command["maxTimeMS"] = max_ms
         try:
-            return int(self._database(ns).command(SON(command))["n"])
+            number = int(self._database(ns).command(SON(command))["n"])
+            if not 0 <= number < 2**63:
+                raise ProtocolError("count")
+            return number
         except ExecutionTimeout:
             return None
         except OperationFailure as error:
@@ -562,6 +590,8 @@ class Server:
             reads = self._reads_from()
             database = self._database(ns)
             limit = command.get("limit")
+            seconds = MOST_SECONDS if few else command["maxTimeMS"] / 1000 + self.patience
+            bounds = _Bounds(MOST_LISTED if few else limit or math.inf, seconds, few)
             if limit == 1 or (not at_once and first == limit):  # all fits into one answer, so that no cursor is needed
                 # A server that is told so keeps no cursor, not even for the moment until it is killed.
                 if limit == 1:
@@ -569,17 +599,17 @@ class Server:
                 found, left = first_batch(database.command(body, read_preference=reads, codec_options=ROWS))
                 if not left:
                     self._largest[key] = max(largest, *map(len, found)) if found else largest
-                    yield from found
+                    yield from found[: limit or None]
                     return
                 self._forget(database, ns, left, reads)  # documents are larger than all before
             cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
                 body, read_preference=reads, codec_options=ROWS
             )
-            with cursor:
+            with _closing(cursor):
                 size = first
                 # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
                 cursor.batch_size(size)
-                while rows := cursor.to_list(size):
+                while rows := bounds.next(cursor, size):
                     found = [bytes(row.raw) for row in rows]
                     largest = max(largest, *map(len, found))
                     # Remembered for the next query on the collection, whose first batch has to be chosen before
@@ -884,6 +914,43 @@ class Server:
 READ_ONLY = "This session is read-only; allow writes to save changes."
 
 
+class _Bounds:
+    """What one query may bring: rows, and seconds that are waited for them."""
+
+    def __init__(self, rows: float, seconds: float, whole: bool) -> None:
+        """``whole``: more rows than that are an error; else they are not wanted."""
+        self._rows, self._seconds, self._whole = rows, seconds, whole
+        self._waited = 0.0
+
+    def next(self, cursor: CommandCursor[RawBSONDocument], size: int) -> list[RawBSONDocument]:
+        """The next rows of a cursor, at most ``size``; none at the end. Raises the driver's errors without an end."""
+        for _ in range(MOST_EMPTY):
+            if self._rows <= 0:
+                if self._whole and cursor.alive:
+                    raise ProtocolError("endless")
+                return []
+            began = time.monotonic()
+            rows = cursor.to_list(size)
+            self._waited += time.monotonic() - began
+            if self._waited > self._seconds:
+                raise ExecutionTimeout("endless", 50)
+            if rows or not cursor.alive:
+                found = rows if len(rows) <= self._rows else rows[: int(self._rows)]
+                self._rows -= len(rows)
+                return found
+        raise ProtocolError("endless")
+
+
+@contextmanager
+def _closing(cursor: CommandCursor[RawBSONDocument]) -> Iterator[None]:
+    """Close a cursor at the end, and leave one that cannot be closed to its server: nothing depends on it."""
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            cursor.close()
+
+
 class _NoSuchNamespace(Refused):
     """The collection does not exist (yet)."""
 
@@ -914,6 +981,33 @@ def _built(admin: Database[Any]) -> Mapping[str, Any]:
         return dict(admin.command("buildInfo"))
     except Exception:
         return {}
+
+
+def _version(said: object) -> str:
+    return said if isinstance(said, str) and len(said) <= LONGEST_VERSION else "unknown version"
+
+
+def _is_told(name: str, row: object) -> bool:
+    """Whether a row says something of who is logged in; a privilege has a place and a list of actions."""
+    if not isinstance(row, Mapping) or name != "authenticatedUserPrivileges":
+        return isinstance(row, Mapping)
+    actions = row.get("actions")
+    return isinstance(row.get("resource"), Mapping) and isinstance(actions, list) and all(map(_is_name, actions))
+
+
+def _is_index(row: Mapping[str, Any]) -> bool:
+    """Whether a row describes an index: it has a name, and a key of names with directions or kinds."""
+    key = row.get("key")
+    return (
+        isinstance(row.get("name", ""), str)
+        and isinstance(key, Mapping)
+        and all(isinstance(way, int | float | str) for way in key.values())
+    )
+
+
+def _is_name(name: object) -> bool:
+    """Whether a collection can have a name."""
+    return isinstance(name, str) and bool(name) and "\0" not in name and len(name) <= LONGEST_NAME
 
 
 def _names_a_database(uri: str) -> bool:

@@ -10943,6 +10943,14 @@ Zum Verbinden öffnen</translation>
       <translation>So lassen</translation>
     </message>
     <message>
+      <source>Left out are names that no database can have: the server lists {0}.</source>
+      <translation>Namen, die keine Datenbank haben kann, sind ausgelassen: Der Server führt {0} auf.</translation>
+    </message>
+    <message>
+      <source>Left out of {0} are names that no collection can have: the server lists {1}.</source>
+      <translation>In {0} sind Namen ausgelassen, die keine Collection haben kann: Der Server führt {1} auf.</translation>
+    </message>
+    <message>
       <source>Line 1, column 1: this is a value of type {0}; a document is written {…}.</source>
       <translation>Zeile 1, Spalte 1: Dies ist ein Wert vom Typ {0}; ein Dokument schreibt sich {…}.</translation>
     </message>

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.hostile import bad_files, careless, damaged_homes, foreign_files, terminal, window_walk
+from tests.hostile import bad_files, careless, damaged_homes, foreign_files, lying_answers, terminal, window_walk
 
 
 @dataclass(frozen=True)
@@ -38,4 +38,5 @@ ATTACKS = (
     Attack("homes", damaged_homes.attack, damaged_homes.first_found, GUARDS_OF_HOMES),
     Attack("files", foreign_files.attack, foreign_files.attack, GUARDS_OF_FILES),
     Attack("inputs", bad_files.attack, partial(bad_files.attack, number=20)),
+    Attack("answers", lying_answers.attack, partial(lying_answers.attack, number=200)),
 )

@@ -166,12 +166,10 @@ class Case:
 
     def _fine(self, status: int, said: str) -> str:
         """A dump with a bad file is shown without it, which is told; whatever can be read may be read."""
-        in_part = status == 0 and "defect" not in said and "Traceback" not in said
-        return (
-            ""
-            if in_part and ("dump" in self.reader or self.reader == "source")
-            else f"ends with {status}: {said[:500]}"
-        )
+        if self.reader in ("compared", "merged") and status in (0, 1) and not said:
+            return ""
+        shown = status == 0 and ("dump" in self.reader or self.reader == "source")
+        return "" if shown and "defect" not in said and "Traceback" not in said else f"ends with {status}: {said[:500]}"
 
 
 RUN = """

@@ -19,7 +19,7 @@ from gui.views.browse.query import Query
 from gui.window.window import Window
 from model.values.canonical import Value
 from tests import support
-from tests.hostile import bad_files, damaged_homes, window_walk
+from tests.hostile import bad_files, damaged_homes, lying_answers, window_walk
 from tests.hostile.attacks import ATTACKS, Attack
 from tests.hostile.careless import Taken
 from tests.hostile.planted import CURRENT, ID, MARK, SECRET, raw_in
@@ -69,6 +69,12 @@ def test_a_damaged_file_of_a_home_costs_itself_and_never_the_start(tmp_path: Pat
 @pytest.mark.slice
 def test_a_file_that_never_ends_or_is_none_is_one_sentence(tmp_path: Path, seed: int) -> None:
     assert bad_files.attack(tmp_path, support.by_depth(2, 40, 6), seed) == []
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+def test_a_server_that_answers_badly_is_one_sentence(tmp_path: Path, seed: int) -> None:
+    assert lying_answers.attack(tmp_path, support.by_depth(5, 300, 30), seed) == []
 
 
 UNSAFE = frozenset('/\\:*?"<>|')

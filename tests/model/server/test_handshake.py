@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import os
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import bson
 import pytest
@@ -188,3 +191,11 @@ def test_a_login_that_asks_for_endless_hashing_is_given_up() -> None:
             Server.connect(f"mongodb://eva:{SECRET}@{member.host}/?authMechanism=SCRAM-SHA-256&{HASTE}")
         assert member.logins
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes of this kind")
+@pytest.mark.parametrize("option", ["tlsCAFile", "tlsCRLFile", "tlsCertificateKeyFile"])
+def test_a_pipe_in_place_of_certificates_is_not_waited_for(option: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Refused, match="is a pipe, not a file"):
+        Server.check_address(f"mongodb://127.0.0.1:1/?tls=true&{option}={quote(str(tmp_path / 'pipe'))}")
