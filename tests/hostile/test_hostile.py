@@ -74,7 +74,7 @@ def test_a_file_that_never_ends_or_is_none_is_one_sentence(tmp_path: Path, seed:
 @pytest.mark.deep
 @pytest.mark.slice
 def test_a_server_that_answers_badly_is_one_sentence(tmp_path: Path, seed: int) -> None:
-    assert lying_answers.attack(tmp_path, support.by_depth(5, 300, 30), seed) == []
+    assert lying_answers.attack(tmp_path, support.by_depth(5, 300, 12), seed) == []
 
 
 UNSAFE = frozenset('/\\:*?"<>|')
