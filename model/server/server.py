@@ -577,6 +577,19 @@ class Server:
     def _rows(
         self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0, at_once: int = 0
     ) -> Iterator[bytes]:
+        try:
+            yield from self._batches(ns, command, few, projected, most, at_once)
+        except OperationFailure as error:
+            if error.code == NAMESPACE_NOT_FOUND:
+                raise _NoSuchNamespace(f"There is no collection {ns}.") from None
+            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+        except Exception as error:  # a malformed answer makes the driver raise anything
+            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+
+    def _batches(
+        self, ns: str, command: dict[str, Any], few: bool, projected: bool, most: int, at_once: int
+    ) -> Iterator[bytes]:
+        """The rows of a query as the driver gives them, in batches that grow with the size of what was seen."""
         key = (ns, projected)
         largest = self._largest.get(key, 0)
         first = 200 if few else min(self._most, _batch(largest, 20 if projected else FIRST_BATCH))
@@ -586,48 +599,46 @@ class Server:
         self._check_kinds(command)
         body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
         body |= {"batchSize": first} if "find" in command else {"cursor": {"batchSize": first}}
-        try:
-            reads = self._reads_from()
-            database = self._database(ns)
-            limit = command.get("limit")
-            seconds = MOST_SECONDS if few else command["maxTimeMS"] / 1000 + self.patience
-            bounds = _Bounds(MOST_LISTED if few else limit or math.inf, seconds, few)
-            if limit == 1 or (not at_once and first == limit):  # all fits into one answer, so that no cursor is needed
-                # A server that is told so keeps no cursor, not even for the moment until it is killed.
-                if limit == 1:
-                    body["singleBatch"] = True
-                found, left = first_batch(database.command(body, read_preference=reads, codec_options=ROWS))
-                if not left:
-                    self._largest[key] = max(largest, *map(len, found)) if found else largest
-                    yield from found[: limit or None]
-                    return
-                self._forget(database, ns, left, reads)  # documents are larger than all before
-            cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
-                body, read_preference=reads, codec_options=ROWS
-            )
-            with _closing(cursor):
-                size = first
-                # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
-                cursor.batch_size(size)
-                while rows := bounds.next(cursor, size):
-                    found = [bytes(row.raw) for row in rows]
-                    largest = max(largest, *map(len, found))
-                    # Remembered for the next query on the collection, whose first batch has to be chosen before
-                    # anything is seen.
-                    if largest > self._largest.get(key, 0):
-                        self._largest[key] = largest
-                    # Grow with what was seen: one small document does not prove that the next ones are small.
-                    wanted = min(_batch(largest, FIRST_BATCH), size * 8 ** min(len(found), 4), self._most)
-                    if wanted != size:
-                        cursor.batch_size(wanted)
-                        size = wanted
-                    yield from found
-        except OperationFailure as error:
-            if error.code == NAMESPACE_NOT_FOUND:
-                raise _NoSuchNamespace(f"There is no collection {ns}.") from None
-            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
-        except Exception as error:  # a malformed answer makes the driver raise anything
-            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+        reads = self._reads_from()
+        database = self._database(ns)
+        limit = command.get("limit")
+        if limit == 1 or (not at_once and first == limit):  # all fits into one answer, so that no cursor is needed
+            # A server that is told so keeps no cursor, not even for the moment until it is killed.
+            if limit == 1:
+                body["singleBatch"] = True
+            found, left = first_batch(database.command(body, read_preference=reads, codec_options=ROWS))
+            if not left:
+                self._largest[key] = max(largest, *map(len, found)) if found else largest
+                yield from found[: limit or None]
+                return
+            self._forget(database, ns, left, reads)  # documents are larger than all before
+        cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
+            body, read_preference=reads, codec_options=ROWS
+        )
+        bounds = _Bounds(MOST_LISTED if few else limit or math.inf, self._waited_for(command, few), few)
+        with _closing(cursor):
+            size = first
+            # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
+            cursor.batch_size(size)
+            while rows := bounds.next(cursor, size):
+                found = [bytes(row.raw) for row in rows]
+                largest = max(largest, *map(len, found))
+                # Remembered for the next query on the collection, whose first batch has to be chosen before
+                # anything is seen.
+                if largest > self._largest.get(key, 0):
+                    self._largest[key] = largest
+                # Grow with what was seen: one small document does not prove that the next ones are small.
+                wanted = min(_batch(largest, FIRST_BATCH), size * 8 ** min(len(found), 4), self._most)
+                if wanted != size:
+                    cursor.batch_size(wanted)
+                    size = wanted
+                yield from found
+
+    def _waited_for(self, command: Mapping[str, Any], few: bool) -> float:
+        """Seconds that the rows of a query may take; one without a limit of its own may read all there is."""
+        if few:
+            return MOST_SECONDS
+        return math.inf if command["maxTimeMS"] == LONGEST_MS else command["maxTimeMS"] / 1000 + self.patience
 
     def _reads_from(self) -> Any:
         """The member to read from: the one that accepts writes, after finding it, or another one for long reads."""
