@@ -54,6 +54,11 @@ class CompletingLine(QLineEdit):
     def _edited(self, _: str) -> None:
         self._show(self._words(self.text(), self.cursorPosition(), False))
 
+    def offer_again(self) -> None:
+        """Offer words for what is typed, because more words are known now."""
+        if self.hasFocus() and self.text():
+            self._edited(self.text())
+
     def _show(self, offer: Offer | None) -> None:
         self._offer = offer
         if offer is None:

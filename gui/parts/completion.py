@@ -55,11 +55,14 @@ class _Open(Struct):
 
 
 def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:
-    """The words for position ``at`` of a filter; None if there are none, or nothing is typed yet and not ``asked``."""
+    """The words for position ``at`` of a filter; None if there are none, or nothing is typed yet and not ``asked``.
+
+    The first field may be typed without its bracket, which is inserted with it.
+    """
     stack, quote, start = _place(typed[:at])
-    if not stack:
-        return None
     word = typed[start:at]
+    if not stack:
+        return _first_field(typed, at, start, fields, asked)
     here = stack[-1]
     if not word and not quote and not asked:
         return None
@@ -76,6 +79,19 @@ def in_filter(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = Fal
     literals = [(call, tr("{kind} as {path} has", kind=kind, path=path)) for call, kind in offered if call]
     words = [*literals, *((plain, "") for plain in PLAIN)]
     return _offer(typed, at, start, "", _named(words, word), word, colon=False)
+
+
+def _first_field(typed: str, at: int, start: int, fields: Sequence[FieldUse], asked: bool) -> Offer | None:
+    """The words for a filter without a bracket: fields that begin so, as the text may be an id."""
+    word = typed[start:at]
+    if typed.strip() != word or not (word or asked):
+        return None
+    begun = _named([(use.path, use.kinds) for use in fields if use.path.lower().startswith(word.lower())], word)
+    choices = [
+        Completion(name, remark, f"{{ {name}: " if _BARE.fullmatch(name) else f'{{ "{name}": ')
+        for name, remark in begun
+    ]
+    return Offer(start, at, tuple(choices)) if choices else None
 
 
 def in_order(typed: str, at: int, fields: Sequence[FieldUse], asked: bool = False) -> Offer | None:

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+import re
+
+from model import text
 from model.browsing.explanation import Explained, explain
 from model.browsing.field_survey import FieldSurvey, FieldUse, survey
 from model.catalogue.catalogue import ALL, filter_terms, sort_terms
+from model.errors import Unreadable
 from model.foundation.records import Row
 from model.session.connection import Connection
+from model.storage import document_ids
 from model.storage.newest_query import PageQuery
 from model.values import canonical
 from model.values.canonical import Value
 
-__all__ = ["Explained", "FieldSurvey", "FieldUse", "QueryHelp"]
+__all__ = ["Explained", "FieldSurvey", "FieldUse", "QueryHelp", "filter_by_id"]
+
+_FIELD = re.compile(r"""["']?[\w.$]+["']?\s*:\s""")  # a filter without its bracket
+_TYPED = re.compile(r"""[{["']|\w+\(.*\)$""")
+_NUMBERS = (canonical.INT32, canonical.INT64, canonical.DOUBLE, canonical.DECIMAL128)  # equal ones are equal ids
 
 SURVEYED = 200  # documents examined for the fields of a collection
+
+
+def filter_by_id(typed: str, field: str) -> str:
+    """The filter by ``field`` for an id that was typed in place of a filter; "" if the text looks like no id.
+
+    A text finds the ids of all types that are written so, unless it names its type, as ``ObjectId("…")`` does.
+    """
+    bare = typed.strip()
+    if not bare or "\n" in bare or _FIELD.match(bare):
+        return ""
+    if _TYPED.match(bare):
+        try:
+            values = [text.loose_value(bare)]
+        except Unreadable:
+            return ""
+    else:
+        values = document_ids.likeliest_first(document_ids.values_of(bare))
+        whole = [value for value in values if value.type in (canonical.INT32, canonical.INT64)]
+        values = [value for value in values if value.type not in _NUMBERS or value in whole[:1] or not whole]
+    if any(value.type in (canonical.OBJECT, canonical.ARRAY, canonical.REGEX) for value in values):
+        return ""
+    found = (
+        values[0]
+        if len(values) == 1
+        else canonical.Value.document(canonical.document([("$in", canonical.array(values))]))
+    )
+    return text.readable(canonical.document([(field, found)]), None)
 
 
 class QueryHelp:

@@ -2260,8 +2260,8 @@ Nummern: {numbering}</translation>
       <translation>Filter</translation>
     </message>
     <message>
-      <source>Filter, for example { "status": "active" }</source>
-      <translation>Filter, zum Beispiel { "status": "active" }</translation>
+      <source>Filter, for example { "status": "active" }, or an id</source>
+      <translation>Filter, zum Beispiel { "status": "active" }, oder eine Id</translation>
     </message>
     <message>
       <source>Find</source>

@@ -24,7 +24,7 @@ from gui.views.browse.time_sheet import TimeSheet
 from model import text
 from model.errors import Refused
 from model.foundation.records import CollectionInfo
-from model.session.query_help import FieldSurvey
+from model.session.query_help import FieldSurvey, filter_by_id
 
 LONGEST = 90  # characters of a query in a menu
 ICONS_BELOW = 840  # u; a narrower bar shows order and fields as icons only: it has one line for all
@@ -53,14 +53,14 @@ class QueryBar(QWidget):
         self.past = PastQueries(source, ns)
         self._rest = Query()  # the query without its filter and its choice of versions
         self._columns: list[str] = []  # the fields that the list shows when no person chose any
-        self._layered = False
+        self._layered = self._is_archive = False
         self._survey: FieldSurvey | None = None
         self._sheet: QueryOptions | None = None
         self._roles: Mapping[str, str] = {}
         self._past = tool("funnel", tr("Earlier and saved queries"), self._show_past, 32)
         self.input = CompletingLine(self._words)
         self.input.setAccessibleName(tr("Filter"))
-        self.input.setPlaceholderText(tr('Filter, for example { "status": "active" }'))
+        self.input.setPlaceholderText(tr('Filter, for example { "status": "active" }, or an id'))
         self.input.returnPressed.connect(self._run)
         self.input.textEdited.connect(self.clear_error)
         self.input.installEventFilter(self)
@@ -128,6 +128,7 @@ class QueryBar(QWidget):
         self._roles = info.fields if info is not None else {}
         layered = info is not None and info.keeps_history
         self._layered = layered
+        self._is_archive = info is not None and info.belongs_to is not None
         self.time_button.setVisible(layered)
         self._fit_which()
 
@@ -171,6 +172,9 @@ class QueryBar(QWidget):
     # --- running
 
     def _run(self) -> None:
+        id_field = self._roles.get("archive_id") if self._is_archive else self._roles.get("id")
+        if by_id := filter_by_id(self.input.text(), id_field or "_id"):
+            self.input.setText(by_id)
         query = self.query
         try:
             text.loose(query.filter)
@@ -235,6 +239,7 @@ class QueryBar(QWidget):
     def show_survey(self, survey: FieldSurvey) -> None:
         """Offer the fields of the collection from now on."""
         self._survey = survey
+        self.input.offer_again()
         if self._sheet is not None:
             self._sheet.show_fields(survey)
 

@@ -42,7 +42,8 @@ def test_a_field_is_offered_by_its_beginning_and_then_by_any_part() -> None:
 def test_nothing_is_offered_before_a_letter_is_typed_unless_somebody_asks() -> None:
     assert offered("{ |") == []
     assert offered("{ |", asked=True)[: len(FIELDS)] == [each.path for each in FIELDS]
-    assert offered("|", asked=True) == []
+    assert offered("|") == []
+    assert offered("|", asked=True) == [each.path for each in FIELDS]
 
 
 def test_behind_a_field_operators_are_offered_and_at_the_top_those_that_join_conditions() -> None:
@@ -77,6 +78,8 @@ def test_a_word_that_is_whole_already_is_not_offered() -> None:
         ("{ sta|: 1 }", "status", "{ status: 1 }"),
         ("{ status: { $e|", "$eq", "{ status: { $eq: "),
         ("{ at: I|", 'ISODate("")', '{ at: ISODate("")'),
+        ("sta|", "status", "{ status: "),
+        ("prem|", "premium.gross", '{ "premium.gross": '),
     ],
 )
 def test_a_word_takes_the_place_of_what_was_typed_with_the_quotes_it_needs(typed: str, word: str, becomes: str) -> None:

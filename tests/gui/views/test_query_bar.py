@@ -133,6 +133,35 @@ def test_fields_of_a_content_inside_a_document_are_offered_as_a_filter_names_the
     assert "@" in panel.model.cell(panel.model.index(0, at)).text
 
 
+def test_words_are_offered_as_soon_as_the_fields_are_known(panel: BrowserPanel, qtbot: QtBot) -> None:
+    panel.bar.input.setFocus()
+    qtbot.keyClicks(panel.bar.input, "hold")
+    assert not panel.bar.input.offered  # the fields are still being read
+    wait_idle(qtbot)
+    assert panel.bar.input.offered[0].word == "holder"
+    press(panel.bar.input, qtbot, Qt.Key.Key_Tab)
+    assert panel.bar.input.text() == "{ holder: "
+
+
+def test_an_id_that_is_pasted_into_the_filter_finds_its_document(panel: BrowserPanel, qtbot: QtBot) -> None:
+    QGuiApplication.clipboard().setText(" K-204117\n")
+    panel.bar.input.setFocus()
+    panel.bar.input.paste()
+    press(panel.bar.input, qtbot, Qt.Key.Key_Return)
+    wait_idle(qtbot)
+    assert ids(panel) == ["K-204117"]
+    assert panel.bar.input.text() == '{"_id": "K-204117"}'
+
+
+def test_an_id_pasted_into_the_filter_of_an_archive_finds_all_its_versions(session: Session, qtbot: QtBot) -> None:
+    panel = shown(session, f"{NS}_history", qtbot)
+    panel.bar.input.setText("K-204117")
+    panel.bar.run_button.click()
+    wait_idle(qtbot)
+    assert len(panel.model.rows) > 1
+    assert {row.of.python() for row in panel.model.rows if row.of is not None} == {"K-204117"}
+
+
 # --- order
 
 
