@@ -50,11 +50,13 @@ def _any_scalar(values: Sequence[Value], total: int) -> bool:
 
 
 def _moving(values: Sequence[Value], total: int) -> bool:
-    """Whether these are numbers of which some have risen, or tags that each write renews."""
+    """Whether these are numbers of which some have risen or none has yet, or tags that each write renews."""
     if len(values) < _MOST * total:
         return False
     if _counts(values):
-        return len(set(values)) > 1 or (total == 1 and number_of(values[0]) not in (0, 1))
+        risen = len(set(values)) > 1 or (total == 1 and number_of(values[0]) not in (0, 1))
+        # Versions of schemas stay as they are too, but are rarely written as the long of Java and C#.
+        return risen or all(v.type == c.INT64 and number_of(v) in (0, 1) for v in values)
     tags = [value for value in values if _is_tag(value)]
     return len(tags) >= _MOST * total and len(set(tags)) > 0.9 * len(tags)
 

@@ -251,6 +251,8 @@ def test_eve_is_known_and_its_fields_are_no_content(server: Server, database: An
         ("_rev", [1, 4, 2, 9, 1]),
         ("revision", [1, 4, 2, 9, 1]),
         ("version", [Int64(1), Int64(4), Int64(2), Int64(9), Int64(1)]),
+        ("_version", [Int64(1)] * 5),  # of EF Core, before the first save of any
+        ("version", [Int64(0)] * 5),
         ("etag", [f"{n:032x}" for n in range(5)]),
         ("etag", [str(uuid.UUID(int=n)) for n in range(5)]),
         ("concurrencyStamp", [Binary(uuid.UUID(int=n).bytes, 4) for n in range(5)]),
@@ -290,6 +292,8 @@ def test_what_looks_like_a_lock_is_asked_for_and_nothing_is_written_until_it_is_
         ("qty", [1, 4, 2, 9, 1]),
         ("price", [1, 4, 2, 9, 1]),
         ("version", [3, 3, 3, 3, 3]),  # of a schema
+        ("version", [1, 1, 1, 1, 1]),
+        ("version", [Int64(3)] * 5),
         ("version", ["1.2", "1.3", "2.0", "2.1", "3.0"]),
         ("revision", ["A", "B", "C", "A", "B"]),
         ("etag", [True, False, True, False, True]),

@@ -18,13 +18,16 @@ from tests.writers.libraries import installed
 
 HERE = Path(__file__).parent
 NAMES = ("beanie", "mongoose", "spring")
+IMITATED = (*NAMES, "efcore")
+"""EF Core is only imitated: its row version, stored as ``_version``, is raised by one and compared by each save."""
 LOST = {
+    "efcore": "DbUpdateConcurrencyException",
     "beanie": "RevisionIdWasChanged",
     "mongoose": "VersionError",
     "spring": "OptimisticLockingFailureException",
 }
 """What a save is told that another write has overtaken."""
-FIELD = {"beanie": "revision_id", "mongoose": "__v", "spring": "version"}
+FIELD = {"efcore": "_version", "beanie": "revision_id", "mongoose": "__v", "spring": "version"}
 
 
 class Locker(Protocol):
@@ -114,7 +117,10 @@ class Imitation:
         at = next(n for n, line in enumerate(item["lines"]) if line["sku"] == sku)
         item["lines"][at]["qty"] += 1
         where = {"_id": item["_id"], lock: item[lock]}
-        if self.name == "mongoose":
+        if self.name == "efcore":
+            change = {"$set": {"lines": item["lines"], lock: Int64(item[lock] + 1)}}
+            done = self.items.update_one(where, change).matched_count
+        elif self.name == "mongoose":
             change = {"$set": {f"lines.{at}.qty": item["lines"][at]["qty"]}}
             done = self.items.update_one(where, change).matched_count
         else:
@@ -126,6 +132,8 @@ class Imitation:
 def _first_lock(name: str) -> dict[str, Any]:
     """The lock of a new item, with what stands beside it."""
     match name:
+        case "efcore":
+            return {"_version": Int64(1)}
         case "mongoose":
             return {"__v": 0}
         case "spring":

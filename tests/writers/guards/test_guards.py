@@ -12,7 +12,7 @@ from model.localserver import LocalServer
 from model.session import Session
 from tests import support
 from tests.writers.guards.interleaving import Told, judged
-from tests.writers.guards.lockers import NAMES, imitated
+from tests.writers.guards.lockers import IMITATED, imitated
 
 
 def told(name: str, seed: int, home: Path, careless: bool) -> Told:
@@ -26,7 +26,7 @@ def told(name: str, seed: int, home: Path, careless: bool) -> Told:
         return judged(name, locker, session, client["shop"]["items"], seed, number, careless)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IMITATED)
 def test_no_update_is_lost_between_a_program_that_locks_and_the_product(name: str, tmp_path: Path) -> None:
     found = told(name, 7, tmp_path, careless=False)
     assert found.wrong == []
@@ -35,7 +35,7 @@ def test_no_update_is_lost_between_a_program_that_locks_and_the_product(name: st
     assert found.conflicts
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IMITATED)
 @pytest.mark.deep
 @pytest.mark.slice
 def test_an_editor_that_leaves_the_lock_alone_is_convicted(name: str, tmp_path: Path) -> None:
