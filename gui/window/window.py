@@ -8,8 +8,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMetaMethod, QPoint, QSize, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QPaintEvent, QShowEvent
+from PySide6.QtCore import QMetaMethod, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from gui import messages, subscriptions, tasks
@@ -23,6 +23,7 @@ from gui.style import boxes, logo, preferences, theme, wording
 from gui.style.focus_keeper import FocusKeeper
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
+from gui.window.dropped_files import DroppedFiles, files_in
 from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.remote_watch import RemoteWatch
@@ -87,6 +88,8 @@ class Window(QMainWindow):
         self.connecting = Connecting(
             self.workspace, self._sessions, guide, self.check_offer, self.recovery, LargeDumps(self.workspace)
         )
+        self._dropped = DroppedFiles(self.workspace, self._sessions, self.connecting)
+        self.setAcceptDrops(True)
         self.remote = RemoteWatch(self.workspace, self._sessions)
         self.commands = WindowCommands(self.workspace, self._sessions, self.connecting, self.actions_)
         self._wire()
@@ -259,6 +262,17 @@ class Window(QMainWindow):
     def open(self, opening: Opening) -> None:
         """Open a source; if it is already open, bring it to the front."""
         self.connecting.open(opening)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if files_in(event.mimeData()):
+            event.setDropAction(Qt.DropAction.CopyAction)  # the file stays where it is
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        self._dropped.open(files_in(event.mimeData()))
+        self.activateWindow()
 
     def _collections_read(self, session: Session) -> None:
         self.workspace.count()

@@ -85,6 +85,11 @@ class Trial(Struct, frozen=True):
     """The statement as text for a profile file."""
 
 
+def check_profile(file: FilePath) -> None:
+    """Raise ``Refused`` if a file is no profile, with the collection and the key that are wrong."""
+    Profile.load(file)
+
+
 class LayoutStatements(Struct, frozen=True):
     """The statements on the collections of one session. Safe to call from several threads."""
 

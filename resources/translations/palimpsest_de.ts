@@ -68,6 +68,10 @@ Nummern: {numbering}</translation>
       <translation> Diese Daten liegen im Speicher, daher werden die Zahlen behalten, solange diese Verbindung offen ist.</translation>
     </message>
     <message>
+      <source> What was edited in memory is thrown away.</source>
+      <translation> Was im Speicher bearbeitet wurde, wird verworfen.</translation>
+    </message>
+    <message>
       <source> Your choice still applies.</source>
       <translation> Ihre Entscheidung gilt weiterhin.</translation>
     </message>
@@ -4304,6 +4308,10 @@ Nummern: {numbering}</translation>
       <translation>Sammlungen neu lesen</translation>
     </message>
     <message>
+      <source>Read {name} by the profile {file}?</source>
+      <translation>{name} nach dem Profil {file} lesen?</translation>
+    </message>
+    <message>
       <source>Read, compare and mend every version of a MongoDB document.</source>
       <translation>Jede Version eines MongoDB-Dokuments lesen, vergleichen und heilen.</translation>
     </message>
@@ -5394,6 +5402,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The condition {says} of the {versions} that can be read.</source>
       <translation>Die Bedingung {says} der lesbaren {versions}.</translation>
+    </message>
+    <message>
+      <source>The connection is opened again, with its tabs.{lost}</source>
+      <translation>Die Verbindung wird mit ihren Tabs neu geöffnet.{lost}</translation>
     </message>
     <message>
       <source>The content of {old} becomes a new version</source>
