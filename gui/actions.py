@@ -144,6 +144,7 @@ TABLE: tuple[Item, ...] = (
     line("Edit"),
     item("Edit", "copy-id", tr("Copy the id"), "Ctrl+Shift+I", "document"),
     item("Edit", "copy-document", tr("Copy as Extended JSON"), "Ctrl+Shift+C", "document readable"),
+    unlisted("Edit", "paste", tr("Paste documents…"), "Ctrl+V", "list collection writable"),
     line("Edit"),
     item("Edit", "palette", tr("Find a command or collection…"), "Ctrl+K", icon="magnifying-glass"),
     item("View", "refresh", tr("Refresh"), "Ctrl+R F5", "session", icon="arrows-clockwise"),

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
 from gui import copying, messages, tasks
@@ -31,11 +32,11 @@ from gui.views.browse.list_export import ListExport
 from gui.views.browse.query import EVERYTHING
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
-from model import text
 from model.foundation.news import News
 from model.foundation.records import Row, Version
 from model.session import Session
 from model.session.exactly_once import totals
+from model.text.file_documents import documents_in
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -523,6 +524,7 @@ class CollectionPage(Page):
             "two-times": self.do_two_times,
             "copy-id": self.do_copy_id,
             "copy-document": self.do_copy_document,
+            "paste": self.do_paste,
             "export": self.do_export,
             "export-picked": self.do_export_picked,
             "import": self.do_import,
@@ -568,11 +570,16 @@ class CollectionPage(Page):
             messages.copied(self, tr("The id is copied"))
 
     def do_copy_document(self) -> None:
-        if self._chosen_row is not None and self._chosen_row.readable:
-            raw, name = self._chosen_row.raw, wording.plain(self._chosen_row.id)
-            copying.copy(
-                self, len(raw), lambda: text.to_text(raw, 2), tr("{name} is copied as Extended JSON", name=name)
-            )
+        if self._chosen_row is not None:
+            self.browser.copy([self._chosen_row])
+
+    def do_paste(self) -> None:
+        """Insert the documents on the clipboard, once it is shown what that does; none replaces another one."""
+        pasted = QGuiApplication.clipboard().text()
+        if pasted.strip():
+            self.batches.insert(lambda: documents_in(pasted), tr("the clipboard"))
+        else:
+            messages.tell(self, tr("There is no document on the clipboard"))
 
     def do_export(self) -> None:
         self.exporter.ask(self.browser.ran)

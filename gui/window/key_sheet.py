@@ -40,6 +40,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
             (tr("Make it B"), tr("Space")), (tr("Make it A"), tr("Shift+Space")), (tr("Wider, narrower"), "+, -"),
         ),
     ),
+    (tr("In a list of documents"), ((tr("Copy the picked documents"), tr("Ctrl+C")),)),
     (
         tr("In a list with ticks"),
         ((tr("Tick, untick"), tr("Space")), (tr("Choose several"), tr("Shift+Up, Shift+Down"))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 
@@ -56,18 +56,18 @@ class DataExchange:
 
     def export_rows(self, ns: str, path: str, rows: Sequence[Row], checkpoint: Checkpoint = no_checkpoint) -> Written:
         """Write listed documents to a file, completely; those deleted meanwhile are left out."""
+        return write_rows(self.whole(ns, rows), FilePath(path), len(rows), checkpoint)
+
+    def whole(self, ns: str, rows: Iterable[Row]) -> Iterator[Row]:
+        """Listed documents as they are stored now, completely; not readable are those deleted meanwhile."""
         layout = self._catalogue.layout(ns)
-
-        def whole() -> Iterator[Row]:
-            for row in rows:
-                try:
-                    found = next(layout.page(PageQuery({layout.profile.id: row.id}, limit=1)), None)
-                except Refused:
-                    found = None
-                found = found or row.but(readable=False)
-                yield found.but(raw=stored(self._port, ns, found.raw)) if found.readable else found
-
-        return write_rows(whole(), FilePath(path), len(rows), checkpoint)
+        for row in rows:
+            try:
+                found = next(layout.page(PageQuery({layout.profile.id: row.id}, limit=1)), None)
+            except Refused:
+                found = None
+            found = found or row.but(readable=False)
+            yield found.but(raw=stored(self._port, ns, found.raw)) if found.readable else found
 
     def export_list(
         self, listed: HistoryList, path: str, skip: int = 0, limit: int = 0, checkpoint: Checkpoint = no_checkpoint

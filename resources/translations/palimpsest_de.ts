@@ -1292,6 +1292,10 @@ Nummern: {numbering}</translation>
       <translation>Kopiert</translation>
     </message>
     <message>
+      <source>Copied as Extended JSON: {documents}</source>
+      <translation>Als Extended JSON kopiert: {documents}</translation>
+    </message>
+    <message>
       <source>Copied the document as Extended JSON</source>
       <translation>Dokument als Extended JSON kopiert</translation>
     </message>
@@ -1406,6 +1410,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Copy the path</source>
       <translation>Den Pfad kopieren</translation>
+    </message>
+    <message>
+      <source>Copy the picked documents</source>
+      <translation>Die ausgewählten Dokumente kopieren</translation>
     </message>
     <message>
       <source>Copy the rows</source>
@@ -2674,6 +2682,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>In a comparison</source>
       <translation>In einem Vergleich</translation>
+    </message>
+    <message>
+      <source>In a list of documents</source>
+      <translation>In einer Liste von Dokumenten</translation>
     </message>
     <message>
       <source>In a list with ticks</source>
@@ -4122,6 +4134,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Password of the client's key</source>
       <translation>Passwort des Client-Schlüssels</translation>
+    </message>
+    <message>
+      <source>Paste documents…</source>
+      <translation>Dokumente einfügen…</translation>
     </message>
     <message>
       <source>Pause</source>
@@ -5862,6 +5878,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>There is no document in it</source>
       <translation>Es enthält kein Dokument</translation>
+    </message>
+    <message>
+      <source>There is no document on the clipboard</source>
+      <translation>In der Zwischenablage ist kein Dokument</translation>
     </message>
     <message>
       <source>There is no document to copy</source>
@@ -8098,6 +8118,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>that one</source>
       <translation>diesem einen</translation>
+    </message>
+    <message>
+      <source>the clipboard</source>
+      <translation>die Zwischenablage</translation>
     </message>
     <message>
       <source>the collection</source>

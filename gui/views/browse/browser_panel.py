@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QTextCursor
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from gui import copying, tasks
@@ -39,6 +39,18 @@ LOW = 400  # u; a lower window has no room for rows beside many words
 HEIGHTS = {"compact": 22, "roomy": 28}  # u; of a row
 SCROLLED = 6  # columns of content; more are not squeezed into the width of the list
 HAIRS = 2  # pixels; the lines below the query bar and above the foot
+
+
+class DocumentTree(CellTree):
+    """The rows of documents; Ctrl+C copies whole documents."""
+
+    copy_asked = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_asked.emit()  # Qt would copy the drawn text of one cell
+        else:
+            super().keyPressEvent(event)
 
 
 class BrowserPanel(QWidget):
@@ -88,7 +100,8 @@ class BrowserPanel(QWidget):
         self.bar.times_asked.connect(self.times_asked)
         self.notices = Notices()
         self.model = DocumentsModel()
-        self.list = CellTree(row_height=_row_height())
+        self.list = DocumentTree(row_height=_row_height())
+        self.list.copy_asked.connect(self._copy_picked)
         self.list.as_list(self.model, tr("Documents of {ns}", ns=ns))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setMinimumHeight(theme.px(84))
@@ -728,7 +741,7 @@ class BrowserPanel(QWidget):
         copies = menu.addMenu(tr("Copy"))
         copies.addAction(tr("Copy the id"), partial(copying.put, wording.copied(row.id)))
         if row.readable:
-            copies.addAction(tr("Copy as Extended JSON"), partial(self._copy, row))
+            copies.addAction(tr("Copy as Extended JSON"), partial(self.copy, [row]))
         self.menu_asked.emit(menu, row)
         return menu
 
@@ -736,18 +749,32 @@ class BrowserPanel(QWidget):
         """The menu of several documents."""
         menu = QMenu(self)
         menu.addAction(tr("Copy the ids"), partial(copying.put, "\n".join(wording.copied(row.id) for row in rows)))
-        size = sum(row.bytes for row in rows)
         named = tr("Copy {documents} as Extended JSON", documents=wording.many(len(rows), "document"))
-        menu.addAction(named, partial(copying.copy, self, size, partial(self._as_lines, rows)))
+        menu.addAction(named, partial(self.copy, rows))
         self.many_asked.emit(menu, rows)
         return menu
 
-    def _as_lines(self, rows: Sequence[Row]) -> str:
+    def copy(self, rows: Sequence[Row]) -> None:
+        """Copy whole documents as Extended JSON: one in several lines, several in a line each."""
         session, ns = self._session, self.ns
-        return "\n".join(text.to_text(session.history.stored(ns, row.raw)) for row in rows if row.readable)
+        rows = [row for row in rows if row.readable]
+        if not rows:
+            return
+        parts = {row.id for row in self.model.in_part()}
+        in_part = self._ran.is_of_now and any(row.id in parts for row in rows)
 
-    def _copy(self, row: Row) -> None:
-        copying.copy(self, len(row.raw), lambda: text.to_utf8(self._session.history.stored(self.ns, row.raw), 2))
+        def words() -> bytes:
+            raws = [session.history.stored(ns, row.raw) for row in rows]
+            if in_part:
+                raws = [row.raw for row in session.exchange.whole(ns, rows) if row.readable]
+            indent = 2 if len(rows) == 1 else None
+            return b"\n".join(text.to_utf8(raw, indent) for raw in raws)
+
+        said = tr("Copied as Extended JSON: {documents}", documents=wording.many(len(rows), "document"))
+        copying.copy(self, None if in_part else sum(row.bytes for row in rows), words, said)
+
+    def _copy_picked(self) -> None:
+        self.copy(self.picked)
 
     def _fill_json(self) -> None:
         rows = list(self.model.rows)

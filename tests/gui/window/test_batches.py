@@ -20,12 +20,13 @@ from gui.style import preferences
 from gui.views.browse.delete_sheet import DeleteSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from gui.views.edit.new_document import NewDocument
+from gui.window.opening import Opening
 from gui.window.window import Window
 from model.text.file_documents import documents_of
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.menus import offered
-from tests.gui.window.windows import NS, collection, new_window, open_sample, sheet, told, wait_idle
+from tests.gui.window.windows import NS, collection, new_window, open_sample, open_source, sheet, told, wait_idle
 
 
 @pytest.fixture
@@ -339,3 +340,91 @@ def test_a_write_of_its_own_has_no_run_to_take_back(window: Window, qtbot: QtBot
     assert isinstance(journal, JournalPage)
     wait_idle(qtbot, lambda: journal.panel.entry is not None)
     assert not journal.panel.undo_run.isVisible()
+
+
+# --- between lists
+
+
+def paste(window: Window, qtbot: QtBot) -> InsertSheet:
+    """Paste into the list in front, and wait for the question."""
+    qtbot.keyClick(collection(window).browser.list, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: bool(window.findChildren(InsertSheet)))
+    asked = sheet(window)
+    assert isinstance(asked, InsertSheet)
+    wait_idle(qtbot)
+    return asked
+
+
+def show(window: Window, qtbot: QtBot, ns: str, at: int = -1) -> CollectionPage:
+    """Bring a collection of a connection to the front, with the focus in its list."""
+    window.workspace.open(window.sessions[at], PageRequest("collection", ns))
+    wait_idle(qtbot, lambda: collection(window).browser.page is not None)
+    collection(window).browser.list.setFocus()
+    return collection(window)
+
+
+@pytest.mark.deep
+def test_documents_are_copied_in_one_list_and_pasted_into_another_one_whole(window: Window, qtbot: QtBot) -> None:
+    page = show(window, qtbot, "insurance.agents")
+    page.browser.bar.set_fields("name")  # the list reads a part of each document
+    wait_idle(qtbot)
+    pick(window, qtbot, 2)
+    rows = [row.id for row in page.browser.picked]
+    qtbot.keyClick(page.browser.list, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    wait_idle(qtbot)
+    assert told(window)[-1].startswith("Copied as Extended JSON: 2 documents")
+    session = window.sessions[-1]
+    whole = [session.history.last("insurance.agents", id).raw for id in rows]
+    show(window, qtbot, "reporting.kpi")
+    asked = paste(window, qtbot)
+    assert asked.report.text().startswith("2 documents of 2 would be inserted.")
+    asked.go.click()
+    message(window, "2 documents inserted", qtbot)
+    assert [session.history.last("reporting.kpi", id).raw for id in rows] == whole
+
+
+@pytest.mark.deep
+def test_a_pasted_document_never_takes_the_place_of_the_one_that_has_its_id(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 1)
+    qtbot.keyClick(page.browser.list, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    wait_idle(qtbot)
+    asked = paste(window, qtbot)
+    assert "1 document has an id that is taken: the document that has it stays as it is." in asked.report.text()
+    assert not asked.go.isEnabled()
+    asked.reject()
+
+
+@pytest.mark.deep
+def test_documents_are_pasted_into_another_connection_unless_it_is_read_only(
+    window: Window, qtbot: QtBot, tmp_path: Path
+) -> None:
+    page = show(window, qtbot, "insurance.agents")
+    pick(window, qtbot, 1)
+    qtbot.keyClick(page.browser.list, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    wait_idle(qtbot)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "orders.bson").write_bytes(canonical.encode({"_id": 1}))
+    open_source(qtbot, window, Opening(str(tmp_path)))
+    there = show(window, qtbot, "shop.orders")
+    qtbot.keyClick(there.browser.list, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert not window.findChildren(InsertSheet)
+    assert told(window)[-1].endswith("is open read-only")
+    window.connecting.reopen_into_memory(window.sessions[-1])
+    wait_idle(qtbot, lambda: len(window.sessions) == 2)
+    there = show(window, qtbot, "shop.orders")
+    asked = paste(window, qtbot)
+    asked.go.click()
+    message(window, "1 document inserted", qtbot)
+    assert len(there.browser.model.rows) == 2
+
+
+@pytest.mark.deep
+def test_a_clipboard_without_documents_is_said_to_have_none(window: Window, qtbot: QtBot) -> None:
+    collection(window).browser.list.setFocus()
+    QGuiApplication.clipboard().setText(" ")
+    qtbot.keyClick(collection(window).browser.list, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert told(window)[-1] == "There is no document on the clipboard"
+    QGuiApplication.clipboard().setText("K-204117")
+    asked = paste(window, qtbot)
+    assert not asked.go.isEnabled()
+    asked.reject()
