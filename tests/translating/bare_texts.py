@@ -28,7 +28,7 @@ from tests import support
 
 MODEL = support.ROOT / "model"
 NAMES = """Palimpsest MongoDB PyMongo mongosh JSON Extended BSON TLS Ctrl Shift Alt Esc Ins Del PgUp PgDown Tab Down
-English Deutsch standalone Processed sku name Right Left Payload JaVers LDAP PLAIN
+English Deutsch standalone Processed sku name title price stock Right Left Payload JaVers LDAP PLAIN
 Kerberos GSSAPI AWS IAM OIDC"""
 """Names that every language leaves as they are. The keys beside menu items are Qt's to translate."""
 SIGNS = str.maketrans(dict.fromkeys(map(chr, range(ord("a"), ord("z") + 1)), "ж")) | str.maketrans(
