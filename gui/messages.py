@@ -344,8 +344,19 @@ def area(parent: QWidget) -> MessageArea:
 def tell(
     parent: QWidget, text: str, undo: Callable[[], object] | None = None, choices: Sequence[Choice] = ()
 ) -> MessageLine:
-    """Say what was done; ``undo`` is the way back."""
-    return area(parent).add("done", text, [*([(tr("Undo"), undo)] if undo is not None else []), *choices], parent)
+    """Say what was done; ``undo`` takes the one write back. What the undo of typing is called must not be here."""
+    back: list[Choice] = [(tr("Undo this write"), undo)] if undo is not None else []
+    return area(parent).add("done", text, [*back, *choices], parent)
+
+
+def tell_of_run(parent: QWidget, text: str, undo: Callable[[], object] | None = None) -> MessageLine:
+    """Say what several writes did; ``undo`` takes all of them back."""
+    return area(parent).add("done", text, run_choices(undo), parent)
+
+
+def run_choices(undo: Callable[[], object] | None) -> list[Choice]:
+    """The button that takes all writes of a run back; none without a way back."""
+    return [(tr("Undo the whole run"), undo)] if undo is not None else []
 
 
 def copied(parent: QWidget, text: str) -> MessageLine:

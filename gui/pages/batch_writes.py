@@ -184,9 +184,9 @@ class BatchWrites(QObject):
         if lacking:
             said = f"{said.rstrip('.')}. {translated(lacking)}"
         elif all(outcome.kind == "applied" for outcome in outcomes):
-            messages.tell(self._page, said, undo)
+            messages.tell_of_run(self._page, said, undo)
             return
-        messages.note(self._page, said, [(tr("Undo"), undo)] if undo is not None else [])
+        messages.note(self._page, said, messages.run_choices(undo))
 
     def _undo(self, run: str) -> None:
         session = self._session

@@ -305,7 +305,7 @@ def _states() -> list[tuple[str, StateView]]:
             made(
                 "check-circle", "acc", "5 tokens finished",
                 "One was skipped because it changed since it was listed. Everything written is in the journal.",
-                choices=[("Undo", nothing), ("Show the journal", nothing)],
+                choices=[("Undo this write", nothing), ("Show the journal", nothing)],
             ),
         ),
     ]  # fmt: skip

@@ -6220,6 +6220,10 @@ Nummern: {numbering}</translation>
       <translation>Lauf rückgängig machen</translation>
     </message>
     <message>
+      <source>Undo the whole run</source>
+      <translation>Ganzen Lauf rückgängig machen</translation>
+    </message>
+    <message>
       <source>Undo the whole run?</source>
       <translation>Ganzen Lauf rückgängig machen?</translation>
     </message>

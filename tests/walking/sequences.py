@@ -205,7 +205,9 @@ class Sequence:
     def _undo(self) -> bool:
         lines = [(window, line) for window in self.world.windows for line in window.messages.lines]
         for _, line in reversed(lines):
-            button = next((each for each in line.buttons if each.text() == "Undo"), None)
+            button = next(
+                (each for each in line.buttons if each.text() in ("Undo this write", "Undo the whole run")), None
+            )
             if button is not None:
                 button.click()
                 self.world.settle()

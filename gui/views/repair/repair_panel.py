@@ -666,7 +666,8 @@ class RepairPanel(QWidget):
         done = [end for end in ends if end.kind == "applied"]
         if done:
             undo = partial(self.undo, self.run) if way else None
-            messages.tell(self, tr("{findings} repaired", findings=wording.many(len(done), "finding")), undo)
+            said = tr("{findings} repaired", findings=wording.many(len(done), "finding"))
+            messages.tell_of_run(self, said, undo)
         if lacking:
             messages.note(self, translated(lacking))
         self._in_doubt.tell(ends, error)

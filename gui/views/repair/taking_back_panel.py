@@ -454,7 +454,7 @@ class TakingBackPanel(QWidget):
         done = sum(end.kind == "applied" for end in ends)
         if done:
             said = tr("Taken back in {documents}", documents=wording.many(done, "document"))
-            messages.tell(self, said, partial(self.undo, self.run))
+            messages.tell_of_run(self, said, partial(self.undo, self.run))
         self._doubt(error)
         self._follow_on()
 

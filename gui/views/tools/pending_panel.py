@@ -440,7 +440,7 @@ class PendingPanel(QWidget):
         if done:
             entries = [end.entry for end in done if end.entry is not None]
             undo = partial(self._undo, entries) if entries else None
-            messages.tell(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
+            messages.tell_of_run(self, f"{wording.many(len(done), 'token')} {_DONE[self._doing]}.", undo)
         self._in_doubt.tell(ends, error)
 
     def _doubt_said(self, unknown: int) -> str:

@@ -265,7 +265,7 @@ def test_while_a_repair_runs_the_page_says_so_and_after_it_nothing_of_the_dry_ru
     assert "quarantine" not in panel.preview.code.toPlainText()
     assert not any(no in panel.model.dry for no in panel.model.ends)
     lines = panel.findChildren(MessageArea)[0].lines
-    assert "Undo" in {made.text() for line in lines for made in line.buttons}
+    assert "Undo the whole run" in {made.text() for line in lines for made in line.buttons}
     shown_words = " ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
     assert "Dry run" not in shown_words
     assert "Nothing has been written" not in shown_words
@@ -282,7 +282,7 @@ def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
     lines = panel.findChildren(MessageArea)[0].lines
     assert lacking in {line.text for line in lines}
     assert any("repaired" in line.text for line in lines)
-    assert "Undo" not in {made.text() for line in lines for made in line.buttons}
+    assert "Undo the whole run" not in {made.text() for line in lines for made in line.buttons}
 
 
 @pytest.mark.deep

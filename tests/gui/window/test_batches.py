@@ -61,7 +61,7 @@ def message(window: Window, begins: str, qtbot: QtBot) -> MessageLine:
 
 
 def undo(line: MessageLine) -> None:
-    next(made for made in line.buttons if made.text() == "Undo").click()
+    next(made for made in line.buttons if made.text() == "Undo the whole run").click()
 
 
 # --- picking
@@ -166,7 +166,7 @@ def test_a_document_that_moved_after_the_plan_stays_and_is_counted(window: Windo
     asked.go.click()
     line = message(window, "1 document deleted, 1 changed meanwhile and stayed", qtbot)
     assert session.history.version(NS, moved).content
-    assert [made.text() for made in line.buttons] == ["Undo"]
+    assert [made.text() for made in line.buttons] == ["Undo the whole run"]
 
 
 @pytest.mark.deep

@@ -118,4 +118,4 @@ def test_an_import_that_the_server_cannot_take_back_says_so_and_offers_no_undo(
     asked.go.click()
     line = message(window, "1 document imported", qtbot)
     assert "of this cannot be undone on this server. This server cannot count fields" in line.text
-    assert not [made for made in line.buttons if made.text() == "Undo"]
+    assert not [made for made in line.buttons if made.text().startswith("Undo")]

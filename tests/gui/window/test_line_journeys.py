@@ -177,7 +177,7 @@ def test_rows_are_picked_by_mouse_exported_compared_deleted_by_a_plan_and_brough
     click(button(sheet(window), "Delete 3 documents"))
     wait_idle(qtbot, lambda: "3 documents deleted" in told(window))
     wait_idle(qtbot, lambda: not set(ids) & {row.id for row in model.rows})
-    click(button(window.messages, "Undo"))
+    click(button(window.messages, "Undo the whole run"))
     wait_idle(qtbot, lambda: "Undone: 3 documents as before" in told(window))
     assert [session.history.version(NS, id).raw for id in ids] == before
     wait_idle(qtbot, lambda: set(ids) <= {row.id for row in model.rows})
@@ -224,7 +224,7 @@ def test_documents_come_in_by_pasting_and_by_a_file_and_go_with_undo(
     wait_idle(qtbot, lambda: any(said.startswith("2 documents inserted, 1 refused") for said in told(window)))
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-3")) >= 0)
     (line,) = [line for line in window.messages.lines if line.text.startswith("2 documents inserted")]
-    click(button(line, "Undo"))
+    click(button(line, "Undo the whole run"))
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("A-3")) < 0)
     assert page.browser.model.row_of(Value.of("A-1")) >= 0
 

@@ -662,7 +662,7 @@ def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot
     page = collection(own)
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("K-204118")) == -1)
     line = own.messages.lines[-1]
-    assert line.buttons[0].text() == "Undo"
+    assert line.buttons[0].text() == "Undo this write"
     line.buttons[0].click()
     wait_idle(qtbot, lambda: page.browser.model.row_of(Value.of("K-204118")) >= 0)
 
