@@ -59,6 +59,11 @@ class Saver(QObject):
         return tr("Saving waits until the outcome of the last save is known") if self.held is not None else ""
 
     @property
+    def is_writing(self) -> bool:
+        """Whether a save is under way, and not a look for one."""
+        return self.busy and self.held is None and self._sent[2] != "look"
+
+    @property
     def sent(self) -> bytes:
         """The content that was sent last."""
         return self._sent[1]

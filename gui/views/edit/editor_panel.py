@@ -25,7 +25,7 @@ from gui.parts.saver import Saver
 from gui.style import preferences, wording
 from gui.style.wording import version
 from gui.views.edit.draft_panel import LARGE, DraftPanel
-from gui.views.edit.editor_parts import UNCHANGED
+from gui.views.edit.editor_parts import UNCHANGED, Stage
 from gui.views.edit.last_set_column import LastSetColumn
 from model import text
 from model.diff import diff, patch
@@ -388,7 +388,7 @@ class EditorPanel(DraftPanel):
     def _show_foot(self) -> None:
         dirty = self.is_dirty
         base = version(self._base.v) if self._base is not None else ""
-        self.foot.show_state(dirty, self.changed_count, base, self.save_reason)
+        self.foot.show_state(dirty, self.changed_count, base, self.save_reason, self._stage)
         self.foot.ask_reason(dirty and self._opened is not None and self._opened.takes_reason)
         title = self._edit.undo_title
         self.foot.undo.setEnabled(bool(title) or self.is_json)
@@ -399,6 +399,12 @@ class EditorPanel(DraftPanel):
         if dirty != self._was_dirty:
             self._was_dirty = dirty
             self.dirty_changed.emit(dirty)
+
+    @property
+    def _stage(self) -> Stage:
+        if not self._saver.is_writing:
+            return "unsaved"
+        return "sent" if self.content == self._saver.sent else "typed on"
 
     @property
     def save_reason(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowEvent
@@ -209,6 +210,10 @@ NARROW = 560  # u
 REASON = 480  # u: the room of a sentence; the rest stays free
 
 
+Stage: TypeAlias = Literal["unsaved", "sent", "typed on"]
+"""How far a draft is: nothing is under way, all of it is being saved, or it was changed since that began."""
+
+
 class EditorFoot(QWidget):
     """The row below the fields: the unsaved changes, Undo, Discard…, Save."""
 
@@ -254,13 +259,19 @@ class EditorFoot(QWidget):
         say(self.undo, "" if is_narrow else tr("Undo"))
         self._ends.setStretch(0, not is_narrow)
 
-    def show_state(self, dirty: bool, count: int, base: str, reason: str) -> None:
-        """Show what is unsaved, and if it cannot be saved, why."""
+    def show_state(self, dirty: bool, count: int, base: str, reason: str, stage: Stage = "unsaved") -> None:
+        """Show what is unsaved or being saved, and if it cannot be saved, why."""
         self.dot.setVisible(dirty)
         self.said.setVisible(dirty)
         since = tr(", from {base}", base=base) if base else ""
         if dirty:
-            self.said.setText(tr("Unsaved: {fields}{since}", fields=many(count, "field"), since=since))
+            fields = many(count, "field")
+            if stage == "sent":
+                self.said.setText(tr("Saving: {fields}{since}…", fields=fields, since=since))
+            elif stage == "typed on":
+                self.said.setText(tr("Saving… What you typed since is unsaved"))
+            else:
+                self.said.setText(tr("Unsaved: {fields}{since}", fields=fields, since=since))
             if self.kept.text() == UNCHANGED:
                 self.kept.setText("")  # until the draft is kept; then that is shown
         else:

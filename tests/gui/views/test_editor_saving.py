@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
@@ -281,6 +282,28 @@ def test_a_conflict_is_about_the_edit_on_screen_and_says_that_it_changed_while_i
         panel.save()
     assert found.args is not None
     assert not found.args[0].typed_on
+
+
+def test_during_a_save_the_foot_says_so_and_not_that_the_edit_is_unsaved(
+    opened: Open, desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = opened(desk)
+    type_into(panel, ("status",), "lapsed")
+    assert panel.foot.said.text() == "Unsaved: 1 field, from v12"
+    answering, save = Event(), desk.save
+
+    def slow(*asked: Any) -> Outcome:
+        assert answering.wait(60)
+        return save(*asked)
+
+    monkeypatch.setattr(desk, "save", slow)
+    with qtbot.waitSignal(panel.saved):
+        panel.save()
+        assert panel.foot.said.text() == "Saving: 1 field, from v12…"
+        type_into(panel, ("notes",), "called")
+        assert panel.foot.said.text() == "Saving… What you typed since is unsaved"
+        answering.set()
+    assert panel.foot.said.text() == "Unsaved: 1 field, from v13"
 
 
 def test_an_edit_that_was_taken_back_while_it_was_sent_asks_nothing(opened: Open, desk: Desk, qtbot: QtBot) -> None:
