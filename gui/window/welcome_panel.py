@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QApplication,
     QFrame,
     QHBoxLayout,
     QMenu,
@@ -31,6 +32,7 @@ from model.userdata.connections import SavedConnection, without_password
 from resources import manual
 
 RECENT = 5
+COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 ICONS = {
     "compare": "git-diff",
     "map": "grid-four",
@@ -64,6 +66,12 @@ class WelcomeLine(QAbstractButton):
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.signals.changed.connect(self.update)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
         return QSize(theme.px(340), theme.px(64))
@@ -176,7 +184,7 @@ class WelcomePanel(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(area)
-        self.setFocusProxy(self.sample)
+        self.setFocusProxy(self.first)
         self._typed("")
 
     # --- parts
@@ -307,9 +315,19 @@ class WelcomePanel(QWidget):
         self.back.setText(tr("Back to {name}", name=name))
         self.back.setVisible(bool(name))
 
+    @property
+    def first(self) -> QAbstractButton:
+        """What Enter opens as the page appears: the connection used last, else the sample."""
+        return self.recent[0] if self.recent else self.sample
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc leads back; what is typed is an address, wherever the focus is."""
         if event.key() == Qt.Key.Key_Escape and not self.back.isHidden():
             self.left.emit()
+        elif _is_text(event) and not self.uri.hasFocus():
+            self.uri.setFocus()
+            self.uri.end(False)
+            QApplication.sendEvent(self.uri, event)
         else:
             super().keyPressEvent(event)
 
@@ -317,6 +335,7 @@ class WelcomePanel(QWidget):
 
     def set_recent(self, saved: Sequence[SavedConnection]) -> None:
         """Show the recent connections; without any, the left begins with Connect."""
+        had_focus = self.first.hasFocus()
         while (item := self._recent_lines.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.hide()
@@ -338,6 +357,10 @@ class WelcomePanel(QWidget):
         for part in (self._recent_head, self._recent_gap, self._recent_card, self._connect_gap):
             part.setVisible(bool(self.recent))
         self.read.setVisible(not self.recent)
+        self.setFocusProxy(self.first)
+        if had_focus:
+            self.first.show()  # a layout shows it later, and what is hidden gets no focus
+            self.first.setFocus()
 
     def _reopen(self, connection: SavedConnection) -> None:
         self.open_asked.emit(Opening.of(connection))
@@ -404,6 +427,13 @@ class WelcomePanel(QWidget):
         menu.addAction(tr("A dump's folder, into memory to try edits…"), partial(self.folder_asked.emit, True))
         menu.addAction(tr("A file, into memory to try edits…"), partial(self.file_asked.emit, True))
         menu.popup(self.dump.mapToGlobal(self.dump.rect().bottomLeft()))
+
+
+def _is_text(event: QKeyEvent) -> bool:
+    """Whether a key is a character of an address, or pastes one."""
+    if event.matches(QKeySequence.StandardKey.Paste):
+        return True
+    return event.text().isprintable() and bool(event.text().strip()) and not event.modifiers() & COMMANDS
 
 
 def _card() -> tuple[QFrame, QVBoxLayout]:

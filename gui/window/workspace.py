@@ -195,8 +195,8 @@ class Workspace(QWidget):
         session = self.session
         self.welcome.set_open(wording.source(session.name) if session is not None else "")
         self._stack.setCurrentWidget(self.welcome)
-        self.setFocusProxy(self.welcome.sample)
-        self.welcome.sample.setFocus()
+        self.setFocusProxy(self.welcome)
+        self.welcome.first.setFocus()
         if self._being_opened is not None:
             self.welcome.begin(*self._being_opened)
         self.changed.emit()

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import wording
@@ -136,3 +137,39 @@ def test_with_no_recent_connection_there_is_something_to_read(panel: WelcomePane
     assert asked.args == ["sources"]
     panel.set_recent(SAVED)
     assert not panel.read.isVisible()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space])
+def test_enter_opens_the_connection_used_last(panel: WelcomePanel, qtbot: QtBot, key: Qt.Key) -> None:
+    panel.setFocus()
+    panel.set_recent(SAVED)  # as they are read a moment later
+    with qtbot.waitSignal(panel.open_asked) as asked:
+        qtbot.keyClick(focused(panel), key)
+    assert asked.args == [Opening("mongodb://stg-db-1/", "staging")]
+    panel.set_recent([])  # as after it was forgotten
+    assert focused(panel) is panel.sample
+
+
+def test_what_is_typed_anywhere_on_the_page_is_an_address(panel: WelcomePanel, qtbot: QtBot) -> None:
+    panel.set_recent(SAVED)
+    for begin in (panel.recent[1], panel.sample, panel.things[0]):
+        panel.clear()
+        begin.setFocus()
+        for letter in "db:2":
+            qtbot.keyClick(focused(panel), letter)
+        assert panel.uri.text() == "db:2"
+        assert panel.uri.hasFocus()
+    panel.sample.setFocus()
+    QApplication.clipboard().setText("7017")
+    qtbot.keyClick(panel.sample, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+    assert panel.uri.text() == "db:27017"
+    with qtbot.waitSignal(panel.open_asked) as asked:
+        qtbot.keyClick(focused(panel), Qt.Key.Key_Return)
+    assert asked.args == [Opening("mongodb://db:27017")]
+
+
+def focused(panel: WelcomePanel) -> QWidget:
+    """The widget that keys go to."""
+    found = panel.window().focusWidget()
+    assert found is not None
+    return found
