@@ -163,12 +163,15 @@ class Window(QMainWindow):
         self.messages.left.connect(tab_area.let_go_soon)
 
     def _fit_size(self) -> None:
-        room = QApplication.primaryScreen().availableGeometry().size() - FRAME
-        self.resize(min(theme.px(1440), room.width()), min(theme.px(900), room.height()))
+        screen = QApplication.primaryScreen().availableGeometry()
+        room, step = screen.size() - FRAME, theme.px(32) * (self.number - 1)
+        fits = (room - QSize(step, step)).expandedTo(self.minimumSize()).boundedTo(room)
+        self.resize(QSize(theme.px(1440), theme.px(900)).boundedTo(fits))
         if (kept := preferences.shape(self._shape)) is not None:
             self.restoreGeometry(kept)
-        elif self.number > 1:
-            self.move(self.pos() + QPoint(1, 1) * theme.px(32) * (self.number - 1))
+        elif step:  # below the first window and beside it, wholly on the screen
+            left = room - self.size()
+            self.move(screen.topLeft() + QPoint(min(step, left.width()), min(step, left.height())))
 
     @property
     def _shape(self) -> str:

@@ -150,6 +150,13 @@ def test_each_window_has_a_place_and_tabs_of_its_own_and_all_come_back(
             window.close_quietly()
 
 
+def test_windows_that_were_never_moved_lie_beside_each_other_wholly_on_the_screen(windows: OpenWindows) -> None:
+    made = [windows.open() for _ in range(4)]
+    screen = QApplication.primaryScreen().availableGeometry()
+    assert [window for window in made if not screen.contains(window.geometry())] == []
+    assert len({window.pos().toTuple() for window in made}) == len(made)
+
+
 def test_the_commands_open_another_window_and_close_one_or_all(qtbot: QtBot, windows: OpenWindows) -> None:
     window = windows.open()
     window.actions_.trigger("new-window")
