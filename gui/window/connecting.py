@@ -278,9 +278,12 @@ class Connecting(QObject):
         tasks.run(lambda _: session.close(), done=_nothing, failed=partial(messages.fail, self._workspace), owner=self)
         if unsaved:
             kept = wording.many(len(unsaved), "edit is", "edits are")
+            name = wording.source(session.name, first=True)
             messages.tell(
                 workspace,
-                tr("{name} is closed; {kept} kept as drafts", name=wording.source(session.name, first=True), kept=kept),
+                tr("{name} is closed; {kept} kept as a draft", name=name, kept=kept)
+                if len(unsaved) == 1
+                else tr("{name} is closed; {kept} kept as drafts", name=name, kept=kept),
             )
         if not self._sessions.all:
             self.refresh_saved()

@@ -311,15 +311,18 @@ class Window(QMainWindow):
         if unsaved and not self._closing:
             event.ignore()
             kept = wording.many(len(unsaved), "edit is", "edits are")
+            said = {"kept": kept, "title": ", ".join(page.title for page in unsaved[:5])}
             question = messages.confirm(
                 self,
                 tr("Close the window?"),
-                tr(
-                    "{kept} not saved: {title}. They are kept as drafts and open again with the connection.",
-                    kept=kept,
-                    title=", ".join(page.title for page in unsaved[:5]),
+                (
+                    tr("{kept} not saved: {title}. It is kept as a draft and opens again with the connection.", **said)
+                    if len(unsaved) == 1
+                    else tr(
+                        "{kept} not saved: {title}. They are kept as drafts and open again with the connection.", **said
+                    )
                 ),
-                tr("Close and keep the drafts"),
+                tr("Close and keep the draft") if len(unsaved) == 1 else tr("Close and keep the drafts"),
                 self._close_anyway,
             )
             question.rejected.connect(self.stays)

@@ -743,7 +743,9 @@ def test_closing_the_window_with_an_edit_says_first_that_it_is_kept(own: Window,
     assert own.isVisible()
     asked = sheet(own)
     assert isinstance(asked, Question)
-    assert "kept as drafts" in asked.text
+    assert "1 edit is not saved" in asked.text
+    assert "It is kept as a draft" in asked.text
+    assert asked.verb.text() == "Close and keep the draft"
     asked.verb.click()
     assert not own.isVisible()
     assert len(session.drafts.all()) == 1
