@@ -1092,6 +1092,10 @@ Nummern: {numbering}</translation>
       <translation>Schließen (Esc)</translation>
     </message>
     <message>
+      <source>Close and keep the draft</source>
+      <translation>Schließen und den Entwurf behalten</translation>
+    </message>
+    <message>
       <source>Close and keep the drafts</source>
       <translation>Schließen, Entwürfe behalten</translation>
     </message>
@@ -4802,6 +4806,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>Saving {id}</source>
       <translation>{id} wird gespeichert</translation>
+    </message>
+    <message>
+      <source>Saving: {fields}{since}…</source>
+      <translation>Wird gespeichert: {fields}{since}…</translation>
+    </message>
+    <message>
+      <source>Saving… What you typed since is unsaved</source>
+      <translation>Wird gespeichert… Seither Getipptes ist ungespeichert</translation>
     </message>
     <message>
       <source>Scan again</source>
@@ -8752,6 +8764,10 @@ Nummern: {numbering}</translation>
       <translation>{inside} darin</translation>
     </message>
     <message>
+      <source>{kept} not saved: {title}. It is kept as a draft and opens again with the connection.</source>
+      <translation>{kept} nicht gespeichert: {title}. Sie bleibt als Entwurf und öffnet sich wieder mit der Verbindung.</translation>
+    </message>
+    <message>
       <source>{kept} not saved: {title}. They are kept as drafts and open again with the connection.</source>
       <translation>{kept} nicht gespeichert: {title}. Sie bleiben als Entwürfe und öffnen sich wieder mit der Verbindung.</translation>
     </message>
@@ -8922,6 +8938,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} is a whole number of documents, and {line} is none.</source>
       <translation>{name} ist eine ganze Zahl von Dokumenten, und {line} ist keine.</translation>
+    </message>
+    <message>
+      <source>{name} is closed; {kept} kept as a draft</source>
+      <translation>{name} ist geschlossen; {kept} als Entwurf behalten</translation>
     </message>
     <message>
       <source>{name} is closed; {kept} kept as drafts</source>
