@@ -184,6 +184,14 @@ def test_the_fields_of_the_document_are_offered_where_a_condition_is_typed(qtbot
     assert page.panel.model.index(0, 0).data() == "v26"
 
 
+def choose_in_blame(qtbot: QtBot, window: Window, id: Value, entry: str) -> None:
+    """Open the blame of a document, and choose an entry of the menu of ``status``."""
+    blame = show(qtbot, window, PageRequest("blame", NS, id))
+    assert isinstance(blame, BlamePage)
+    wait_idle(qtbot, lambda: bool(blame.panel.model.rows))
+    choose(blame.panel.menu(next(one for one in blame.panel.model.rows if one.path == ("status",))), entry)
+
+
 @pytest.mark.deep
 def test_menus_of_fields_lead_to_their_history(qtbot: QtBot, window: Window) -> None:
     session, id = window.sessions[0], Value.of("K-204117")
@@ -196,14 +204,9 @@ def test_menus_of_fields_lead_to_their_history(qtbot: QtBot, window: Window) -> 
     field = front(window)
     assert isinstance(field, FieldPage)
     wait_idle(qtbot, lambda: field.panel.name.text() == "premium.gross")
-    blame = show(qtbot, window, PageRequest("blame", NS, id))
-    assert isinstance(blame, BlamePage)
-    wait_idle(qtbot, lambda: bool(blame.panel.model.rows))
-    row = next(one for one in blame.panel.model.rows if one.path == ("status",))
-    choose(blame.panel.menu(row), "History of status")
-    wait_idle(qtbot, lambda: field.panel.name.text() == "status")
-    assert front(window) is field
-    choose(blame.panel.menu(row), "Find when this became true…")
+    choose_in_blame(qtbot, window, id, "History of status")
+    wait_idle(qtbot, lambda: isinstance(front(window), FieldPage))
+    choose_in_blame(qtbot, window, id, "Find when this became true…")
     wait_idle(qtbot, lambda: isinstance(front(window), BisectPage))
     window.workspace.open(session, PageRequest("collection", NS, id))
     listed = collection(window)
@@ -212,8 +215,8 @@ def test_menus_of_fields_lead_to_their_history(qtbot: QtBot, window: Window) -> 
     assert changed is not None
     menu = listed.diff.menu(changed)
     choose(menu, next(a.text() for a in menu.actions() if a.text().startswith("History of ")))
-    wait_idle(qtbot, lambda: front(window) is field)
-    assert page is not field
+    wait_idle(qtbot, lambda: isinstance(front(window), FieldPage))
+    assert page is not front(window)
 
 
 def test_a_condition_to_begin_from_leaves_out_places_in_arrays() -> None:
