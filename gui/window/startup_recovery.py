@@ -1,4 +1,6 @@
-"""Writes in doubt from earlier runs: named at the start, and looked for once their source is open.
+"""What a program that died left behind: edits that were kept, and writes in doubt.
+
+Both are named at the start. Writes in doubt are looked for once their source is open.
 
 A process that died between sending a write and learning its outcome leaves such an entry in the journal. Data in
 memory are gone with their process, so only writes to servers are named.
@@ -6,22 +8,28 @@ memory are gone with their process, so only writes to servers are named.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from gui import messages, tasks
 from gui.language import tr
+from gui.style import preferences, wording
 from gui.style.wording import many
 
 if TYPE_CHECKING:
     from gui.messages import MessageLine
     from gui.style.states import Choice
-    from model.foundation.records import Entry, Outcome
+    from model.foundation.records import Draft, Entry, Outcome
     from model.session import Session
+
+
+LEFT = "left"  # the time at which the last window was closed
 
 
 class StartupRecovery(QObject):
@@ -33,11 +41,28 @@ class StartupRecovery(QObject):
     def __init__(self, workspace: QWidget) -> None:
         super().__init__(workspace)
         self._workspace = workspace
-        self._lines: dict[str, MessageLine] = {}
+        self._lines: dict[str, MessageLine] = {}  # of writes in doubt, by source
+        self._edits: dict[str, MessageLine] = {}  # of kept edits
 
     def look(self) -> None:
-        """Name the servers with writes in doubt; called at the start."""
+        """Name the sources with kept edits and with writes in doubt; called at the start."""
         tasks.run(lambda _: _left(), done=self._found, failed=self._unknown, owner=self, key="start")
+        since = preferences.remembered(LEFT, "")
+        tasks.run(lambda _: _kept_since(since), done=self._edits_found, failed=self._unknown, owner=self, key="edits")
+
+    def leave(self) -> None:
+        """Remember that the program was left in an orderly way: a person knows of the edits kept until now."""
+        preferences.remember(LEFT, dt.datetime.now(dt.UTC).isoformat())
+
+    def _edits_found(self, drafts: Sequence[Draft]) -> None:
+        for source in dict.fromkeys(draft.source for draft in drafts):
+            edits = many(sum(draft.source == source for draft in drafts), "edit was", "edits were")
+            line = messages.note(
+                self._workspace,
+                tr("{edits} kept; open {source} to go on.", edits=edits, source=wording.source(source)),
+                [(tr("Open"), partial(self.connect_asked.emit, source))],
+            )
+            self._edits[source] = line
 
     def _found(self, entries: Sequence[Entry]) -> None:
         for source in dict.fromkeys(entry.source for entry in entries):
@@ -56,7 +81,10 @@ class StartupRecovery(QObject):
         pass  # the journal itself says why it cannot be read
 
     def opened(self, session: Session) -> None:
-        """Offer to look for a source's writes, because it is now open."""
+        """Offer to look for a source's writes, because it is now open; its tabs have its kept edits."""
+        line = self._edits.pop(session.source, None)
+        if line is not None and isValid(line):
+            line.leave()
         if session.is_local:
             return
         tasks.run(
@@ -126,6 +154,17 @@ def said(entries: Sequence[Entry]) -> str:
         writes=many(len(entries), "write"),
         how=tr("has") if len(entries) == 1 else tr("have"),
     )
+
+
+def _kept_since(moment: object) -> list[Draft]:
+    """The edits kept since then, an ISO 8601 time; all for anything else."""
+    from model.userdata.drafts import Drafts
+
+    try:
+        since = dt.datetime.fromisoformat(str(moment))
+    except ValueError:
+        since = dt.datetime.min.replace(tzinfo=dt.UTC)
+    return [draft for draft in Drafts().all() if draft.kept_at > since]
 
 
 def _left() -> list[Entry]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_RESTORED = 12
 MOST_CLOSED = 20
+KEPT_AFTER = 500  # milliseconds without a change before the tabs are remembered
 LEAST = 448  # the width that a small window leaves with the largest text; every page fits it
 
 
@@ -149,6 +150,11 @@ class TabArea(QWidget):
         self._soon.setInterval(0)
         self._soon.timeout.connect(self._let_go)
         tasks.tasks.changed.connect(self.let_go_soon)
+        self._touched: list[Session] = []  # their tabs are not remembered as they are
+        self._keeping = QTimer(self)
+        self._keeping.setSingleShot(True)
+        self._keeping.setInterval(KEPT_AFTER)
+        self._keeping.timeout.connect(self._keep_touched)
         self._places: dict[int, QWidget] = {}  # the control focused last, by the page's id
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -236,6 +242,7 @@ class TabArea(QWidget):
     def _page_changed(self, page: Page) -> None:
         if page not in self.pages:
             return
+        self._keep_soon(page.session)
         self.tabs.put(self.pages.index(page), page.title, page.icon, page.dirty, page.tip)
         if page is self.page:
             self.page_changed.emit()
@@ -324,6 +331,7 @@ class TabArea(QWidget):
                     line.leave()  # its undo is no longer possible
         for page in [page for page in self.pages if session in page.sessions]:
             self._drop(page)
+        self._touched = [each for each in self._touched if each is not session]
 
     def leave(self) -> None:
         """Make every page keep its unsaved work."""
@@ -340,6 +348,7 @@ class TabArea(QWidget):
         self.pages.remove(page)
         self._places.pop(id(page), None)
         self.tabs.remove(at)
+        self._keep_soon(page.session)
         self._tab_chosen(self.tabs.bar.currentIndex())
         self._stack.removeWidget(page)
         self._view.forget(page)
@@ -368,6 +377,17 @@ class TabArea(QWidget):
     def keep(self, session: Session) -> None:
         """Remember a connection's tabs for the next run."""
         preferences.remember(self._kept_as(session), self.memory(session))
+
+    def _keep_soon(self, session: Session) -> None:
+        """Remember a connection's tabs shortly: a crash should not lose them."""
+        if all(each is not session for each in self._touched):
+            self._touched.append(session)
+        self._keeping.start()
+
+    def _keep_touched(self) -> None:
+        touched, self._touched = self._touched, []
+        for session in touched:
+            self.keep(session)
 
     def bring_back(self, session: Session) -> int:
         """Open the tabs that a connection had in the last run; returns their number."""

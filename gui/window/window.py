@@ -332,6 +332,8 @@ class Window(QMainWindow):
         preferences.keep_shape(self._shape, self.saveGeometry())
         tops = QApplication.topLevelWidgets()
         others = any(isinstance(top, Window) and top is not self and top.isVisible() for top in tops)
+        if not others:
+            self.recovery.leave()
         self.hide()  # whoever closes it should not watch it wait for a server
         self.connecting.close_all(last=not others)
         self.commands.close_help()

@@ -7307,6 +7307,14 @@ Nummern: {numbering}</translation>
         <numerusform>Bearbeitungen sind</numerusform>
       </translation>
     </message>
+    <message numerus="yes">
+      <source>edit was</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Bearbeitung wurde</numerusform>
+        <numerusform>Bearbeitungen wurden</numerusform>
+      </translation>
+    </message>
     <message>
       <source>edited</source>
       <translation>bearbeitet</translation>
@@ -8678,6 +8686,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{doubt} So this layout is not used for writing here.</source>
       <translation>{doubt} Dieses Layout wird hier daher nicht zum Schreiben benutzt.</translation>
+    </message>
+    <message>
+      <source>{edits} kept; open {source} to go on.</source>
+      <translation>{edits} aufbewahrt; öffnen Sie {source}, um weiterzumachen.</translation>
     </message>
     <message>
       <source>{error} It is tried again.</source>
