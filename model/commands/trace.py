@@ -10,7 +10,7 @@ from model.commands.arguments import document, open_session
 from model.commands.output import Progress, json_row, moment, number, table
 from model.commands.standard_streams import say
 from model.foundation.records import Version
-from model.history.chain import Bisection, Blame, Turn, key_text
+from model.history.chain import Bisection, Blame, SeenValue, Turn, key_text
 from model.text.names import version_name
 
 
@@ -27,23 +27,28 @@ def blame(args: argparse.Namespace) -> int:
             say(said, file=sys.stderr)
         if args.json:
             for one in found:
-                of = one.version
-                say(json_row(path=list(one.path), v=of.v, at=of.at, author=of.author, reason=of.reason))
+                of, old = one.version, one.before
+                before = {"before": old and old.value, "before_bytes": old and old.size}
+                say(json_row(path=list(one.path), v=of.v, at=of.at, author=of.author, reason=of.reason, **before))
             return 0
         reasons = any(one.version.reason for one in found)
-        header = ("Field", "Set in", "At", "By", *(["Reason"] if reasons else []), "Value")
+        header = ("Field", "Set in", "At", "By", *(["Reason"] if reasons else []), "Before", "Value")
         table(header, (_blame_cells(one, reasons) for one in found))
     return 0
 
 
 def _blame_cells(one: Blame, reasons: bool) -> tuple[str, ...]:
-    version, now = version_name(one.version.v), one.now
+    version = version_name(one.version.v)
     where = (
         version if one.since is None else f"{version_name(one.since.v)}–{version}" if one.op else f"{version} or before"
     )
-    shown = f"{now.kind}, {number(now.size)} bytes" if now.value is None else text.shown(now.value, limit=50)
     why = [one.version.reason or ""] if reasons else []
-    return key_text(one.key), where, moment(one.version.at), one.version.author or "", *why, shown
+    values = _shown(one.before) if one.before else "", _shown(one.now)
+    return key_text(one.key), where, moment(one.version.at), one.version.author or "", *why, *values
+
+
+def _shown(seen: SeenValue) -> str:
+    return f"{seen.kind}, {number(seen.size)} bytes" if seen.value is None else text.shown(seen.value, limit=50)
 
 
 def bisect(args: argparse.Namespace) -> int:

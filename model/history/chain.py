@@ -106,7 +106,7 @@ class Track(Struct, frozen=True):
 
 
 class Blame(Struct, frozen=True):
-    """The version that last set a field of the current version.
+    """The version that last set a field of the current version, with the value ``before``, None if there was none.
 
     ``since`` is the oldest missing version in which it may have happened instead, None if there is none. ``op`` is ""
     if the oldest readable version already has the field.
@@ -118,6 +118,7 @@ class Blame(Struct, frozen=True):
     version: Version
     since: Version | None
     op: Op | Literal[""]
+    before: SeenValue | None
 
 
 class FieldSet(Struct, frozen=True):
@@ -247,7 +248,7 @@ class Chain(Struct, frozen=True, dict=True):
         behind = settled.gap if settled else len(self.versions) - 1 - oldest
         since = self.versions[age + behind] if behind and age + behind < len(self.versions) else None
         op: Op | Literal[""] = settled.op if settled else ""
-        return Blame(track.key, path, now, self.versions[age], since, op)
+        return Blame(track.key, path, now, self.versions[age], since, op, settled.before if settled else None)
 
 
 def key_parts(key: Key) -> list[str]:
@@ -386,9 +387,9 @@ class Follower:
                 continue
             for path, value in array.now.items():
                 by = array.set_by.get(path)
-                changes = () if by is None else (FieldChange(by.age, by.op, None, None, by.gap),)
-                seen = SeenValue(value.type, len(value.data), value if len(value.data) <= SMALL else None)
-                yield Track((*key, *path), (*whole, *path), changes, seen, by is None)
+                before = _kept(by.before) if by and by.before else None
+                changes = () if by is None else (FieldChange(by.age, by.op, before, None, by.gap),)
+                yield Track((*key, *path), (*whole, *path), changes, _kept(value), by is None)
 
     def chain(self, complete: bool = True) -> Chain:
         """The chain known so far; ``complete`` says that no older version follows."""
@@ -420,6 +421,10 @@ def _seen(leaf: Leaf) -> SeenValue:
     kind, raw, start, end = leaf
     size = end - start
     return SeenValue(kind, size, Value(kind, raw[start:end]) if size <= SMALL else None)
+
+
+def _kept(value: Value) -> SeenValue:
+    return SeenValue(value.type, len(value.data), value if len(value.data) <= SMALL else None)
 
 
 class Turn(Struct, frozen=True):

@@ -26,11 +26,15 @@ _NAME = "array"  # the field that holds the array in the documents that are comp
 
 
 class ElementSet(Struct, frozen=True):
-    """The setting of a field in an array: how long ago, how, and how many versions before it are missing."""
+    """The setting of a field in an array: how long ago, how, and how many versions before it are missing.
+
+    ``before`` is its value until then; None if it did not exist, or is unknown because more was set than the field.
+    """
 
     age: int
     op: SetBy
     gap: int
+    before: Value | None = None
 
 
 class UnkeyedArray:
@@ -66,6 +70,7 @@ class UnkeyedArray:
             for one in ops
             if not isinstance(one, Remove) and one.op not in ("move", "reorder")
         }
+        replaced = {one.to_path: one.old for one in ops if one.to_path in touched and one.op != "reorder"}
         back = Positions(changes.inverse())
         still = {}
         for path, place in self._open.items():
@@ -74,7 +79,7 @@ class UnkeyedArray:
             if set_by is None:
                 still[path] = back.now(there)[1:]
             else:
-                self.set_by[path] = ElementSet(age, set_by, gap)
+                self.set_by[path] = ElementSet(age, set_by, gap, replaced.get(there))
         self._open = still
 
 

@@ -30,11 +30,13 @@ def test_blame_names_the_version_that_last_set_each_field(told: Told) -> None:
     status, lines, err = told("blame", *SAMPLE, "--json")
     assert (status, err) == (0, "")
     rows = {tuple(row["path"]): row for row in map(json.loads, lines)}
-    assert all(list(row) == ["path", "v", "at", "author", "reason"] for row in rows.values())
+    assert all(list(row) == ["path", "v", "at", "author", "reason", "before", "before_bytes"] for row in rows.values())
     assert rows["premium", "gross"]["v"] == {"$numberInt": "57"}
     assert rows["riders", 0, "premium"]["v"] == {"$numberInt": "57"}
     assert rows["riders", 1, "premium"]["v"] == {"$numberInt": "52"}
     assert rows["period", "from"]["v"] == {"$numberInt": "1"}
+    assert (rows["period", "from"]["before"], rows["period", "from"]["before_bytes"]) == (None, None)
+    assert rows["status",]["before"] == "cancelled"
     assert rows["deductible",]["at"] == {"$date": {"$numberLong": "1758014640000"}}
     assert ("premium", "discount") not in rows
 
@@ -42,7 +44,7 @@ def test_blame_names_the_version_that_last_set_each_field(told: Told) -> None:
 def test_blame_is_a_table_for_people(told: Told) -> None:
     status, lines, _ = told("blame", *SAMPLE)
     assert status == 0
-    assert lines[0].split() == ["Field", "Set", "in", "At", "By", "Value"]
+    assert lines[0].split() == ["Field", "Set", "in", "At", "By", "Before", "Value"]
     assert next(line for line in lines if line.startswith("riders[FLOOD].premium")).split()[1] == "v52"
 
 

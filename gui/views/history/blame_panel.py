@@ -25,19 +25,19 @@ from model import text
 from model.errors import Refused
 from model.foundation.records import Version
 from model.session import Session
-from model.session.history_reading import Blame, Chain, FieldSet, key_parts, key_text
+from model.session.history_reading import Blame, Chain, FieldSet, SeenValue, key_parts, key_text
 from model.values import canonical
 from model.values.canonical import Value
 
-CHANGE, FIELD, SET, WHEN, BY, VALUE = range(6)  # the widest last: else the other columns would be far apart
-WIDTHS = (36, 240, 110, 150, 120, 380)
+CHANGE, FIELD, SET, WHEN, BY, BEFORE, VALUE = range(7)  # the widest last: else the other columns would be far apart
+WIDTHS = (36, 240, 110, 150, 120, 150, 300)
 SYMBOLS = {"set": "replace", "add": "add", "retype": "retype", "remove": "remove", "": ""}
 
 
 class BlameModel(RowsModel[Blame]):
     """One row per field, in the order of the document."""
 
-    headers = ("", tr("Field"), tr("Last set"), tr("When"), tr("By"), tr("Value"))
+    headers = ("", tr("Field"), tr("Last set"), tr("When"), tr("By"), tr("Before"), tr("Value"))
     spoken_at = FIELD
 
     def key(self, row: Blame) -> Hashable:
@@ -58,9 +58,23 @@ class BlameModel(RowsModel[Blame]):
             return when_cell(row.version)
         if column == BY:
             return by_cell(row.version)
-        if row.now.value is None:
-            return value(f"{row.now.kind}, {wording.size(row.now.size)}", "text2")
-        return value(text.shown(row.now.value, preferences.zone()))
+        if column == BEFORE:
+            return _before_cell(row)
+        return seen_cell(row.now)
+
+
+def seen_cell(seen: SeenValue, token: str = "text") -> Cell:
+    """A value, or type and length if it is too long to be kept; the tooltip has the type."""
+    if seen.value is None:
+        return value(f"{seen.kind}, {wording.size(seen.size)}", "text2")
+    return value(text.shown(seen.value, preferences.zone()), token, tip=seen.kind)
+
+
+def _before_cell(row: Blame) -> Cell:
+    """The value that the version replaced."""
+    if row.before is not None:
+        return seen_cell(row.before, "text2")
+    return plain(tr("not there") if row.op == "add" else "", "text3", size=12)
 
 
 def by_cell(version: Version) -> Cell:
@@ -125,7 +139,7 @@ class BlamePanel(ChainPanel):
         self.model = BlameModel()
         self.list = FieldList(row_height=28)
         self.list.as_list(self.model, tr("Fields and the versions that last set them"))
-        self.list.resize_columns(WIDTHS, dispensable=(VALUE,))
+        self.list.resize_columns(WIDTHS, dispensable=(VALUE, BEFORE))
         self.list.setTreePosition(FIELD)  # the column that the arrow keys start in
         self.list.opened.connect(self.compare)
         self.list.copy_asked.connect(self._copy)

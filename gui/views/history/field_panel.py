@@ -19,12 +19,11 @@ from gui.style.clear_cross import ClearCross
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack, button, words
 from gui.style.title import Title
-from gui.views.history.blame_panel import SYMBOLS, FieldList, by_cell, doubt, set_in, when_cell
+from gui.views.history.blame_panel import SYMBOLS, FieldList, by_cell, doubt, seen_cell, set_in, when_cell
 from gui.views.history.chain_panel import ChainPanel
 from gui.views.history.field_plot import FieldPlot
 from gui.views.history.map_model import WORDS
 from gui.views.history.map_words import value_at
-from model import text
 from model.errors import Refused
 from model.foundation.records import Version
 from model.session import Session
@@ -91,9 +90,7 @@ class SettingsModel(RowsModel[SetRow]):
             if column == BEFORE and not made.op:
                 return plain(tr("there from the start"), "text3", size=12)
             return plain(tr("not there"), "text3", size=12)
-        if seen.value is None:
-            return value(f"{seen.kind}, {wording.size(seen.size)}", "text2")
-        return value(text.shown(seen.value, preferences.zone()), "text2" if column == BEFORE else "text", tip=seen.kind)
+        return seen_cell(seen, "text2" if column == BEFORE else "text")
 
 
 class FieldPanel(ChainPanel):

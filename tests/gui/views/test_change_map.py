@@ -20,7 +20,7 @@ from gui.pages.page_request import PageRequest
 from gui.style import preferences, theme
 from gui.views.history import map_axis, map_painter, map_sizes
 from gui.views.history.bisect_panel import BisectPanel
-from gui.views.history.blame_panel import VALUE, BlamePanel, set_in
+from gui.views.history.blame_panel import BEFORE, VALUE, BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.field_panel import FieldPanel
 from gui.views.history.map_model import MapModel, MapRow
@@ -512,6 +512,8 @@ def test_blame_lists_each_field_with_its_version(session: Session, qtbot: QtBot,
     rows = {"".join(panel.model.cell(panel.model.index(at, 1)).text): row for at, row in enumerate(panel.model.rows)}
     assert set_in(rows["premium.gross"]) == "v57"
     assert rows["premium.gross"].version.author == "portal"
+    before = {name: panel.model.cell(panel.model.index(at, BEFORE)).text for at, name in enumerate(rows)}
+    assert (before["status"], before["period.from"]) == ('"cancelled"', "")
     panel.search.setText("rk-204")
     assert {row.version.author for row in panel.model.rows} == {"rk-204"}
     panel.search.setText("nothing like it")

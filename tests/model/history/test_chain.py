@@ -204,14 +204,16 @@ def test_blame_names_the_version_from_which_on_a_field_never_changed(contents: l
     versions = history(*contents)
     for one in chain(versions).blame():
         now = canonical.get(versions[0].content or b"", one.path)
-        expected = None
+        expected = earlier = None
         for older in versions:
             if older.content is None:
                 continue
-            if canonical.get(older.content, one.path) != now:
+            if (there := canonical.get(older.content, one.path)) != now:
+                earlier = there
                 break
             expected = older.v
         assert one.version.v == expected
+        assert (one.before.value if one.before else None) == earlier
 
 
 def test_a_field_is_found_where_it_stands_in_one_version() -> None:
