@@ -92,7 +92,7 @@ FIRST_HEARD = {
     ),
     "field": (
         "Versions that set the field",
-        r"v1, from the start, When: 12 Mar 2024 09:41, By: rk-204, Before: there from the start, After: 446\.25",
+        r"v12, changed, When: 14 Nov 2026 08:47, By: rk-204, Before: 491\.23, After: 521\.93",
     ),
     "bisect": (
         "Versions at which the condition turns",

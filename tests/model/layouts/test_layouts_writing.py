@@ -43,6 +43,16 @@ def bump(server: Server, layout: Layout, path: str, value: Any, **more: Any) -> 
     assert reply.applied == "yes"
 
 
+def test_what_is_composed_before_an_edit_is_what_the_edit_stores(name: str, server: Server, database_name: str) -> None:
+    layout = layout_of(server, database_name, name)
+    layout.create(doc(a=1, b=1), ID)
+    assert layout.swap(ID, layout.version(ID), doc(a=2, b=1)).kind == "applied"
+    base, stamp = layout.version(ID), Stamp()
+    composed = layout.steps(ID, base, doc(a=2, b=1, c=3), stamp).makes
+    assert layout.swap(ID, base, doc(a=2, b=1, c=3), stamp).kind == "applied"
+    assert layout.version(ID).raw == composed
+
+
 @pytest.mark.parametrize("name", ["archive", "embedded", "stream"])
 def test_a_field_that_is_bumped_in_place_survives_an_edit_of_others(
     name: str, server: Server, database_name: str
