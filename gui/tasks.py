@@ -98,8 +98,11 @@ class Task(QObject):
     progressed = Signal(object, object)
     finished = Signal()
 
-    def __init__(self, number: int, title: str, owner: QObject, key: str, progress: Progress, unit: Unit) -> None:
+    def __init__(
+        self, number: int, title: str, owner: QObject, key: str, progress: Progress, unit: Unit, reads: bool
+    ) -> None:
         super().__init__()
+        self.reads = reads
         self.number, self.title, self.owner, self.key = number, title, owner, key
         self.running = True
         self.superseded = False
@@ -172,18 +175,19 @@ class Tasks(QObject):
         title: str = "",
         key: str = "",
         unit: Unit = "rows",
+        reads: bool = False,
     ) -> Task:
         """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is
         gone.
 
         ``title`` is shown in the status bar while it runs, with the progress in ``unit``; ``key`` replaces the
-        owner's task with that key.
+        owner's task with that key. Work that only ``reads`` is stopped as the tab of its owner closes.
         """
         if key:
             self.drop(owner, key)
         number = next(self._numbers)
         progress = Progress(self._relay, number)
-        task = Task(number, title, owner, key, progress, unit)
+        task = Task(number, title, owner, key, progress, unit, reads)
         self._answers[number] = _Answers(task, done, failed, cancelled, partial)
         self.changed.emit()
         self._pool.start(_Job(work, progress, self._relay, number))
@@ -247,6 +251,12 @@ class Tasks(QObject):
             if part is owner:
                 found.append(task)
         return found
+
+    def stop_reading(self, owner: QObject) -> None:
+        """Stop what an owner and its parts only read, when its tab closes; what they write goes on to its end."""
+        for task in self.of(owner):
+            if task.reads:
+                task.drop()
 
     def stop_of(self, owner: QObject) -> None:
         """Ask the work of an owner and its parts to stop, without waiting, when one of several windows closes."""

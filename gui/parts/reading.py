@@ -82,6 +82,7 @@ class Reading:
             owner=self._owner,
             title=title,
             key=self._key,
+            reads=True,
         )
         task.progressed.connect(self._states.progress)
         self._says = says

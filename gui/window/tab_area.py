@@ -344,6 +344,7 @@ class TabArea(QWidget):
 
     def _drop(self, page: Page) -> None:
         page.leave()
+        tasks.tasks.stop_reading(page)
         at = self.pages.index(page)
         self.pages.remove(page)
         self._places.pop(id(page), None)

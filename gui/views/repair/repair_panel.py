@@ -398,6 +398,7 @@ class RepairPanel(QWidget):
             owner=self,
             key="dry",
             title=tr("Dry run"),
+            reads=True,
         )
 
     def _one_dried(self, dry: DryItem) -> None:
