@@ -318,6 +318,8 @@ class Sequence:
             return False
         page.panel.go.click()
         self.world.settle()
+        if self.world.sheet(page.window()) is not None:
+            return self._agree(page.window())  # what removes asks first
         return True
 
     def _clean_up(self) -> bool:

@@ -577,9 +577,10 @@ class RepairPanel(QWidget):
         ticked = self.model.ticked()
         if not ticked:
             return
-        what = verb([str(item.repair) for item in ticked])
+        repairs = [str(item.repair) for item in ticked]
+        what = verb(repairs)
         typed = self._session.name if self.production else str(len(ticked)) if len(ticked) >= MANY else None
-        if typed is None:
+        if typed is None and not any(removes([each]) for each in repairs):
             self.apply()  # the list, its dry run and the undo are all in sight
             return
         marked = (

@@ -108,6 +108,13 @@ def click(qtbot: QtBot, button: object) -> None:
     idle(qtbot)
 
 
+def agree(panel: RepairPanel) -> None:
+    """Press the last button, which removes something, and agree to the question that follows."""
+    panel.go.click()
+    (question,) = panel.window().findChildren(Question)
+    question.verb.click()
+
+
 def found(session: Session, ns: str, code: str) -> list[Finding]:
     return [each for each in session.scans.scan([ns]) if isinstance(each, Finding) and each.code == code]
 
@@ -174,7 +181,8 @@ def test_what_is_ticked_is_done_and_can_be_taken_back(qtbot: QtBot, session: Ses
     panel.list.setCurrentIndex(panel.model.index(1, 0))
     QTest.keyClick(panel.list, Qt.Key.Key_Space)  # unticks it
     assert panel.go.text() == "Remove 1 phantom version"
-    click(qtbot, panel.go)
+    agree(panel)
+    idle(qtbot)
     idle(qtbot)
     assert panel.model.ends[panel.model.rows[0].no].kind == "applied"
     assert said(panel, 0) == "Removed"
@@ -236,9 +244,23 @@ def test_repairs_that_a_silent_server_was_never_sent_are_not_called_refused(
     count = len(panel.model.ticked())
     assert count > IN_VAIN
     monkeypatch.setattr(RepairContext, "stale", silent)
-    click(qtbot, panel.go)
+    agree(panel)
+    idle(qtbot)
     assert panel.report.text() == f"{count} not sent"
     assert {end.kind for end in panel.model.ends.values()} == {"refused"}  # as the command says it
+
+
+def test_what_removes_asks_first_and_writes_nothing_if_it_is_left(qtbot: QtBot, session: Session) -> None:
+    panel = phantoms(qtbot, session)
+    panel.go.click()
+    (question,) = panel.window().findChildren(Question)
+    assert question.accessibleName() == "Remove 2 phantom versions?"
+    assert question.field is None
+    assert question.verb.text() == "Remove 2 phantom versions"
+    question.cancel.click()
+    idle(qtbot)
+    assert not panel.model.ends
+    assert len(found(session, CONTRACTS, "A3")) >= 2
 
 
 def test_while_a_repair_runs_the_page_says_so_and_after_it_nothing_of_the_dry_run_is_left(
@@ -253,7 +275,7 @@ def test_while_a_repair_runs_the_page_says_so_and_after_it_nothing_of_the_dry_ru
     monkeypatch.setattr(session.repairs, "apply", slowly)
     panel = phantoms(qtbot, session)
     assert panel._guard.text().startswith("Each is copied to insurance.quarantine, then removed only")
-    panel.go.click()
+    agree(panel)
     assert panel._note.text() == "Repairing: 0 of 2 findings so far."
     assert panel._report_head.text() == "Report"
     go_on.set()
@@ -278,7 +300,8 @@ def test_what_cannot_be_undone_on_this_server_is_told_and_no_undo_is_offered(
     lacking = "2 writes of this cannot be undone on this server. This server cannot count fields."
     monkeypatch.setattr(WayBack, "lacking", lambda *_: (lacking, False))
     panel = phantoms(qtbot, session)
-    click(qtbot, panel.go)
+    agree(panel)
+    idle(qtbot)
     lines = panel.findChildren(MessageArea)[0].lines
     assert lacking in {line.text for line in lines}
     assert any("repaired" in line.text for line in lines)
