@@ -170,6 +170,12 @@ def day(at: dt.datetime | None) -> str:
     return tr("{day} {month} {year}", **parts)
 
 
+def month(at: dt.datetime) -> str:
+    """``Nov 26`` in the chosen zone."""
+    there = preferences.local(at)
+    return f"{MONTHS[there.month - 1]} {there.year % 100:02d}"
+
+
 def recently(at: dt.datetime | None, now: dt.datetime | None = None) -> str:
     """``today, 14:02``, ``yesterday``, ``2 days ago``, then the date."""
     if at is None:

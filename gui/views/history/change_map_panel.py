@@ -207,7 +207,7 @@ class ChangeMapPanel(ChainPanel):
 
     def _preference(self, name: str) -> None:
         if name == "zone":
-            self.view.redraw()  # years depend on the zone
+            self.view.redraw()  # years and days depend on the zone
             self._say()
 
     def _say_title(self) -> None:

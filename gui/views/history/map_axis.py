@@ -1,4 +1,4 @@
-"""The head of the change map: years, sizes as a step line, and the axis of versions."""
+"""The head of the change map: years, months or days, sizes as a step line, and the axis of versions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from gui.language import tr
-from gui.style import preferences, theme, wording
+from gui.style import theme, wording
 from gui.views.history.map_model import MapModel
-from gui.views.history.map_painter import AXIS, HEAD, LEFT, RIGHT, gap_ground, version_name, year_lines, years
+from gui.views.history.map_painter import (
+    AXIS,
+    HEAD,
+    LEFT,
+    RIGHT,
+    gap_ground,
+    period,
+    period_lines,
+    periods,
+    version_name,
+)
 from gui.views.history.map_sizes import MapSizes
 
-YEARS, TOP, FLOOR = 16, 26, 86  # the middle of the years, the top and bottom of the chart
+PERIODS, TOP, FLOOR = 16, 26, 86  # the middle of the years or days, the top and bottom of the chart
 
 
 def ceiling(model: MapModel) -> int:
@@ -26,7 +36,7 @@ def ceiling(model: MapModel) -> int:
 
 
 def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, width: float, current: int) -> None:
-    """Draw years, sizes and axis above the cells; ``current`` is the crosshair's column, or -1."""
+    """Draw periods, sizes and axis above the cells; ``current`` is the crosshair's column, or -1."""
     first = max(0, int(offset // sizes.column))
     last = min(len(model.versions) - 1, int((offset + width) // sizes.column))
     if last < first:
@@ -45,32 +55,38 @@ def head(painter: QPainter, model: MapModel, sizes: MapSizes, offset: float, wid
     for y in (top, (top + floor) / 2, floor):
         painter.fillRect(QRectF(left, round(y), right - left, 1), theme.colour("border"))
     _steps(painter, model, sizes, first, last, current)
-    year_lines(painter, model, sizes, first, last, top - theme.px(4), theme.px(HEAD))
+    period_lines(painter, model, sizes, first, last, top - theme.px(4), theme.px(HEAD))
     font = theme.font(12, 600)
     painter.setFont(font)
     painter.setPen(theme.colour("text2"))
-    for x, year in year_names(model, sizes, first, last, offset):
-        painter.drawText(QRectF(x, 0, theme.px(60), theme.px(YEARS) * 2), LEFT, year)
+    metrics = QFontMetricsF(font)
+    for x, name in period_names(model, sizes, first, last, offset):
+        if x + metrics.horizontalAdvance(name) > offset + width:
+            continue  # half a day's name would look like another one
+        painter.drawText(QRectF(x, 0, theme.px(120), theme.px(PERIODS) * 2), LEFT, name)
     _axis(painter, model, sizes, first, last, current, (offset, offset + width))
     painter.restore()
 
 
-def year_names(model: MapModel, sizes: MapSizes, first: int, last: int, offset: float) -> list[tuple[float, str]]:
-    """The years and their positions; one that began left of the visible part is named at the edge, or not at all."""
-    starts = [(max(offset, column * sizes.column), year) for column, year in years(model, first, last)]
+def period_names(model: MapModel, sizes: MapSizes, first: int, last: int, offset: float) -> list[tuple[float, str]]:
+    """The years, months or days, as fits the span of all versions, and their positions.
+
+    One that began left of the visible part is named at the edge, or not at all.
+    """
+    starts = [(max(offset, column * sizes.column), name) for column, name in periods(model, first, last)]
     dated = next((at for one in reversed(model.versions[: first + 1]) if (at := one.at) is not None), None)
     if dated is not None and (not starts or starts[0][0] > offset):
-        starts.insert(0, (offset, preferences.local(dated).year))
+        starts.insert(0, (offset, period(model, dated)[1]))
     metrics, edge, gap = QFontMetricsF(theme.font(12, 600)), theme.px(5), theme.px(2)
-    wide = {year: metrics.horizontalAdvance(str(year)) + gap for _, year in starts}
+    wide = {name: metrics.horizontalAdvance(name) + gap for _, name in starts}
     if len(starts) > 1 and starts[0][0] == offset > 0 and offset + wide[starts[0][1]] > starts[1][0]:
         del starts[0]
     made: list[tuple[float, str]] = []
     busy = offset
-    for x, year in starts:
+    for x, name in starts:
         if x + edge >= busy:
-            made.append((x + edge, str(year)))
-            busy = x + edge + wide[year]
+            made.append((x + edge, name))
+            busy = x + edge + wide[name]
     return made
 
 

@@ -45,7 +45,7 @@ from gui.views.history.map_model import MapModel
 TILE = 512  # pixels
 TILES = 48
 COUNTS = 184  # the width of the counts at the right
-YEAR = 48  # the least width of the matrix: a year must fit above two versions as well
+PERIOD = 76  # the least width of the matrix: a day must fit above two versions as well
 NAMES = (96, 232)  # the least and the usual width of the names
 
 
@@ -396,7 +396,7 @@ class MapView(QWidget):
     @property
     def wide(self) -> int:
         """The width of the whole matrix with its head."""
-        return max(self.grid.wide, theme.px(YEAR))
+        return max(self.grid.wide, theme.px(PERIOD))
 
     def _filling(self) -> float:
         """The column width at which a short history fills the room between names and counts."""

@@ -7,6 +7,7 @@ the right edge, an overwritten one is pale. :mod:`gui.views.history.map_axis` dr
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -17,7 +18,8 @@ from gui.style import preferences, theme, wording
 from gui.views.history.map_model import MapMark, MapModel, MapRow
 from gui.views.history.map_sizes import MapSizes
 
-HEAD = 119  # years, sizes, axis
+HEAD = 119  # periods, sizes, axis
+YEARS, MONTHS = dt.timedelta(days=730), dt.timedelta(days=92)  # a longer span is named by its years, or its months
 AXIS = 106  # the middle of the column names in the head
 SYMBOLS_FROM = 12  # columns of at least this width show symbols
 # operation -> tokens of its colour, of a pale cell and of that cell's border
@@ -44,7 +46,7 @@ def matrix(painter: QPainter, model: MapModel, sizes: MapSizes, box: QRectF) -> 
         return
     gaps = model.gaps(first, last)
     painter.save()
-    year_lines(painter, model, sizes, first, last, top * height, end * height)
+    period_lines(painter, model, sizes, first, last, top * height, end * height)
     for start, stop in gaps:
         shape = QRectF(start * width, top * height, (stop + 1 - start) * width, (end - top) * height)
         gap_ground(painter, shape)
@@ -228,30 +230,38 @@ def _sign(painter: QPainter, box: QRectF, op: str, ink: QColor) -> None:
             painter.drawLine(QPointF(x + 2 * u * sign, y - 3.2 * u), QPointF(x + 2 * u * sign, y + 3.2 * u))
 
 
-def years(model: MapModel, first: int, last: int) -> list[tuple[int, int]]:
-    """(column, year) of the versions in a range of columns that are the first of a year."""
-    made: list[tuple[int, int]] = []
-    known: int | None = None
-    for column in range(first - 1, -1, -1):
-        at = model.versions[column].at
-        if at is not None:
-            known = preferences.local(at).year
-            break
+def period(model: MapModel, at: dt.datetime) -> tuple[tuple[int, ...], str]:
+    """What tells a time's year, month or day from others, and its name; which of them, all versions' span decides."""
+    ends = [next((one.at for one in versions if one.at), at) for versions in (model.versions, reversed(model.versions))]
+    span, there = abs(ends[1] - ends[0]), preferences.local(at)
+    if span > YEARS:
+        return (there.year,), str(there.year)
+    if span > MONTHS:
+        return (there.year, there.month), wording.month(at)
+    return (there.year, there.month, there.day), wording.day(at)
+
+
+def periods(model: MapModel, first: int, last: int) -> list[tuple[int, str]]:
+    """(column, name) of the versions in a range of columns that are the first of a year, a month or a day."""
+    made: list[tuple[int, str]] = []
+    before = (model.versions[column].at for column in range(first - 1, -1, -1))
+    dated = next((at for at in before if at is not None), None)
+    known = None if dated is None else period(model, dated)[0]
     for column in range(first, last + 1):
         at = model.versions[column].at
         if at is None:
             continue
-        year = preferences.local(at).year
-        if year != known:
-            made.append((column, year))
-            known = year
+        here, name = period(model, at)
+        if here != known:
+            made.append((column, name))
+            known = here
     return made
 
 
-def year_lines(
+def period_lines(
     painter: QPainter, model: MapModel, sizes: MapSizes, first: int, last: int, top: float, bottom: float
 ) -> None:
-    for column, _ in years(model, first, last):
+    for column, _ in periods(model, first, last):
         if column:
             painter.fillRect(QRectF(column * sizes.column, top, 1, bottom - top), theme.colour("border"))
 

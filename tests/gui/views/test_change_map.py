@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -334,7 +336,7 @@ def test_a_year_that_began_out_of_sight_is_named_whole_at_the_edge_or_not_at_all
     metrics = QFontMetricsF(theme.font(12, 600))
     seen = set()
     for offset in range(0, 40 * sizes.column, 3):
-        named = map_axis.year_names(model, sizes, offset // sizes.column, last, offset)
+        named = map_axis.period_names(model, sizes, offset // sizes.column, last, offset)
         assert named[0][0] >= offset
         for (x, year), (later, _) in pairwise(named):
             assert x + metrics.horizontalAdvance(year) <= later
@@ -414,6 +416,28 @@ def test_a_long_map_paints_only_what_is_in_sight(tiles: list[object], qtbot: QtB
     view.grab()
     assert 0 < len(tiles) <= 12
     assert "marks" not in model.rows[-1].__dict__  # what is out of sight is not even worked out
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "named"),
+    [
+        (dt.timedelta(hours=12), 60, ["01 Nov 26", "02 Nov 26", "03 Nov 26"]),
+        (dt.timedelta(days=10), 12, ["Nov 26", "Dec 26", "Jan 27"]),
+        (dt.timedelta(days=400), 4, ["2026", "2027", "2029"]),
+        (dt.timedelta(minutes=1), 3, ["01 Nov 26"]),
+    ],
+    ids=["a month", "months", "years", "minutes"],
+)
+def test_the_head_names_days_months_or_years_as_the_versions_span(
+    step: dt.timedelta, count: int, named: list[str]
+) -> None:
+    preferences.put("zone", "UTC")
+    begin = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
+    model = MapModel()
+    model.put(chain(*(replace(version(n + 1, {"a": n}), at=begin + n * step) for n in reversed(range(count)))))
+    sizes = map_sizes.MapSizes(90)
+    said = [name for _, name in map_axis.period_names(model, sizes, 0, count - 1, 0)]
+    assert said[:3] == named
 
 
 def test_a_year_is_whole_above_two_versions(qtbot: QtBot) -> None:
