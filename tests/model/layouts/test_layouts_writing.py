@@ -53,7 +53,7 @@ def test_what_is_composed_before_an_edit_is_what_the_edit_stores(name: str, serv
     assert layout.version(ID).raw == composed
 
 
-@pytest.mark.parametrize("name", ["archive", "embedded", "stream"])
+@pytest.mark.parametrize("name", ["archive", "embedded", "nested", "stream"])
 def test_a_field_that_is_bumped_in_place_survives_an_edit_of_others(
     name: str, server: Server, database_name: str
 ) -> None:
