@@ -20,7 +20,7 @@ from PySide6.QtCore import (
     QVariantAnimation,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
@@ -37,6 +37,7 @@ from gui.style import boxes, icons, preferences, theme, wording
 from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, add_unseen, plan
+from gui.window.things_box import ThingsBox
 from model.errors import Unreachable
 from model.session import Session
 from model.userdata.connections import SavedConnection
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 WIDTH = 273  # including the line at its right
 RAIL = 48
 FOLD = 120  # milliseconds
+ROOMY = 720  # u; a lower sidebar has no room for the things to try beside its tree
+LEFT = "things/left"  # whether a person closed the things to try
 ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not None}
 
 
@@ -67,6 +70,7 @@ class Sidebar(QWidget):
     read_ended = Signal(object)  # session: its collections are known, or it was said why not
     entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
+    thing_asked = Signal(object)  # Thing
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -128,6 +132,11 @@ class Sidebar(QWidget):
         inset.setContentsMargins(theme.px(4), 0, 0, 0)
         inset.addWidget(self.tree)
         column.addLayout(inset, 1)
+        self.things = ThingsBox()
+        self.things.hide()
+        self.things.asked.connect(self.thing_asked)
+        self.things.left.connect(self._leave_things)
+        column.addWidget(self.things)
         column.addWidget(hair())
         foot = QVBoxLayout()
         foot.setContentsMargins(0, theme.px(4), 0, theme.px(4))
@@ -169,6 +178,7 @@ class Sidebar(QWidget):
         """Show an open connection, expanded, and read its collections."""
         if session not in self._sessions:
             self._sessions.append(session)
+        self._show_things()
         self._rebuild()
         self.read(session)
 
@@ -177,7 +187,22 @@ class Sidebar(QWidget):
         if session in self._sessions:
             self._sessions.remove(session)
             self.infos.pop(id(session), None)
+        self._show_things()
         self._rebuild()
+
+    def _show_things(self) -> None:
+        """Show the things to try while the sample is open, unless they were closed or the sidebar is low."""
+        is_open = any(session.is_sample for session in self._sessions)
+        wanted = is_open and self.height() >= theme.px(ROOMY) and not preferences.remembered(LEFT, False)
+        self.things.setVisible(wanted)
+
+    def _leave_things(self) -> None:
+        preferences.remember(LEFT, True)
+        self._show_things()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_things()
 
     def touch(self, silent: Iterable[Session] = ()) -> None:
         """Redraw the sessions' lines if they changed; the servers of ``silent`` do not answer."""

@@ -135,8 +135,9 @@ class EntryButton(QAbstractButton):
         icons.paint(painter, QRectF(theme.px(15), middle - side / 2, side, side), self._icon, ink)
         painter.setFont(theme.font(13))
         painter.setPen(theme.colour(ink))
-        box = QRectF(theme.px(39), 0, self.width() - theme.px(90), self.height())
-        painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), self.text())
+        box = QRectF(theme.px(39), 0, self.width() - theme.px(90 if self._count else 51), self.height())
+        said = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(box.width()))
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), said)
         if self._count:
             text = str(self._count)
             left = self.width() - theme.px(15) - symbols.badge_width(text)

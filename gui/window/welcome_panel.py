@@ -26,6 +26,7 @@ from gui.style.scrolling import FromTop
 from gui.style.states import BusyLine, button, hair, words
 from gui.window.address_field import AddressField
 from gui.window.opening import Opening, trouble_with
+from gui.window.things_box import ICONS
 from model import text
 from model.things_to_try import THINGS, Thing
 from model.userdata.connections import SavedConnection, without_password
@@ -33,15 +34,6 @@ from resources import manual
 
 RECENT = 5
 COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-ICONS = {
-    "compare": "git-diff",
-    "map": "grid-four",
-    "race": "git-merge",
-    "restore": "arrow-counter-clockwise",
-    "repair": "wrench",
-}
-
-
 TOPICS = (
     ("start", "play", tr("A first tour, in five minutes")),
     ("sources", "folder-open", tr("Servers, dumps, and files of BSON or JSON")),
@@ -285,7 +277,7 @@ class WelcomePanel(QWidget):
         card, lines = _card()
         for thing in THINGS:
             line = WelcomeLine(
-                ICONS.get(thing.action, "flask"),
+                ICONS[thing.action],
                 "acc",
                 translated(thing.title),
                 translated(thing.subtitle),

@@ -151,6 +151,7 @@ class Window(QMainWindow):
         sidebar.disconnect_asked.connect(connecting.disconnect_session)
         sidebar.edit_asked.connect(connecting.edit_saved)
         sidebar.forget_asked.connect(connecting.forget)
+        sidebar.thing_asked.connect(connecting.try_thing)
         sidebar.entry_asked.connect(commands.open_entry)
         sidebar.layout_asked.connect(commands.state_layout)
         sidebar.read_ended.connect(self._collections_read)

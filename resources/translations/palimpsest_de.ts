@@ -1124,6 +1124,10 @@ Nummern: {numbering}</translation>
       <translation>Fenster schließen</translation>
     </message>
     <message>
+      <source>Close; the menu Help opens them again</source>
+      <translation>Schließen; das Menü Hilfe öffnet sie wieder</translation>
+    </message>
+    <message>
       <source>Collapse all</source>
       <translation>Alles zuklappen</translation>
     </message>

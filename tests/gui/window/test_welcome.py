@@ -13,9 +13,11 @@ from pytestqt.qtbot import QtBot
 from gui.style import wording
 from gui.window.opening import Opening
 from gui.window.welcome_panel import WelcomeLine, WelcomePanel
+from gui.window.window import Window
 from model.errors import Refused
 from model.things_to_try import THINGS
 from model.userdata.connections import SavedConnection
+from tests.gui.window.windows import wait_idle
 
 NOW = dt.datetime.now(dt.UTC)
 SAVED = (
@@ -173,3 +175,22 @@ def focused(panel: WelcomePanel) -> QWidget:
     found = panel.window().focusWidget()
     assert found is not None
     return found
+
+
+def test_the_sample_begins_with_the_things_to_try_beside_what_is_open_until_they_are_closed(
+    window: Window, qtbot: QtBot
+) -> None:
+    things = window.workspace.sidebar.things
+    assert [line.text() for line in things.lines] == [thing.title for thing in THINGS]
+    assert things.isVisible()
+    things.lines[1].click()
+    wait_idle(qtbot, lambda: window.workspace.page is not None and window.workspace.page.kind == "map")
+    window.resize(1440, 640)
+    qtbot.waitUntil(lambda: not things.isVisible())  # the collections need the room
+    window.resize(1440, 900)
+    qtbot.waitUntil(things.isVisible)
+    things.close_button.click()
+    assert not things.isVisible()
+    window.workspace.sidebar.remove_session(window.sessions[-1])
+    window.workspace.sidebar.add_session(window.sessions[-1])
+    assert not things.isVisible()
