@@ -964,6 +964,10 @@ Nummern: {numbering}</translation>
       <translation>Geändert</translation>
     </message>
     <message>
+      <source>Changed by {author}</source>
+      <translation>Geändert von {author}</translation>
+    </message>
+    <message>
       <source>Changed in the database</source>
       <translation>In der Datenbank geändert</translation>
     </message>
@@ -8186,6 +8190,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>the field that is raised</source>
       <translation>das Feld, das erhöht wird</translation>
+    </message>
+    <message>
+      <source>the newest by {author}</source>
+      <translation>die neueste von {author}</translation>
     </message>
     <message>
       <source>the next number, when it is inserted</source>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
@@ -64,6 +64,11 @@ class DiffModel(CellModel):
             self.headers = ("", tr("Field"), f"A   {a}   →   B   {b}", "", tr("Type"))
         else:
             self.headers = ("", tr("Field"), f"A   {a}", f"B   {b}", tr("Type"))
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole and section in (A, B) and orientation == Qt.Orientation.Horizontal:
+            return wording.tip(self.headers[section])  # what a narrow column leaves out
+        return super().headerData(section, orientation, role)
 
     def set_inline(self, on: bool) -> None:
         """Show both values in the column of A, or each in its own."""

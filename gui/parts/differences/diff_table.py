@@ -170,7 +170,7 @@ class DiffTable(CellTree):
                 types = max(types, full_width(self.rows.cell(index.siblingAtColumn(TYPE))))
                 side = max(side, self._side_of(node)) if side < long else side
             index = self.indexBelow(index)
-        side = max(min(side + theme.px(GAP), long), self._head_width(A), self._head_width(B))
+        side = max(min(side + theme.px(GAP), long), *(min(self._head_width(at), long) for at in (A, B)))
         return math.ceil(names), math.ceil(side), math.ceil(types)
 
     def _side_of(self, node: DiffNode) -> float:

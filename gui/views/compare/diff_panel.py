@@ -783,7 +783,8 @@ def _comparing(source: Session | PairSource) -> ComparisonSource:
 
 
 def _title(version: Version) -> str:
-    """``v11, 03 Nov 2026 10:14``, as in every list."""
+    """``v11, 03 Nov 2026 10:14, by ab-117, why``; in a narrow column the last parts go first."""
     state = translated(version.state) if version.state in ("damaged", "unproven") else ""
     parts = [name_of(version), tr("current") if version.current and version.v is not None else "", state]
-    return ", ".join(part for part in (*parts, wording.moment(version.at)) if part)
+    by = tr("by {author}", author=version.author) if version.author else ""
+    return ", ".join(part for part in (*parts, wording.moment(version.at), by, version.reason) if part)

@@ -395,9 +395,17 @@ class ConflictPrompt(Sheet):
             self._first.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def _moved(self) -> str:
-        was = version(self.conflict.base.v)
-        now = version(self.conflict.theirs.v) if self.conflict.theirs is not None else ""
-        return f"{was} → {now}" if was and now and was != now else ""
+        """``v11 → v12 by ab-117, 3 Nov 2026 10:14, why``: from what was opened to what is in the database."""
+        base, theirs = self.conflict.base, self.conflict.theirs
+        if theirs is None or theirs.v == base.v:
+            return ""
+        was, now = version(base.v), version(theirs.v)
+        moved = f"{was} → {now}" if was and now else ""
+        if not theirs.author:
+            return moved
+        who = theirs.author
+        by = tr("the newest by {author}", author=who) if moved else tr("Changed by {author}", author=who)
+        return ", ".join(part for part in (moved, by, moment(theirs.at), theirs.reason or "") if part)
 
     def _said(self, *parts: str) -> str:
         lead = ", ".join(part for part in parts if part)

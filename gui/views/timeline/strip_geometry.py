@@ -21,7 +21,11 @@ from gui.style import symbols, theme
 MARGIN = 52  # from the edge to the first and last mark
 COMFORT = 68  # a pitch with room for names, dates and counts
 WIDEST = 132
-LINE, NAME, DATE, TOP, BLOCK = 45, 71, 88, 5, 96  # heights in the strip: line, middles of both texts, flags, all
+NARROWEST = 60  # the room of an author
+LINE, TOP, BLOCK = 45, 5, 96  # heights in the strip: the line, the flags, all
+NAME, DATE, AUTHOR = range(3)  # the texts below the line
+TEXTS = (71, 88)  # the middles of name and date
+CLOSE_TEXTS, HIGHER = (65, 78, 91), 4  # with authors, for which everything is drawn higher
 _CLOSE = 22  # from a mark's middle to the edge of a gap beside it
 
 
@@ -141,8 +145,18 @@ class StripGeometry:
     def box(self, row: int, height: int) -> QRectF:
         """A row's place in the content, labels included."""
         left, right = self.reach(row)
-        top = above(height)
-        return QRectF(self.x(row) - left, top, left + right, theme.px(BLOCK))
+        return QRectF(self.x(row) - left, self.above(height), left + right, theme.px(BLOCK))
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """The middles of the texts below the line: names, dates and, if any version has one, authors."""
+        return CLOSE_TEXTS if self.model.authors else TEXTS
+
+    def above(self, height: int) -> float:
+        """The space above the line and its labels, which are centred in a view that is too high."""
+        spare = height - theme.px(BLOCK)
+        higher = theme.px(HIGHER) if self.model.authors else 0
+        return (spare // 2 if spare > theme.px(30) else 0) - higher
 
     def visible(self, offset: int, room: int) -> range:
         """The rows to draw, with one more at each side for the lines that leave the view."""
@@ -163,12 +177,7 @@ class StripGeometry:
             x += theme.px(12) * (-1 if which == "a" else 1)
         half = theme.px(11)
         x = min(max(x, half + theme.px(4)), room.width() - half - theme.px(4))
-        return QRectF(round(x - half), above(room.height()) + theme.px(TOP), 2 * half, theme.px(20))
-
-
-def above(height: int) -> float:
-    """The space above the line and its labels, which are centred in a view that is too high."""
-    return max(0.0, (height - theme.px(BLOCK)) // 2 if height > theme.px(BLOCK + 30) else 0.0)
+        return QRectF(round(x - half), self.above(room.height()) + theme.px(TOP), 2 * half, theme.px(20))
 
 
 def paint(
@@ -178,7 +187,7 @@ def paint(
     rows = layout.visible(offset, room.width())
     if not rows:
         return
-    top = above(room.height())
+    top = layout.above(room.height())
     painter.save()
     painter.translate(-offset, top)
     _line(painter, layout, rows)
@@ -288,12 +297,12 @@ def _marks(painter: QPainter, layout: StripGeometry, rows: range, focused: int) 
 
 
 def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float, last: float) -> None:
-    """Draw names and dates; if they are crowded, the important ones first and others as far as there is room.
+    """Draw names, dates and authors; if they are crowded, the important ones first and others as far as there is room.
 
     No label is drawn that the view's edges, ``first`` and ``last``, would cut: the rest would look like another name.
     """
     model, edge, spare = layout.model, theme.px(16), theme.px(6)
-    for line in (NAME, DATE):
+    for line, middle in enumerate(layout.texts):
         taken: list[tuple[float, float]] = []
         labels = []
         for row in rows:
@@ -312,7 +321,7 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float,
             taken.append((left, left + width))
             painter.setFont(font)
             painter.setPen(theme.colour(token))
-            box = QRectF(left - 1, theme.px(line - 9), width + 2, theme.px(18))
+            box = QRectF(left - 1, theme.px(middle - 9), width + 2, theme.px(18))
             painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
 
 
@@ -375,6 +384,12 @@ def _words(layout: StripGeometry, row: int, line: int) -> tuple[str, str, QFont]
             return mark.name, "text" if chosen else "text2", font
         return mark.name if _has_room(layout, row) else mark.name.removesuffix(" missing"), "text2", font
     font = theme.font(11)
+    if line == AUTHOR:
+        here = layout.middle(row)
+        half = min((layout.pitch - theme.px(8)) / 2, min(here, layout.width - here) - theme.px(16))
+        room = max(theme.px(NARROWEST), 2 * half)
+        by = "" if mark.missing else mark.newest.author or ""
+        return QFontMetricsF(font).elidedText(by, Qt.TextElideMode.ElideRight, room), "text2", font
     if mark.missing:
         return mark.under if _has_room(layout, row) else tr("missing"), "text3", font
     return mark.under, "err" if damaged else "text3", font

@@ -79,6 +79,14 @@ def test_it_says_what_changed_on_both_sides_before_it_asks(window: QMainWindow, 
     assert prompt.focusWidget() is prompt.buttons["review"]
 
 
+def test_it_says_who_made_the_newest_version_when_and_why(window: QMainWindow, desk: Desk) -> None:
+    conflict = met(desk)
+    assert conflict.theirs is not None
+    by = conflict.theirs.but(author="rk-204", reason="the customer called")
+    prompt, _ = asked(window, replace(conflict, theirs=by))
+    assert "v12 → v14, the newest by rk-204, 20 Nov 2026 10:12, the customer called, 4 fields." in said(prompt)
+
+
 def test_fields_in_another_order_are_not_said_to_be_each_of_these_fields(window: QMainWindow, desk: Desk) -> None:
     fields = canonical.fields(MINE)
     prompt, _ = asked(window, met(desk, mine=canonical.document([fields[-1], *fields[:-1]])))

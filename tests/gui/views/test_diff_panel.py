@@ -119,6 +119,21 @@ def test_it_counts_the_changes_and_stands_on_the_first(shown: Shown) -> None:
     assert headers == ["A   v1, 13 Mar 2024 09:00", "B   v2, current, 14 Mar 2024 09:00"]
 
 
+def test_the_headings_say_who_made_both_versions_and_why(shown: Shown) -> None:
+    by = {1: ("rk-204", "opened"), 2: ("ab-117", "the customer called")}
+    told = shown.source.histories[ID]
+    told[:] = [told[2 - n].but(author=by[n][0], reason=by[n][1]) for n in (2, 1)]
+    shown.panel.set_ab_choices(told)
+    shown.compare(1, 2)
+    headings = (
+        "A   v1, 13 Mar 2024 09:00, by rk-204, opened",
+        "B   v2, current, 14 Mar 2024 09:00, by ab-117, the customer called",
+    )
+    model = shown.panel.model
+    for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        assert [model.headerData(n, Qt.Orientation.Horizontal, role) for n in (A, B)] == list(headings)
+
+
 def test_parents_with_changes_stand_open(shown: Shown) -> None:
     table, model = shown.panel.table, shown.panel.model
     opened = {

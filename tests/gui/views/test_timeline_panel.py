@@ -34,6 +34,7 @@ from gui.parts.versions_model import (
 from gui.style import preferences, theme
 from gui.style.cells import CELL, Cell, full_width
 from gui.views.timeline import strip_geometry
+from gui.views.timeline.strip import HEIGHT
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model.foundation.records import Version, WatchTurn
 from model.values.canonical import Value
@@ -672,6 +673,23 @@ def test_a_label_of_the_last_version_never_displaces_that_of_the_one_before(qtbo
     painter.end()
     assert marks[1].under in painter.said
     assert above not in painter.said  # at the edge of the strip it would stand below the version before
+
+
+def test_each_version_has_its_author_below_its_date(qtbot: QtBot) -> None:
+    signed = [one.but(author=f"{n}-person@insurance.example" if n else None) for n, one in enumerate(story(40))]
+    watched = Watched(qtbot, Told({ID: signed}), width=900)
+    watched.read()
+    strip = watched.panel.strip
+    assert strip.horizontalScrollBar().isVisible()
+    painter = DrawnWords()
+    strip_geometry._labels(painter, strip._layout, range(40), 0, strip._layout.width)
+    painter.end()
+    people = {words: box for words, box in painter.said.items() if "-" in words}
+    assert len(people) == 39
+    boxes = sorted(people.values(), key=lambda box: box.left())
+    assert all(a.right() < b.left() for a, b in pairwise(boxes))  # long names are cut, none is left out
+    lowest = max(box.center().y() + theme.px(7) for box in boxes)
+    assert lowest + strip._layout.above(theme.px(HEIGHT)) <= strip.viewport().height()
 
 
 def test_a_label_that_the_edge_of_the_view_would_cut_is_not_drawn(qtbot: QtBot) -> None:

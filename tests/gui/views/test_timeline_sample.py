@@ -78,7 +78,7 @@ def test_the_contract_in_the_pictures_looks_as_in_the_pictures(qtbot: QtBot, sam
     both.settle()
     assert both.diff.counts.words == ["1 added", "1 removed", "4 changed", "1 retyped"]
     headers = [both.diff.model.headerData(n, Qt.Orientation.Horizontal) for n in (A, B)]
-    assert headers == ["A   v11, 03 Nov 2026 10:14", "B   v14, current, 20 Nov 2026 14:26"]
+    assert headers == ["A   v11, 03 Nov 2026 10:14, by rk-204", "B   v14, current, 20 Nov 2026 14:26, by rk-204"]
     rows = both.rows()
     assert rows[:-1] == [
         ("holder.phone", '"+49 40 555 0117"', '"+49 40 555 0192"', "String"),
