@@ -115,6 +115,14 @@ def test_an_outcome_is_true_whatever_happens_to_write_and_retry(
         assert is_sound(here.sound), list(here.sound.history(ID))
 
 
+def test_a_flag_that_may_still_stand_on_an_earlier_version_is_told(server: Server) -> None:
+    here = ground(server, "flagged", ("none", "never", "never", "never"))
+    outcome = here.swap("mine")
+    flagged = [raw for raw in server.find("faults.things") if c.get(raw, ("current",)) == Value.of(True)]
+    assert (outcome.kind, len(flagged)) == ("applied", 2)
+    assert "current" in outcome.detail, outcome
+
+
 @support.table("faults", support.every(15, TWO), ids="+".join)
 def test_two_edits_are_both_told_the_truth_wherever_one_overtakes_the_other(
     faults: tuple[Fault, ...], name: str, server: Server

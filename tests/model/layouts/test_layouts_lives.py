@@ -79,6 +79,17 @@ def test_a_new_document_stands_above_a_life_that_began_and_ended_while_it_was_cr
         empty(server, "archive", numbering=numbering)
 
 
+def test_a_new_document_that_could_not_be_raised_above_another_life_says_so(server: Server) -> None:
+    sound = empty(server, "archive")
+    told = []
+    for writing in places(server, sound, ("none", "never", "never", "never"), lambda: lived(sound)):
+        outcome = writing.create(doc(mine=1), ID)
+        assert outcome.kind == "applied", outcome
+        told.append("earlier life" in outcome.detail)
+        empty(server, "archive")
+    assert any(told)
+
+
 def test_what_was_deleted_is_not_put_back_below_a_later_life(server: Server) -> None:
     sound = empty(server, "archive")
     for writing in places(server, sound, (), lambda: lived(sound)):
@@ -250,6 +261,19 @@ def test_an_edit_without_an_answer_is_not_denied_where_its_document_was_deleted_
         assert sound.create(doc(n=1), ID).kind == "applied"
         assert writing.swap(ID, sound.version(ID), doc(n=1, mine=1)).kind in ("applied", "unknown")
         empty(server, name)
+
+
+def test_an_edit_without_an_answer_is_not_denied_where_its_document_was_deleted(server: Server) -> None:
+    sound = empty(server, "hashed", token="")
+
+    def ended() -> None:
+        if is_there(sound) and b"mine" in (sound.version(ID).content or b""):
+            assert sound.delete(ID, sound.version(ID)).kind == "applied"
+
+    for writing in places(server, sound, ("lost",), ended):
+        assert sound.create(doc(n=1), ID).kind == "applied"
+        assert writing.swap(ID, sound.version(ID), doc(n=1, mine=1)).kind in ("applied", "unknown")
+        empty(server, "hashed", token="")
 
 
 @pytest.mark.parametrize("faults", [(), ("lost",), ("none", "lost")], ids=["sound", "first lost", "second lost"])
