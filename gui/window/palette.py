@@ -21,8 +21,8 @@ ROW, ROWS, BESIDE = 28, 11, 112  # u; rows visible at once, fewer in a low windo
 
 
 def matches(hit: Hit, needle: str) -> bool:
-    """Whether every typed word occurs in the name."""
-    said = f"{hit.text} {hit.remark}".lower()
+    """Whether every typed word occurs in the name or in what is beside it; a collection is also ``db.collection``."""
+    said = f"{hit.text} {hit.remark}.{hit.text}".lower()
     return all(part in said for part in needle.lower().split())
 
 

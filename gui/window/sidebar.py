@@ -383,17 +383,21 @@ class Sidebar(QWidget):
         self.model.search(text)
         self._reopen()
         if self.model.needle:
-            self.tree.setCurrentIndex(self._first_collection(QModelIndex()))
+            first = self._first_collection(QModelIndex(), by_name=True)
+            self.tree.setCurrentIndex(
+                first if first.isValid() else self._first_collection(QModelIndex(), by_name=False)
+            )
         elif self.model.current[0] is not None:
             self.set_current(*self.model.current)
 
-    def _first_collection(self, above: QModelIndex) -> QModelIndex:
+    def _first_collection(self, above: QModelIndex, by_name: bool) -> QModelIndex:
+        """The first collection found; ``by_name``: without the help of its database's name."""
         for at in range(self.model.rowCount(above)):
             index = self.model.index(at, 0, above)
             node = self.model.node(index)
-            if node is not None and node.info is not None and self.model.needle in node.name.lower():
+            if node is not None and self.model.finds(node) and (not by_name or self.model.needle in node.name.lower()):
                 return index
-            if (deeper := self._first_collection(index)).isValid():
+            if (deeper := self._first_collection(index, by_name)).isValid():
                 return deeper
         return QModelIndex()
 

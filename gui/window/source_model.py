@@ -87,7 +87,7 @@ def add_unseen(lines: list[SourceNode], unseen: Mapping[str, str], parent: Sourc
 
 
 class SourceModel(CellModel):
-    """The lines as an item model; ``needle`` hides collections whose names do not contain it."""
+    """The lines as an item model; ``needle`` hides collections whose names do not contain each of its words."""
 
     headers = (tr("Connections"),)
 
@@ -107,8 +107,12 @@ class SourceModel(CellModel):
             return lines
         return [line for line in lines if self._matches(line)]
 
+    def finds(self, node: SourceNode) -> bool:
+        """Whether a line is a collection in whose name, ``db.collection``, each searched word occurs."""
+        return node.info is not None and all(word in node.info.ns.lower() for word in self.needle.split())
+
     def _matches(self, node: SourceNode) -> bool:
-        if node.kind == "collection" and self.needle in node.name.lower():
+        if self.finds(node):
             return True
         return any(self._matches(child) for child in node.children)
 

@@ -16,6 +16,7 @@ from gui.style.cells import CELL
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from gui.window.opening import Opening
+from gui.window.palette import Palette
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
 from gui.window.window import Window
@@ -164,6 +165,25 @@ def test_the_sidebar_is_drawn_again_only_where_it_says_something_else(window: Wi
         change()
         QApplication.processEvents()
         assert drawn
+
+
+@pytest.mark.parametrize("typed", ["insurance_2019.claims", "insurance_2019 claims", "2019 clai", "2019.cl"])
+def test_a_collection_is_found_by_its_database_and_its_name_in_sidebar_and_palette(
+    window: Window, qtbot: QtBot, typed: str
+) -> None:
+    sidebar = window.workspace.sidebar
+    sidebar.search.setText(typed)
+    node = sidebar.model.node(sidebar.tree.currentIndex())
+    assert node is not None
+    assert node.info is not None
+    assert node.info.ns == "insurance_2019.claims"
+    sidebar.search.clear()
+    window.commands.do_palette()
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    palette.input.setText(typed)
+    assert [(hit.text, hit.remark) for hit in palette.model.rows] == [("claims", "insurance_2019")]
+    palette.reject()
 
 
 def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qtbot: QtBot) -> None:
