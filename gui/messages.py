@@ -12,12 +12,14 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Si
 from PySide6.QtGui import QCursor, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QApplication,
     QBoxLayout,
     QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -37,6 +39,7 @@ LEAST = 120  # u that the text keeps beside buttons, or half of a line narrower 
 EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
 FOOT, GAP = 72, 8  # where the buttons of a page's foot lie, and the room below a message
 UNDER = 24  # the most room below the buttons of a foot; buttons with more below them belong to the page
+LARGE = 120  # u; a widget that has the focus and is higher is no control
 REPORT = "report"  # the property of text at a foot that messages must not cover, like the buttons
 MOVES = frozenset((QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.LayoutRequest))
 MOST = 3  # lines at once; the oldest removable one makes room
@@ -151,7 +154,8 @@ class MessageArea(QWidget):
     """A window's messages, newest on top; they lie over the foot of ``host`` and move nothing.
 
     ``within`` names the part of ``host`` that they cover. The buttons and the report of a page's foot stay free. If
-    the mouse is in use there, the messages lie at the top, the newest lowest.
+    the mouse or the focus is there, or a main button, the messages lie at the top, the newest lowest; if some of these
+    are there too, they lie between them.
     """
 
     left = Signal()  # a message was closed
@@ -234,11 +238,16 @@ class MessageArea(QWidget):
             self._place()
 
     def _place(self) -> None:
-        box, pointer = self._box(), self._host.mapFromGlobal(QCursor.pos())
-        if box.contains(pointer) and not self._pointed:  # it would cover what the mouse points at
+        box = self._box()
+        if self._pointed:
+            if self._host.rect().contains(self.geometry()):  # as it was put between what is needed
+                box.moveTop(self.y() if self._at_top else self.geometry().bottom() + 1 - box.height())
+        elif _covers(box, needed := self._needed()):
             self._turn()
-            if (other := self._box()).contains(pointer):
+            other = self._box()
+            if _covers(other, needed):
                 self._turn()
+                box = _between(box, other, needed)
             else:
                 box = other
         lowest = self.lines[-1 if self._at_top else 0]
@@ -251,6 +260,15 @@ class MessageArea(QWidget):
         self.setGeometry(box)
         self.raise_()
 
+    def _needed(self) -> list[QRect]:
+        """What may not be covered: where the mouse is, what has the focus, and the main buttons of the page."""
+        made = [QRect(self._host.mapFromGlobal(QCursor.pos()), QSize(1, 1))]
+        focus = self.window().focusWidget()
+        if not self.isAncestorOf(focus or self) and (rect := _focused(focus, self._host)) is not None:
+            made.append(rect)
+        buttons = (each for each in _shown(self._within()) if isinstance(each, QAbstractButton) and each.isEnabled())
+        return [*made, *self._boxes(each for each in buttons if each.property("main") or each.property("danger"))]
+
     def _turn(self) -> None:
         """Switch between top and foot; the newest line is always nearest to the middle."""
         self._at_top = not self._at_top
@@ -262,6 +280,8 @@ class MessageArea(QWidget):
     def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
         if now is not None and self.isAncestorOf(now) and old is not None and not self.isAncestorOf(old):
             self._back = old
+        elif now is not None and self.lines:
+            self.settle()  # the focus may be below a message now
 
     @property
     def in_use(self) -> bool:
@@ -315,6 +335,38 @@ class MessageArea(QWidget):
         if self.lines:
             self._place()
         self.left.emit()
+
+
+def _covers(box: QRect, needed: Iterable[QRect]) -> bool:
+    return any(box.intersects(each) for each in needed)
+
+
+def _between(box: QRect, other: QRect, needed: Sequence[QRect]) -> QRect:
+    """The place nearest to ``box``, from there to ``other``, that covers nothing of what is needed; else ``box``."""
+    gap, ends = theme.px(GAP), sorted((box.top(), other.top()))
+    tops = [top for each in needed for top in (each.top() - gap - box.height(), each.bottom() + 1 + gap)]
+    for top in sorted(tops, key=lambda top: abs(top - box.top())):
+        moved = QRect(QPoint(box.left(), top), box.size())
+        if ends[0] <= top <= ends[1] and not _covers(moved, needed):
+            return moved
+    return box
+
+
+def _focused(widget: QWidget | None, host: QWidget) -> QRect | None:
+    """Where the focus is, as a part of ``host``: a list's row, a text's cursor, else the whole widget."""
+    if widget is None or not widget.isVisible() or not host.isAncestorOf(widget):
+        return None
+    if isinstance(widget, QAbstractItemView):
+        rect = widget.visualRect(widget.currentIndex()) if widget.currentIndex().isValid() else QRect()
+        widget = widget.viewport()
+        rect = rect & widget.rect()
+    elif isinstance(widget, QPlainTextEdit):
+        rect, widget = widget.cursorRect(), widget.viewport()
+    else:
+        rect = widget.rect()
+        if rect.height() > theme.px(LARGE):
+            return None  # a panel that takes keys
+    return QRect(widget.mapTo(host, rect.topLeft()), rect.size()) if rect.isValid() else None
 
 
 def _shown(part: QWidget) -> Iterator[QWidget]:

@@ -526,6 +526,7 @@ def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(
         assert isinstance(page, DocumentPage)
         wait_idle(qtbot, lambda: page.editor.is_loaded)
         qtbot.waitUntil(lambda: page.editor.foot.save.isVisible())
+        window.focusWidget().clearFocus()  # a message leaves the row free that has it
         line, area = messages.tell(page, "Done", lambda: None), window.messages
         save = page.editor.foot.save
         foot = save.mapTo(window, QPoint()).y()
@@ -533,6 +534,8 @@ def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(
         assert foot - area.mapTo(window, QPoint(0, area.height())).y() <= theme.px(16)
         assert area.x() >= window.workspace.tab_area.mapTo(window, QPoint()).x()
         window.workspace.open(session, PageRequest("activity", NS))
+        wait_idle(qtbot)
+        window.focusWidget().clearFocus()
         status = window.status.mapTo(window, QPoint()).y()
         qtbot.waitUntil(lambda: 0 <= status - area.mapTo(window, QPoint(0, area.height())).y() <= theme.px(16))
         line.leave()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QApplication, QMainWindow, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import messages
@@ -299,6 +299,7 @@ def test_the_focus_in_a_message_goes_back_to_where_it_came_from(window: QMainWin
 def test_a_message_leaves_the_buttons_of_a_foot_free_and_no_others(window: QMainWindow, qtbot: QtBot) -> None:
     centre = window.centralWidget()
     button = QPushButton("Copy", centre)
+    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     button.setGeometry(300, centre.height() - theme.px(60), 80, theme.px(30))
     button.show()
     window.findChildren(QPushButton)[0].hide()
@@ -342,3 +343,37 @@ def test_a_window_may_go_after_python_has_let_go_of_what_its_messages_hold(windo
     centre = area.parentWidget()
     centre.hide()  # qtbot fails a test with an error in an event
     assert not centre.isVisible()
+
+
+def test_no_message_lies_over_what_has_the_focus_or_over_a_main_button(window: QMainWindow, qtbot: QtBot) -> None:
+    centre, area = window.centralWidget(), messages.area(window)
+    window.activateWindow()
+    window.findChildren(QPushButton)[0].hide()
+    rows = QListWidget(centre)
+    rows.addItems([f"row {number}" for number in range(60)])
+    rows.setGeometry(0, 0, centre.width(), centre.height())
+    rows.show()
+    area.raise_()
+
+    def row() -> QRect:
+        found = rows.visualRect(rows.currentIndex())
+        return QRect(rows.viewport().mapTo(centre, found.topLeft()), found.size())
+
+    rows.setFocus()
+    rows.setCurrentRow(rows.row(rows.itemAt(5, rows.viewport().height() - 40)))
+    messages.tell(window, "The row is saved")
+    assert not area.geometry().intersects(row())
+    assert area.y() == theme.px(messages.FROM_TOP)
+    ask = QPushButton("Rebuild", centre)
+    ask.setProperty("main", True)
+    ask.setGeometry(300, area.y() + 4, 80, 30)
+    ask.show()
+    area.raise_()
+    messages.tell(window, "The next one is saved")
+    assert not area.geometry().intersects(row())
+    assert not area.geometry().intersects(ask.geometry())
+    field = QLineEdit(centre)
+    field.setGeometry(area.geometry().adjusted(40, 4, -40, -10))
+    field.show()
+    field.setFocus()
+    qtbot.waitUntil(lambda: not area.geometry().intersects(field.geometry()))
