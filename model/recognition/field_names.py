@@ -83,6 +83,15 @@ CHANGERS = _set(
     """
 )
 AUTHORS = CHANGERS | _set("writtenby recordedby createdby author editor user username userid by who actor committer")
+CHANGE_REASONS = _set(
+    """
+    changereason changecomment changenote changemessage changedescription changesummary historychangereason
+    updatereason updatecomment updatemessage modificationreason editreason editcomment editmessage editsummary
+    revisionreason revisioncomment revisionnote revisionmessage versionreason versioncomment versionnote
+    versionmessage commitmessage reasonforchange reasonofchange changedbecause changedwhy
+    """
+)
+REASONS = CHANGE_REASONS | _set("reason why comment message note")
 FLAGS = _set(
     """
     current iscurrent currentversion latest islatest latestversion newest isnewest active isactive head ishead

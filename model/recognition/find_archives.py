@@ -209,7 +209,7 @@ class Pairing(Struct, frozen=True, eq=False, dict=True):
         Rows that a feeder writes need nothing from here.
         """
         link, found = self.link, self.stamps
-        own = {"_id", link.id, link.archive_id, link.version, found.token, found.hash, found.at, found.author}
+        own = {"_id", link.id, link.archive_id, link.version, *found.names}
         return tie([each.documents for each in link.chains], own) if self.kind[0] is EARLIER else ""
 
     @cached_property
@@ -694,6 +694,7 @@ def _proposed(pairing: Pairing, against: Grounds) -> Proposal:
         **found.sealing,
         at=found.at,
         author=found.author,
+        reason=found.reason,
         numbering=_numbering(sample, link.version),
     )
     return on_grounds(profile, against.and_then(weighed(LINKED, pairing)))
@@ -730,6 +731,7 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
             **found.sealing,
             at=found.at,
             author=found.author,
+            reason=found.reason,
             **names,
         )
         held, sure = ("is empty", 0.8) if not other.documents else (_held(in_time), 0.6)

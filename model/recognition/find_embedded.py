@@ -150,7 +150,7 @@ class KeptInside(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def tie(self) -> str:
         """How a field other than the layout's own ties versions to one another, as a clause; "" if none does."""
-        own = {self.version, self.stamps.token, self.stamps.hash, self.stamps.at, self.stamps.author}
+        own = {self.version, *self.stamps.names}
         return tie([[*each.past, each.now] for each in self.with_past], own)
 
     @property
@@ -283,6 +283,7 @@ def _kept_inside(sample: Sample, it: KeptInside) -> Claim | None:
         **it.stamps.sealing,
         at=it.stamps.at,
         author=it.stamps.author,
+        reason=it.stamps.reason,
         numbering="time" if it.dated else "next",
     )
     return Claim(on_grounds(profile, grounds))

@@ -96,7 +96,7 @@ class KeptBeside(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def tie(self) -> str:
         """How a field other than the layout's own ties versions to one another, as a clause; "" if none does."""
-        own = {self.version, self.prev, self.stamps.token, self.stamps.hash, self.stamps.at, self.stamps.author}
+        own = {self.version, self.prev, *self.stamps.names}
         return tie([each.documents for each in self.chains], own)
 
     @property
@@ -190,6 +190,7 @@ def _proposed(sample: Sample, version: str, prev: str) -> Proposal | None:
         **it.stamps.sealing,
         at=it.stamps.at,
         author=it.stamps.author,
+        reason=it.stamps.reason,
         numbering="time" if it.dated else "next",
     )
     return on_grounds(profile, grounds)

@@ -99,7 +99,7 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
     def tie(self) -> str:
         """How a field other than the layout's own ties rows to one another, as a clause; "" if none does."""
         found = self.stamps
-        own = {"_id", self.fit.id, self.fit.version, self.flag, found.token, found.hash, found.at, found.author}
+        own = {"_id", self.fit.id, self.fit.version, self.flag, *found.names}
         chains = [each.documents for each in self.fit.several if each.newest and not each.holes]
         return tie(chains, own, self.kind.holds_changes)
 
@@ -107,7 +107,7 @@ class LikelyVersions(Struct, frozen=True, eq=False, dict=True):
     def coverage(self) -> tuple[float, float]:
         """The share of known fields that later versions repeat, and the share of new values among these."""
         found, fit = self.stamps, self.fit
-        kept = {"_id", fit.id, fit.version, self.flag, found.token, found.hash, found.at, found.author}
+        kept = {"_id", fit.id, fit.version, self.flag, *found.names}
         return coverage(fit.sound, kept)
 
     @property
@@ -208,6 +208,7 @@ def _proposed(sample: Sample, fit: Fit, wanted: VersionKind | None = None) -> Pr
         **found.sealing,
         "at": found.at,
         "author": found.author,
+        "reason": found.reason,
         "numbering": "time" if sample.shapes[fit.version].share(c.DATE) > 0.5 else "next",
     }
     if kind.flags_newest:

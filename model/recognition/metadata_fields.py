@@ -1,7 +1,8 @@
 """The fields beside a version's content: a write token, a hash, the time and the author of the change.
 
-They are found in documents whose order is known. A hash, if there is one, tells whether a time belongs to the
-content: a time named in the profile is not part of the content that people edit and compare.
+They are found in documents whose order is known, and so is the reason of the change. A hash, if there is one, tells
+whether a time belongs to the content: a time named in the profile is not part of the content that people edit and
+compare.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from model.foundation.collection_profile import CollectionProfile
 from model.foundation.hash_recipe import HashRecipe, shape_of
 from model.recognition.field_names import (
     AUTHORS,
+    CHANGE_REASONS,
     CHANGE_TIMES,
     CHANGERS,
     HASHES,
+    REASONS,
     REFERENCES,
     TERMS,
     TIMES,
@@ -41,6 +44,7 @@ ODD, FEWEST_ODD = 0.2, 2  # the share of documents, and the number, from which o
 SEEN_ODD = 10  # documents, before a share of them with a token is odd: of two or three any share is
 CHECKED = 12  # documents whose hash is computed
 CHECKED_BYTES = 1 << 20
+FEWEST_EXPLAINED, EXPLAINED = 3, 0.8  # steps between versions, and the share of them with another text and content
 REORDERED = 4  # of these, documents whose fields are tried in every order
 
 
@@ -56,7 +60,13 @@ class Stamps(Struct, frozen=True):
     proof: Proof = NOTHING  # of the hash
     at: str = ""
     author: str = ""
-    seals_author: bool = False  # whether the hash covers it
+    seals_author: bool = False  # whether the hash covers author and reason
+    reason: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The fields that it names, and perhaps ""."""
+        return frozenset((self.token, self.hash, self.at, self.author, self.reason))
 
     @property
     def said(self) -> str:
@@ -79,13 +89,18 @@ def stamps(chains: Sequence[SampledChain], documents: Sequence[Document], own: C
     token = token_of(chains, everything, own)
     at = time_field(chains, everything, own, token)
     author = author_field(chains, everything, own, at)
-    taken = {"_id", *own, token, at} - {""}
-    name, proof, beside = hash_field(everything, taken - {at}, [each for each in (at, author) if each])
+    reason = reason_field(chains, everything, own, Stamps(token, at=at, author=author))
+    for about in ([at, author, reason], [at, author]):
+        name, proof, beside = hash_field(everything, {"_id", *own, token} - {""}, [each for each in about if each])
+        sealed = bool(proof.fits and author and author not in beside)
+        if not proof.fits or not reason or (reason in beside) != sealed:
+            break
+        # A hash that covers only one of author and reason says that the reason is content.
+        reason = ""
     # A hash that holds with the time in it says that the time is content.
     if proof.fits and at not in beside:
         at = ""
-    sealed = bool(proof.fits and author and author not in beside)
-    return Stamps(token, bool(token), name, proof, at, author, sealed)
+    return Stamps(token, bool(token), name, proof, at, author, sealed, reason)
 
 
 def roles_of(name: str, proof: Proof) -> dict[str, Any]:
@@ -205,6 +220,33 @@ def author_field(
         if known:
             found.append((not (stem and words(name)[: len(stem)] == stem), len(found), name))
     return min(found)[-1] if found else ""
+
+
+def reason_field(
+    chains: Sequence[SampledChain], documents: Sequence[Document], own: Collection[str], stamps: Stamps
+) -> str:
+    """The text that says why a version was made, found by its name; "" if there is none.
+
+    Names that ordinary texts have too count only beside a time and an author, where the text is another in nearly
+    every version, and so is some other content: a message that people edit explains no change.
+    """
+    found: list[tuple[Any, ...]] = []
+    for name in _names(documents, [*own, *stamps.names], (c.STRING,), 0.5):
+        plain = bare(name) in CHANGE_REASONS
+        if plain or (bare(name) in REASONS and stamps.at and stamps.author and _explains(chains, name, own, stamps)):
+            found.append((not plain, len(found), name))
+    return min(found)[-1] if found else ""
+
+
+def _explains(chains: Sequence[SampledChain], name: str, own: Collection[str], stamps: Stamps) -> bool:
+    """Whether a text differs between nearly all neighbouring versions, and something else in the content too."""
+    steps = [(a, b) for each in chains for a, b in each.steps]
+    if len(steps) < FEWEST_EXPLAINED:
+        return False
+    beside = {"_id", name, *own, *stamps.names}
+    new = sum(a.get(name) != b.get(name) for a, b in steps)
+    other = sum(c.without(a.raw, beside) != c.without(b.raw, beside) for a, b in steps)
+    return min(new, other) >= EXPLAINED * len(steps)
 
 
 def _changes(chains: Sequence[SampledChain], name: str) -> bool:
