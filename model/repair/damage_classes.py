@@ -336,7 +336,7 @@ CLASSES: dict[str, DamageClass] = {
             "T1",
             "Old pending tokens",
             UNFINISHED,
-            meaning="A writer noted a token and died before it raised the counter.",
+            meaning="A writer noted a token and has not raised the counter: it died, or may still be at work.",
             today="The counter is too low by the token's amount.",
             advice="Its writer may still be at work; look again after the grace period.",
             check=tokens.judged,

@@ -5156,8 +5156,8 @@ Nummern: {numbering}</translation>
       <translation>Bleibt: {why_not}</translation>
     </message>
     <message>
-      <source>Step one was written, step two never was: the counter lacks what these tokens count.</source>
-      <translation>Schritt eins wurde geschrieben, Schritt zwei nie: Dem Zähler fehlt, was diese Token zählen.</translation>
+      <source>Step one was written, step two was not: the counter lacks these tokens. Writers of young ones may be at work.</source>
+      <translation>Schritt eins wurde geschrieben, Schritt zwei nicht: Dem Zähler fehlen diese Token. Bei jungen arbeitet das Programm vielleicht noch.</translation>
     </message>
     <message>
       <source>Still stored: {versions}, the newest {last}.</source>
@@ -10127,8 +10127,8 @@ Zum Verbinden öffnen</translation>
       <translation>Ein zweimal unter einer Nummer gesendeter Schreibvorgang wirkte zweimal; diese Verbindung sendet nicht erneut.</translation>
     </message>
     <message>
-      <source>A writer noted a token and died before it raised the counter.</source>
-      <translation>Ein Schreiber vermerkte ein Token und starb, bevor er den Zähler erhöhte.</translation>
+      <source>A writer noted a token and has not raised the counter: it died, or may still be at work.</source>
+      <translation>Ein Programm hat ein Token notiert und den Zähler nicht erhöht: Es ist abgestürzt oder arbeitet vielleicht noch.</translation>
     </message>
     <message>
       <source>A writer that filters by the hash alone changes the wrong one.</source>

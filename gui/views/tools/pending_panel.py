@@ -92,7 +92,10 @@ class PendingPanel(QWidget):
     def _title_row(self) -> WrappingRow:
         row, _ = boxes.titled(
             tr("Pending tokens"),
-            tr("Step one was written, step two never was: the counter lacks what these tokens count."),
+            tr(
+                "Step one was written, step two was not: the counter lacks these tokens. Writers of young ones "
+                "may be at work."
+            ),
         )
         self._again = button(tr("Scan again"), self.refresh, "small", icon="arrows-clockwise")
         row.addWidget(self._again)

@@ -208,3 +208,11 @@ def test_an_answer_written_into_the_file_by_hand_is_taken(tmp_path: Path) -> Non
     assert plan.items[0].ticked
     assert plan.items[0].answer == '{"$numberInt": "4"}'
     assert not plan.items[1].ticked
+
+
+def test_no_class_claims_that_a_writer_died_where_it_may_still_be_at_work() -> None:
+    said = {found.code: found.meaning for found in CLASSES.values() if "died" in found.meaning}
+    assert said
+    assert [
+        code for code, meaning in said.items() if "may still be at work" not in meaning and "or died" not in meaning
+    ] == []
