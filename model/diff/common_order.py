@@ -102,14 +102,24 @@ def diverging(base: Sequence[T], mine: Sequence[T], theirs: Sequence[T]) -> bool
 
 def in_every_run(numbers: Sequence[int]) -> set[int]:
     """The numbers in every longest increasing run: only these have certainly not moved."""
+    some = _in_runs(numbers)
+    alone = Counter(length for length, _ in some)
+    return {n for length, n in some if alone[length] == 1}
+
+
+def in_some_run(numbers: Sequence[int]) -> set[int]:
+    """The numbers in at least one longest increasing run: all others have certainly moved."""
+    return {n for _, n in _in_runs(numbers)}
+
+
+def _in_runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """(place in its run, number) of the numbers in at least one longest increasing run."""
     ending = _lengths(numbers)
     starting = _lengths([-n for n in reversed(numbers)])[::-1]
     longest = max(ending, default=0)
-    some = [
+    return [
         (length, n) for n, length, rest in zip(numbers, ending, starting, strict=True) if length + rest == longest + 1
     ]
-    alone = Counter(length for length, _ in some)
-    return {n for length, n in some if alone[length] == 1}
 
 
 def _lengths(numbers: Sequence[int]) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from model.diff.alignment import increasing
 from model.diff.array_elements import Elements, trim
+from model.diff.common_order import in_some_run
 from model.diff.matching import Identity, Matching, identity, match
 from model.diff.walk import value_at
 from model.merge.merged_form import Container, Key, Side, Stretch, Three, settled
@@ -30,6 +31,7 @@ class MergedElement(NamedTuple):
     mine: Side
     theirs: Side
     whole: bool = False  # one side replaced it by an unrelated one: not merged field by field
+    moved: bool = False  # one side removed it, the other moved it and changed nothing in it
 
 
 class Insertion(NamedTuple):
@@ -190,9 +192,11 @@ class ArrayMerge:
         touched = left.changed | right.changed
         if len(left.where) < count or len(right.where) < count:
             touched |= self.missing(count)
+        moved = _moved_from(left, right) | _moved_from(right, left)
         for i in sorted(touched):
             mine, theirs = self.at(1, left.where.get(i)), self.at(2, right.where.get(i))
-            self.elements.append(MergedElement(i, i, self.at(0, i), mine, theirs, i in left.apart or i in right.apart))
+            whole = i in left.apart or i in right.apart
+            self.elements.append(MergedElement(i, i, self.at(0, i), mine, theirs, whole, i in moved))
         new: dict[int, MergedElement] = {}
         waiting = {p for _, ours, _ in self.conflicts for p in ours}
         for p in [p for inside in left.gaps().values() for p in inside if p not in waiting]:
@@ -296,6 +300,15 @@ class ArrayMerge:
             return (1, double.unpack(data)[0], data)
         text = string_of(data) if kind == c.STRING else None
         return (kind + 1, 0.0, data if text is None else data[4:])
+
+
+def _moved_from(side: _Side, other: _Side) -> set[int]:
+    """The base's elements that one side certainly moved and did not change, and that the other side lacks."""
+    lacking = {i for i in side.where if i < side.count and i not in other.where} - side.changed
+    if not lacking:
+        return set()
+    old = [number for number in side.numbers if number < side.count]
+    return lacking - in_some_run(old)
 
 
 def _steady(numbers: list[int]) -> list[int]:

@@ -39,7 +39,7 @@ class Decision(Struct, frozen=True):
     conflict: bool
     action: str | Value
     who: Who
-    hint: str = ""  # "renamed to …", if that is likely
+    hint: str = ""  # "renamed to …", if that is likely; "moved", if one side moved what the other removed
     both: Value | None = None  # the value for "both"; None if that is impossible
     index: int = 0  # its index among the merge's decisions
     open: bool = False

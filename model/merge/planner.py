@@ -215,8 +215,12 @@ class Planner:
         container = work.container
         container.order = self.order(link, container.orders, work.shown, True) if work.reordered else None
         tasks: list[_Task] = []
-        for key, step, one, two, three, whole in work.elements:
-            tasks.append((container, key, (link, step), one, two, three, "", whole))
+        for key, step, one, two, three, whole, moved in work.elements:
+            if moved:  # to take the removal alone would lose the move without a word
+                index = self.decide((link, step), one, two, three, "deleted", "both", hint="moved", conflict=True)
+                container.parts[key] = DecidedValue(index)
+            else:
+                tasks.append((container, key, (link, step), one, two, three, "", whole))
         for put in work.insertions:
             values = (None, put.mine, put.theirs)
             index = self.note(
