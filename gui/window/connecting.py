@@ -184,7 +184,7 @@ class Connecting(QObject):
         self._check_offer.begin(session)
         # Pages follow once the collections are known: each page would recognise the layouts again.
         self._fresh.append(session)
-        workspace.tab_area.say_reading(session.name)
+        workspace.tab_area.say_reading(session.name, partial(workspace.sidebar.stop, session))
         self.changed.emit()
 
     def _watch(self, session: Session) -> ConnectionWatch | None:
@@ -202,7 +202,11 @@ class Connecting(QObject):
         workspace = self._workspace
         self._fresh.remove(session)
         workspace.tab_area.say_empty()
+        front = next((page for page in workspace.tab_area.pages_of(session) if page is workspace.page), None)
         restored = workspace.tab_area.bring_back(session)
+        if front is not None and front in workspace.tab_area.pages:  # opened by its name while they were read
+            workspace.tab_area.show_page(front)
+            restored = True
         if self._waiting_thing is not None and session.is_sample:
             self._guide.begin(session, self._waiting_thing)
         elif not restored and session.is_sample:

@@ -81,6 +81,15 @@ class Palette(Sheet):
         column.addStretch(1)
         self._search("")
 
+    def renew(self, hits: Sequence[Hit]) -> None:
+        """Search in other hits, because more are known; the chosen one stays chosen."""
+        self._hits = list(hits)
+        chosen = self.model.at(self.list.currentIndex())
+        self._search(self.input.text())
+        for at, hit in enumerate(self.model.rows):
+            if chosen is not None and (hit.text, hit.remark) == (chosen.text, chosen.remark):
+                self.list.setCurrentIndex(self.model.index(at, 0))
+
     def first(self) -> QWidget | None:
         return self.input
 

@@ -5,9 +5,11 @@ It folds to a rail of icons. Expanded lines stay expanded across a refresh and a
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import (
     QEasingCurve,
@@ -38,7 +40,7 @@ from gui.style.states import hair, tool, words
 from gui.window.sidebar_parts import EntryButton, SidebarTree
 from gui.window.source_model import SourceModel, SourceNode, add_unseen, plan
 from gui.window.things_box import ThingsBox
-from model.errors import Unreachable
+from model.errors import Refused, Unreachable
 from model.session import Session
 from model.userdata.connections import SavedConnection
 
@@ -48,9 +50,41 @@ if TYPE_CHECKING:
 WIDTH = 273  # including the line at its right
 RAIL = 48
 FOLD = 120  # milliseconds
+AS_THEY_COME = 0.3  # seconds between two looks at collections that are being read
 ROOMY = 720  # u; a lower sidebar has no room for the things to try beside its tree
 LEFT = "things/left"  # whether a person closed the things to try
 ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not None}
+
+
+_Found: TypeAlias = "tuple[Session, list[str], list[CollectionInfo]]"  # a connection, its databases and collections
+
+
+def _list_collections(session: Session, progress: tasks.Progress) -> _Found:
+    """The collections of a connection; first by their names, then with their layouts as these are recognised."""
+    databases = session.catalogue.databases()
+    progress.put((session, databases, []))
+    known: dict[str, CollectionInfo] = {}
+    told = time.monotonic()
+
+    def learn(info: CollectionInfo) -> None:
+        nonlocal told
+        known[info.ns] = info
+        if time.monotonic() - told >= AS_THEY_COME:
+            progress.put((session, databases, list(known.values())))
+            told = time.monotonic()
+
+    if not session.is_local:  # a dump and the sample are read before a name is read by a person
+        for database in databases:
+            progress(len(known))
+            with contextlib.suppress(Refused):  # told by what follows
+                for info in session.catalogue.named(database):
+                    learn(info)
+        progress.put((session, databases, list(known.values())))
+    recognised = []
+    for info in session.catalogue.collections(None, progress):
+        learn(info)
+        recognised.append(info)
+    return session, databases, recognised
 
 
 class Sidebar(QWidget):
@@ -67,6 +101,7 @@ class Sidebar(QWidget):
     sheet_asked = Signal(object, str, str)  # session, ns, and which of its sheets
     layout_changed = Signal(object, str)  # session, ns
     databases_changed = Signal(object)  # session: it now lists one of its databases, or all
+    listed = Signal()  # more collections, or layouts, are known
     read_ended = Signal(object)  # session: its collections are known, or it was said why not
     entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
@@ -80,6 +115,7 @@ class Sidebar(QWidget):
         self._said: dict[int, tuple[bool, bool]] = {}  # of each session, by id(): whether it is read-only, and silent
         self._opened: set[str] = set()
         self.infos: dict[int, list[CollectionInfo]] = {}
+        self._coming: list[Session] = []  # their collections are being read for the first time
         self._told: dict[int, messages.MessageLine] = {}  # by connection: the message that its server does not answer
         self.folded = False
         self.entries: dict[str, EntryButton] = {}
@@ -187,6 +223,7 @@ class Sidebar(QWidget):
         if session in self._sessions:
             self._sessions.remove(session)
             self.infos.pop(id(session), None)
+            self._coming = [each for each in self._coming if each is not session]
         self._show_things()
         self._rebuild()
 
@@ -269,33 +306,52 @@ class Sidebar(QWidget):
     def read(self, session: Session) -> None:
         """Read one connection's collections; the listed ones stay until then."""
 
-        def list_collections(progress: tasks.Progress) -> tuple[Session, list[str], list[CollectionInfo]]:
-            names = session.catalogue.databases()
-            progress.put((session, names, []))
-            return session, names, list(session.catalogue.collections(None, progress))
-
         tasks.run(
-            list_collections,
+            partial(_list_collections, session),
             done=self._read_done,
             failed=partial(self._read_failed, session),
+            cancelled=partial(self._read_stopped, session),
             partial=self._read_part,
             owner=self,
             key=f"read {id(session)}",
             title=tr("Reading the collections of {name}", name=wording.source(session.name)),
         )
 
-    def _read_part(self, found: tuple[Session, list[str], list[CollectionInfo]]) -> None:
-        session, names, _ = found
+    def stop(self, session: Session) -> None:
+        """Stop reading a connection's collections; their names stay, without layouts."""
+        for task in tasks.tasks.running:
+            if task.owner is self and task.key == f"read {id(session)}":
+                task.cancel()
+
+    def _read_part(self, found: _Found) -> None:
+        session, names, infos = found
+        root = self._root(session)
+        if root is not None and (not root.loaded or session in self._coming):
+            if session not in self._coming:
+                self._coming.append(session)
+            self._show(root, session, names, infos)
+
+    def _read_stopped(self, session: Session) -> None:
         root = self._root(session)
         if root is not None and not root.loaded:
-            self.model.put_children(root, plan([], names, root))
-            self.tree.expand(self.model.index_of(root))
+            self.model.put_children(root, [SourceNode("message", tr("Reading was stopped"), root)])
+        self._came(session)
 
-    def _read_done(self, found: tuple[Session, list[str], list[CollectionInfo]]) -> None:
+    def _came(self, session: Session) -> None:
+        if session in self._coming:
+            self._coming.remove(session)
+        self.read_ended.emit(session)
+
+    def _read_done(self, found: _Found) -> None:
         session, names, infos = found
         root = self._root(session)
         if root is None:
             return
+        self._show(root, session, names, infos)
+        self._came(session)
+
+    def _show(self, root: SourceNode, session: Session, names: list[str], infos: list[CollectionInfo]) -> None:
+        """Show a connection's databases and collections; what is chosen, expanded and scrolled to stays."""
         root.trouble = ""
         self.infos[id(session)] = infos
         first = not any(child.children for child in root.children)
@@ -320,7 +376,7 @@ class Sidebar(QWidget):
             self.tree.verticalScrollBar().setValue(place)
         elif self.model.current[0] is session and (chosen is None or chosen.key.startswith(root.key)):
             self.set_current(*self.model.current)
-        self.read_ended.emit(session)
+        self.listed.emit()
 
     def _read_failed(self, session: Session, error: BaseException) -> None:
         root = self._root(session)
@@ -335,7 +391,7 @@ class Sidebar(QWidget):
             line = messages.fail(self, error, [(tr("Try again"), partial(self.read, session))])
             if told_above:
                 self._told[id(session)] = line
-        self.read_ended.emit(session)
+        self._came(session)
 
     def lacks(self, session: Session) -> bool:
         """Whether a connection's collections were never read, or could not be read again."""
@@ -459,18 +515,8 @@ class Sidebar(QWidget):
             menu.addAction(tr("Activity"), partial(self.activity_asked.emit, session, info.ns))
             menu.addSeparator()
             menu.addAction(tr("Copy the name"), partial(copying.put, info.ns))
-            if info.belongs_to is None:
-                layouts = menu.addMenu(tr("Layout"))
-                layouts.addAction(tr("Layout and its grounds…"), partial(self.layout_asked.emit, session, info.ns))
-                layouts.addSeparator()
-                likely, known = [info.layout, *info.alternatives], session.statements.layouts
-                for name in [*likely, *(name for name in known if name not in likely)]:
-                    said = f"{name}: {known[name]}"
-                    action = layouts.addAction(said, partial(self.set_layout, session, info.ns, name))
-                    action.setCheckable(True)
-                    action.setChecked(name == info.layout)
-                    if name == likely[-1] and len(known) > len(likely):
-                        layouts.addSeparator()
+            if info.belongs_to is None and info.layout:
+                self._add_layouts(menu.addMenu(tr("Layout")), session, info)
         elif node.session is not None and node.kind == "connection":
             menu.addAction(tr("Read the collections again"), partial(self.read, node.session))
             menu.addAction(tr("Activity"), partial(self.activity_asked.emit, node.session, ""))
@@ -493,6 +539,19 @@ class Sidebar(QWidget):
                 menu.addAction(tr("Activity"), partial(self.activity_asked.emit, node.session, node.name))
             menu.addAction(tr("Copy the name"), partial(copying.put, node.name))
         return menu
+
+    def _add_layouts(self, layouts: QMenu, session: Session, info: CollectionInfo) -> None:
+        """The layouts as which a collection can be read, the likely ones first."""
+        layouts.addAction(tr("Layout and its grounds…"), partial(self.layout_asked.emit, session, info.ns))
+        layouts.addSeparator()
+        likely, known = [info.layout, *info.alternatives], session.statements.layouts
+        for name in [*likely, *(name for name in known if name not in likely)]:
+            said = f"{name}: {known[name]}"
+            action = layouts.addAction(said, partial(self.set_layout, session, info.ns, name))
+            action.setCheckable(True)
+            action.setChecked(name == info.layout)
+            if name == likely[-1] and len(known) > len(likely):
+                layouts.addSeparator()
 
     def look_at(self, session: Session, database: str, _: bool = False) -> None:
         """List one database of a connection from now on; "" lists all."""

@@ -205,6 +205,9 @@ class SourceModel(CellModel):
             return Cell(spans=(Span(node.name, "text" if here else "text2"),), icon="arrow-bend-down-right",
                         tip=translated(info.why), accessible=tr(
 "{name}, archive of {owner}", name=node.name, owner=owner))  # fmt: skip
+        if not info.layout:  # only its name is known so far
+            said = tr("collection {name}, not read yet", name=node.name)
+            return Cell(spans=(Span(node.name),), icon="table", icon_token="acc" if here else "text2", accessible=said)
         counted = "" if info.documents is None else f"\n{wording.many(info.documents, 'document')}"
         also = (
             tr("\nFits as well: {alternatives}", alternatives=", ".join(info.alternatives)) if info.alternatives else ""

@@ -150,6 +150,7 @@ class TabArea(QWidget):
         self._soon.setInterval(0)
         self._soon.timeout.connect(self._let_go)
         tasks.tasks.changed.connect(self.let_go_soon)
+        self._restored: list[Session] = []  # the tabs of the last run are back
         self._touched: list[Session] = []  # their tabs are not remembered as they are
         self._keeping = QTimer(self)
         self._keeping.setSingleShot(True)
@@ -162,9 +163,10 @@ class TabArea(QWidget):
         self.setFocusProxy(self.tabs.plus)
         self.say_empty()
 
-    def say_reading(self, name: str) -> None:
-        """Say that the collections are being read."""
-        self.empty.put("hourglass", "text2", tr("Reading the collections of {name}", name=wording.source(name)))
+    def say_reading(self, name: str, stop: Callable[[], object]) -> None:
+        """Say that the collections are being read; the button calls ``stop``."""
+        said = tr("Reading the collections of {name}", name=wording.source(name))
+        self.empty.put("hourglass", "text2", said, tr("Choose one at the left at any time."), [(tr("Stop"), stop)])
 
     def say_empty(self) -> None:
         """Say that no tab is open."""
@@ -332,6 +334,7 @@ class TabArea(QWidget):
         for page in [page for page in self.pages if session in page.sessions]:
             self._drop(page)
         self._touched = [each for each in self._touched if each is not session]
+        self._restored = [each for each in self._restored if each is not session]
 
     def leave(self) -> None:
         """Make every page keep its unsaved work."""
@@ -380,8 +383,8 @@ class TabArea(QWidget):
         preferences.remember(self._kept_as(session), self.memory(session))
 
     def _keep_soon(self, session: Session) -> None:
-        """Remember a connection's tabs shortly: a crash should not lose them."""
-        if all(each is not session for each in self._touched):
+        """Remember tabs shortly: a crash should not lose them, nor what is opened before they are back."""
+        if session in self._restored and all(each is not session for each in self._touched):
             self._touched.append(session)
         self._keeping.start()
 
@@ -391,7 +394,8 @@ class TabArea(QWidget):
             self.keep(session)
 
     def bring_back(self, session: Session) -> int:
-        """Open the tabs that a connection had in the last run; returns their number."""
+        """Open the tabs that a connection had in the last run; returns their number. One in front stays there."""
+        self._restored.append(session)
         return self.restore(session, preferences.remembered(self._kept_as(session), []))
 
     def _kept_as(self, session: Session) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
+from shiboken6 import isValid
 
 from gui import messages, tasks
 from gui.actions import TITLES, Actions, Handlers, Item, keys_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gui.views.stating.layout_sheet import LayoutSheet
     from gui.window.connecting import Connecting
     from gui.window.open_sessions import OpenSessions
+    from gui.window.palette import Palette
     from gui.window.workspace import Workspace
     from model.foundation.records import ServerFacts
     from model.session import Session
@@ -47,6 +49,9 @@ class WindowCommands(QObject):
         self._workspace, self._sessions = workspace, sessions
         self._connecting, self._actions = connecting, actions
         self.help: HelpWindow | None = None
+        self._palette: Palette | None = None
+        self._hits: Callable[[], list[Hit]] | None = None  # what the palette finds, if more may come
+        workspace.made.connect(self._watch_sidebar)
 
     # --- what an action does
 
@@ -133,9 +138,10 @@ class WindowCommands(QObject):
 
     def do_new_tab(self) -> None:
         """Find a collection and open it in a new tab."""
-        hits = self._collections(anew=True)
+        collections = partial(self._collections, anew=True)
         self._workspace.show_work()
-        self._find(hits, tr("Open a collection in a new tab"))
+        self._find(collections(), tr("Open a collection in a new tab"))
+        self._palette_follows(collections)
 
     def do_close_tab(self) -> None:
         self._workspace.tab_area.close_at(self._workspace.tab_area.tabs.bar.currentIndex())
@@ -245,13 +251,34 @@ class WindowCommands(QObject):
 
     def do_palette(self) -> None:
         """Find a command, a collection or a page of the manual by its name."""
-        hits = [*self._commands(), *self._collections(), *self._topics()]
-        self._find(hits, tr("Find a command or collection"))
+        self._find(self._everything(), tr("Find a command or collection"))
+        self._palette_follows(self._everything)
+
+    def _everything(self) -> list[Hit]:
+        return [*self._commands(), *self._collections(), *self._topics()]
 
     def _find(self, hits: list[Hit], title: str) -> None:
         from gui.window.palette import Palette
 
-        Palette(self._workspace, hits, title).open()
+        self._hits = None
+        self._palette = Palette(self._workspace, hits, title)
+        self._palette.open()
+
+    def _palette_follows(self, hits: Callable[[], list[Hit]]) -> None:
+        """Find in the open palette also the collections whose names still come."""
+        self._hits = hits
+
+    def _watch_sidebar(self) -> None:
+        self._workspace.sidebar.listed.connect(self._renew)
+
+    def _renew(self) -> None:
+        if (
+            self._palette is not None
+            and isValid(self._palette)
+            and self._palette.isVisible()
+            and self._hits is not None
+        ):
+            self._palette.renew(self._hits())
 
     def _choose(self, item: Item) -> None:
         """Ask which of an item's actions is meant, unless just one of them can be done."""

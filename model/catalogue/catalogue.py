@@ -82,6 +82,11 @@ class Catalogue:
         """The databases this user may see, without the server's own; a single one if the session is limited to it."""
         return [self.database] if self.database else self._server.databases()
 
+    def named(self, db: str) -> list[CollectionInfo]:
+        """The collections of a database by name alone: their layouts are "" until they are recognised."""
+        found = self._server.collections(db)
+        return [CollectionInfo(f"{db}.{name}", "", {}, None, 0.0, "") for name, _, _ in found]
+
     @property
     def unseen(self) -> Mapping[str, str]:
         """Why this user cannot see databases (key ""), a database's collections, or a collection's documents."""

@@ -1036,6 +1036,10 @@ Nummern: {numbering}</translation>
       <translation>Bitte wählen</translation>
     </message>
     <message>
+      <source>Choose one at the left at any time.</source>
+      <translation>Wählen Sie links jederzeit eine.</translation>
+    </message>
+    <message>
       <source>Choose one at the left, or find it by its name.</source>
       <translation>Wählen Sie links eine oder suchen Sie sie nach ihrem Namen.</translation>
     </message>
@@ -7134,6 +7138,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>collection {name}, layout {layout}{by}</source>
       <translation>Sammlung {name}, Layout {layout}{by}</translation>
+    </message>
+    <message>
+      <source>collection {name}, not read yet</source>
+      <translation>Sammlung {name}, noch nicht gelesen</translation>
     </message>
     <message>
       <source>conflict, not decided</source>

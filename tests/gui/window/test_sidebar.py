@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pymongo
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
@@ -20,7 +22,8 @@ from gui.window.palette import Palette
 from gui.window.sidebar import RAIL, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
 from gui.window.window import Window
-from model.foundation.records import CollectionInfo
+from model.catalogue.catalogue import Catalogue
+from model.foundation.records import Checkpoint, CollectionInfo
 from model.localserver import LocalServer
 from model.localserver.command_table import CommandTable
 from model.mql.command_error import CommandError
@@ -370,3 +373,67 @@ def test_the_number_beside_pending_tokens_is_of_those_that_the_page_lists(qtbot:
     assert entry.count == len(page.panel.tokens) == len(page.panel.model.rows)
     assert entry.toolTip() == f"{entry.count} pending tokens"
     assert entry.accessibleName() == f"Repairs, {entry.count} pending tokens"
+
+
+@pytest.fixture
+def going(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Collections are recognised only once this is set; reading can be stopped meanwhile."""
+    go, recognised = threading.Event(), Catalogue.collections
+
+    def held(self: Catalogue, db: str | None, checkpoint: Checkpoint) -> Iterator[CollectionInfo]:
+        while not go.wait(0.01):
+            checkpoint(0, None)
+        return recognised(self, db, checkpoint)
+
+    monkeypatch.setattr(Catalogue, "collections", held)
+    yield go
+    go.set()
+
+
+@pytest.fixture
+def shop(qtbot: QtBot, empty_window: Window, going: threading.Event) -> Iterator[SourceNode]:
+    """The line of a server with two collections that are being read."""
+    with LocalServer() as server, pymongo.MongoClient(server.uri) as client:
+        for name in ("orders", "customers"):
+            client["shop"][name].insert_one({"_id": 1})
+        empty_window.open(Opening(server.uri, "shop"))
+        model = empty_window.workspace.sidebar.model
+        qtbot.waitUntil(lambda: any(root.find("shop.orders") for root in model.roots))
+        yield next(root for root in model.roots if root.find("shop.orders"))
+        going.set()
+        empty_window.close_quietly()  # while its server is there
+
+
+def test_names_are_listed_found_and_opened_before_layouts_are_recognised(
+    qtbot: QtBot, empty_window: Window, shop: SourceNode, going: threading.Event
+) -> None:
+    sidebar = empty_window.workspace.sidebar
+    empty_window.commands.do_palette()
+    palette = sheet(empty_window)
+    assert isinstance(palette, Palette)
+    palette.input.setText("shop.ord")
+    assert [(hit.text, hit.badge) for hit in palette.model.rows] == [("orders", "")]
+    sidebar.search.setText("shop cust")
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: empty_window.workspace.page is not None)
+    assert collection(empty_window).ns == "shop.customers"
+    going.set()
+    wait_idle(qtbot)
+    assert [(hit.text, hit.badge) for hit in palette.model.rows] == [("orders", "plain")]
+    assert collection(empty_window).ns == "shop.customers"
+    (found,) = [node for node in (shop.find("shop.orders"),) if node is not None]
+    assert found.info is not None
+    assert found.info.layout == "plain"
+    palette.reject()
+
+
+def test_reading_the_collections_can_be_stopped_and_their_names_stay(
+    qtbot: QtBot, empty_window: Window, shop: SourceNode
+) -> None:
+    empty = empty_window.workspace.tab_area.empty
+    (stop,) = [made for made in empty.findChildren(QPushButton) if made.text() == "Stop"]
+    stop.click()
+    wait_idle(qtbot)
+    assert empty.accessibleName() == "No collection is open"
+    empty_window.workspace.sidebar.collection_asked.emit(shop.session, "shop.orders", False)
+    wait_idle(qtbot, lambda: bool(collection(empty_window).browser.model.rows))
