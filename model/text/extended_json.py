@@ -49,6 +49,11 @@ def relaxed(raw: bytes, indent: int | None = None) -> str:
     return write(Value(c.OBJECT, raw), Style("relaxed", None if indent is None else " " * indent))
 
 
+def relaxed_value(value: Value) -> str:
+    """Relaxed Extended JSON of one value, on one line."""
+    return write(value, Style("relaxed", None))
+
+
 def readable(raw: bytes, indent: int | None = 2) -> str:
     """Extended JSON for editing: relaxed where :func:`from_text` reads back an equal value, else canonical."""
     return write(Value(c.OBJECT, raw), Style("exact", None if indent is None else " " * indent))

@@ -8184,6 +8184,10 @@ Nummern: {numbering}</translation>
       <translation>die Datenbank hat es entfernt, Sie haben es geändert</translation>
     </message>
     <message>
+      <source>the database removed it, you moved it</source>
+      <translation>die Datenbank hat es entfernt, Sie haben es verschoben</translation>
+    </message>
+    <message>
       <source>the document</source>
       <translation>das Dokument</translation>
     </message>
@@ -8440,8 +8444,16 @@ Nummern: {numbering}</translation>
       <translation>Sie haben es entfernt, die Datenbank hat es geändert</translation>
     </message>
     <message>
+      <source>you removed it, the database moved it</source>
+      <translation>Sie haben es entfernt, die Datenbank hat es verschoben</translation>
+    </message>
+    <message>
       <source>you removed it, {other} changed it</source>
       <translation>Sie haben es entfernt, {other} hat es geändert</translation>
+    </message>
+    <message>
+      <source>you removed it, {other} moved it</source>
+      <translation>Sie haben es entfernt, {other} hat es verschoben</translation>
     </message>
     <message>
       <source>your edit</source>
@@ -9178,6 +9190,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{other} removed it, you changed it</source>
       <translation>{other} hat es entfernt, Sie haben es geändert</translation>
+    </message>
+    <message>
+      <source>{other} removed it, you moved it</source>
+      <translation>{other} hat es entfernt, Sie haben es verschoben</translation>
     </message>
     <message>
       <source>{parts} more</source>

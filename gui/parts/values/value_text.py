@@ -194,7 +194,7 @@ def differing(old: str, new: str) -> tuple[list[Range], list[Range]]:
     if len(old) + len(new) <= WORD_BY_WORD:
         return _of_edits(text_edits(old, new))
     head = common(old, new)
-    tail = _common_end(old, new, min(len(old), len(new)) - head)
+    tail = common_end(old, new, min(len(old), len(new)) - head)
     a, b = old[head : len(old) - tail], new[head : len(new) - tail]
     if len(a) + len(b) > MARKED or not a or not b:
         return ([(head, head + len(a))] if a else []), ([(head, head + len(b))] if b else [])
@@ -251,7 +251,8 @@ def common(a: AnyStr, b: AnyStr) -> int:
     return low
 
 
-def _common_end(a: str, b: str, most: int) -> int:
+def common_end(a: str, b: str, most: int) -> int:
+    """The length of the end that two texts share, ``most`` at most."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

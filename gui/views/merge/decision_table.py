@@ -30,6 +30,7 @@ SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 TIGHT = 760  # a narrower table has little room for text beside the values
 BARE = 560  # a still narrower one has none: symbol, ticks and colours show the decision
 ROW = 36
+WRITTEN, BEFORE = 20_000, 12  # bytes of a container that is written out; characters before its difference
 LEAST = 8  # differing characters that have to be visible
 Spans: TypeAlias = tuple[Span, ...]
 NAMED = 60  # names of an order that a cell lists
@@ -209,6 +210,8 @@ class DecisionModel(CellModel):
         aside = side != "base" and not decision.conflict
         same = aside and value == decision.base
         merged = aside and taken and not value.is_container
+        if decision.conflict and (written := self._written(decision, value)):
+            return written
         other = self._beside(decision, side, value)
         if other is not None and self._is_cut(value, other):
             spans = self._around(value, other, decision.conflict or merged)
@@ -216,6 +219,21 @@ class DecisionModel(CellModel):
         if other is not None and merged:
             return marked(value, other, self.zone, "chgS")
         return (Span(text.shown(value, self.zone, 200), "text2" if same else "text"),)
+
+    def _written(self, decision: Decision, value: Value) -> Spans:
+        """A list or document written out around its difference from another side; () if its outline tells enough."""
+        others = [one for one in (decision.base, decision.mine, decision.theirs) if one is not None and one != value]
+        outline = text.shown(value, self.zone)
+        alike = [one for one in others if one.is_container and text.shown(one, self.zone) == outline]
+        if not value.is_container or not alike or max(len(one.data) for one in (value, *alike)) > WRITTEN:
+            return ()
+        here, there = text.relaxed_value(value), text.relaxed_value(alike[-1])
+        start = value_text.common(here, there)
+        tail = value_text.common_end(here, there, min(len(here), len(there)) - start)
+        end = len(here) - tail
+        cut = max(0, start - BEFORE) if end > self._room else 0
+        head = Span(("…" if cut else "") + here[cut:start])
+        return head, Span(here[start:end], mark="chgS"), Span(here[end : end + self._room])
 
     @staticmethod
     def _beside(decision: Decision, side: str, value: Value) -> Value | None:
@@ -314,6 +332,12 @@ def clash(decision: Decision) -> str:
     """Why a place needs a person, in a few words."""
     if decision.base is None:
         return tr("both added it")
+    if decision.hint == "moved":
+        return (
+            tr("you removed it, the database moved it")
+            if decision.mine is None
+            else tr("the database removed it, you moved it")
+        )
     if decision.mine is None:
         return tr("you removed it, the database changed it")
     if decision.theirs is None:

@@ -152,7 +152,7 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
     """One decision in a sentence."""
     theirs = resolution.conflict.theirs
     other = (theirs.author if theirs is not None else None) or tr("someone else")
-    hint = f"; {renamed(decision)}" if decision.hint else ""
+    hint = f"; {renamed(decision)}" if renamed(decision) else ""
     if not decision.open and decision.conflict:
         return tr("{place}: decided; choose again to change your mind.", place=decision.place)
     if not decision.conflict:
@@ -177,6 +177,8 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
         tr("both added it"): tr("you and {other} added it with different values", other=other),
         tr("you removed it, the database changed it"): tr("you removed it, {other} changed it", other=other),
         tr("the database removed it, you changed it"): tr("{other} removed it, you changed it", other=other),
+        tr("you removed it, the database moved it"): tr("you removed it, {other} moved it", other=other),
+        tr("the database removed it, you moved it"): tr("{other} removed it, you moved it", other=other),
         tr("both reordered it"): tr("you and {other} put it into different orders", other=other),
         tr("both added here"): tr("you and {other} added different elements at the same place", other=other),
     }

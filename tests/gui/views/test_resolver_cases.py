@@ -252,3 +252,18 @@ def test_the_whole_values_of_a_row_open_below_and_follow_the_row(qtbot: QtBot, h
     qtbot.waitUntil(lambda: panel.value.left.text.toPlainText() == "my time")
     qtbot.keyClick(panel.table, Qt.Key.Key_Escape)
     assert not panel.value.isVisible()
+
+
+def test_elements_that_both_appended_are_told_apart(qtbot: QtBot, home: Path) -> None:
+    case = {"base": "{a: []}", "mine": "{a: [{sku: 'lamp'}]}", "theirs": "{a: [{sku: 'lens'}]}"}
+    panel = panel_of(qtbot, home, case)
+    said = [cell(panel, 0, column).text for column in (MINE, THEIRS)]
+    assert said == ['[{"sku": "lamp"}]', '[{"sku": "lens"}]']
+    assert [span.text for span in cell(panel, 0, MINE).spans if span.mark] == ["amp"]
+
+
+def test_a_move_against_a_removal_is_said(qtbot: QtBot, home: Path) -> None:
+    panel = panel_of(qtbot, home, named("a moved element deleted by the other"))
+    assert "the database removed it, you moved it" in cell(panel, 0, DECISION).text
+    panel.table.go(0, MINE)
+    assert panel.bar.said.accessibleName() == "a[0]: someone else removed it, you moved it."
