@@ -80,6 +80,9 @@ def _by_id(id: Value, version: Version) -> bytes:
     return c.document([("_id", id), *c.fields(version.content or c.EMPTY)])
 
 
+_EXACT = (c.STRING, c.OBJECT_ID, c.BINARY, c.DATE)  # types of ids that equal only themselves
+
+
 class AsOf(Struct):
     """The documents of a collection as they stood at a moment, in no particular order; iterate over it once."""
 
@@ -90,6 +93,7 @@ class AsOf(Struct):
     checkpoint: Checkpoint = no_checkpoint
     seen: Callable[[Value, Version], bytes] = _by_id  # a version as the condition sees it
     fields: Collection[str] = ()  # named by the condition
+    ids: Sequence[Value] | None = None  # the only ones that the condition may hold for; None if it may for others
     documents: int = 0  # that were read
     unproven: int = 0
     judged: int = 0  # documents tested by the condition
@@ -126,7 +130,8 @@ class AsOf(Struct):
     def _read(self, checkpoint: Checkpoint) -> Iterator[StateAt | None]:
         """Each document, counted; None if it did not exist, does not match, or could not be read."""
         # Also documents that are deleted today: they may have existed at that moment.
-        for id, layout in together(self.layout, everyone(self.layout)):
+        wanted = everyone(self.layout) if self.ids is None else iter(self.ids)
+        for id, layout in together(self.layout, wanted):
             self.documents += 1
             checkpoint(self.documents, None)
             yield self._one(layout, id)
@@ -189,6 +194,20 @@ def named_fields(filter: bytes) -> list[str]:
         elif not name.startswith("$") and not (operand.type == c.OBJECT and c.get(operand.data, ("$exists",))):
             found.append(name)
     return list(dict.fromkeys(found))
+
+
+def ids_in(filter: bytes, layout: Layout) -> list[Value] | None:
+    """The ids that a filter names, so that no other document needs to be read; None if it leaves ids open.
+
+    Numbers are left open, because equal ones of other types match too.
+    """
+    named = None if layout.profile.id_parts else c.get(filter, (layout.profile.id,))
+    if named is None:
+        return None
+    one_of = c.fields(named.data) if named.type == c.OBJECT else []
+    listed = [name for name, _ in one_of] == ["$in"] and one_of[0][1].type == c.ARRAY
+    values = c.items(one_of[0][1]) if listed else [named]
+    return list(dict.fromkeys(values)) if all(value.type in _EXACT for value in values) else None
 
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:

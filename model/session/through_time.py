@@ -15,7 +15,7 @@ from model.foundation.records import Version
 from model.history import following
 from model.layouts.base import Layout
 from model.over_time.activity import Activity, ActivityList
-from model.over_time.as_of import AsOf, Compared, Difference, StateAt, compared, named_fields
+from model.over_time.as_of import AsOf, Compared, Difference, StateAt, compared, ids_in, named_fields
 from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.history_list import HistoryList
 from model.over_time.newest import Newest, known, newest, updated
@@ -113,8 +113,9 @@ class ThroughTime:
         (ns,) = self._catalogue.with_versions([ns])
         condition = following.condition(filter) if filter.strip() else None
         layout = self._catalogue.layout(ns)
-        fields = named_fields(text.loose(filter))
-        return AsOf(layout, at, condition, contents, checkpoint, partial(_as_listed, layout), fields)
+        asked = text.loose(filter)
+        seen, fields, ids = partial(_as_listed, layout), named_fields(asked), ids_in(asked, layout)
+        return AsOf(layout, at, condition, contents, checkpoint, seen, fields, ids)
 
     def asof(
         self, ns: str, moment: dt.datetime | str, filter: str = "", checkpoint: Checkpoint = no_checkpoint
