@@ -56,7 +56,7 @@ def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple
         return ("id", *numbered, "preview", "gone", "author", *reasons)
     if info is not None and info.keeps_history:
         numbered = ("version",) if "version" in info.fields else ()
-        return ("id", *numbered, "history", "at", "size", "health")
+        return ("id", *numbered, "history", "at", *_signed(info), "size", "health")
     if info is not None and info.belongs_to is not None:
         numbered = ("version",) if "version" in info.fields else ()
         return ("of", *numbered, "id", "preview", "at", "size", "health")
@@ -65,6 +65,13 @@ def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple
     return ("id", "preview", "size", "health")
 
 
+def _signed(info: CollectionInfo) -> tuple[str, ...]:
+    """The column with who changed a document last, if documents have that field themselves."""
+    return ("author",) if "author" in info.fields and info.layout not in BESIDE else ()
+
+
+BESIDE = ("shadow", "patches", "log")
+"""Layouts whose author stands in rows beside the documents."""
 SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
 """Roles whose fields are not beside the content, or are the content, such as a counter's value."""
 
@@ -212,7 +219,7 @@ class DocumentsModel(RowsModel[Row]):
             "version": _version,
             "matches": self._matches,
             "at": self._at,
-            "author": lambda row: plain(row.author, "text2") if row.author else _unknown(),
+            "author": self._author,
             "reason": lambda row: plain(row.reason, "text2") if row.reason else plain(""),
             "proof": self._proof,
             "size": self._size,
@@ -247,6 +254,18 @@ class DocumentsModel(RowsModel[Row]):
             else tr("No field here tells when a version was written.")
         )
         return plain("–", "text3", size=12, tip=why, accessible=why)
+
+    def _author(self, row: Row) -> Cell:
+        """Who changed a document last, or deleted it; the tooltip says why."""
+        by, why = (self._told(row, role) for role in ("author", "reason"))
+        by, why = row.author or by, row.reason or why
+        return plain(by, "text2", size=12, tip=why) if by else _unknown()
+
+    def _told(self, row: Row, role: str) -> str:
+        """The text in the field with this role; "" if there is none."""
+        name = self._roles.get(role, "")
+        found = self._found(row, (name,)) if name and row.readable and row.raw else None
+        return str(found.python()) if found is not None and found.type == canonical.STRING else ""
 
     def _matches(self, row: Row) -> Cell:
         found = self.matches.get(row.id)
@@ -322,15 +341,19 @@ class DocumentsModel(RowsModel[Row]):
 
     def _field(self, row: Row, column: str) -> Cell:
         path = next(path for name, path in self.paths if column == f"field:{name}")
-        found = None
-        if row.readable:
-            inside = self._roles.get("current", "")  # a filter does not name the sub-document that is the content
-            for place in (path, (inside, *path)) if inside else (path,):
-                with suppress(Refused):
-                    found = found or canonical.get(row.raw, place)
+        found = self._found(row, path) if row.readable else None
         if found is None:
             return Cell(spans=(Span(tr("not there"), "text3"),), size=12)
         return value(text.shown(found, preferences.zone()))
+
+    def _found(self, row: Row, path: Path) -> Value | None:
+        """A value of the current version; a filter does not name the sub-document that is the content."""
+        inside = self._roles.get("current", "")
+        for place in (path, (inside, *path)) if inside else (path,):
+            with suppress(Refused):
+                if (found := canonical.get(row.raw, place)) is not None:
+                    return found
+        return None
 
 
 def preview(row: Row, locked: Collection[str] = ()) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import bson
 import pytest
 from bson import ObjectId
+from msgspec.structs import replace
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
@@ -21,7 +22,7 @@ from gui.views.browse.documents_model import DocumentsModel
 from gui.views.browse.query import Query, field_names, sort_words
 from gui.views.browse.query_options import QueryOptions
 from model import text
-from model.foundation.records import Row
+from model.foundation.records import CollectionInfo, Row
 from model.session import Session
 from model.session.document_lists import DocumentLists
 from model.values import canonical
@@ -69,10 +70,25 @@ def row_of(panel: BrowserPanel, id: str) -> int:
     return panel.model.row_of(Value.of(id))
 
 
+def test_a_row_says_who_changed_it_last_and_its_tooltip_why() -> None:
+    fields = {"version": "v", "current": "now", "author": "by", "reason": "why"}
+    info = CollectionInfo(NS, "embedded", fields, None, 1.0, "")
+    model = DocumentsModel()
+    model.set_columns(info, Query())
+    inside = {"_id": 1, "now": {"v": 2, "by": "rk-204", "why": "the customer called"}}
+    rows = [Row(Value.of(1), Value.of(2), None, 9, canonical.encode(each)) for each in (inside, {"_id": 2, "now": {}})]
+    model.fill(rows)
+    named, unnamed = (model.cell(model.index(at, model.columns.index("author"))) for at in (0, 1))
+    assert (named.text, named.tip, unnamed.text) == ("rk-204", "the customer called", "not known")
+    model.set_columns(replace(info, layout="shadow"), Query())
+    assert "author" not in model.columns  # it stands in the rows beside
+
+
 @pytest.mark.deep
 def test_a_row_says_id_version_history_change_size_and_health(panel: BrowserPanel) -> None:
     found = cells(panel, row_of(panel, "K-204117"))
-    assert list(found) == ["id", "version", *CONTENT, "history", "at", "size", "health"]
+    assert list(found) == ["id", "version", *CONTENT, "history", "at", "author", "size", "health"]
+    assert found["author"].text == "rk-204"
     assert found["id"].text == "K-204117"
     assert found["version"].text == "v14"
     assert found["history"].accessible == "history: 14 versions, 3 missing"
@@ -561,7 +577,7 @@ def test_in_a_narrow_list_of_versions_only_values_and_their_ids_are_cut(session:
 def test_in_a_narrow_list_size_and_further_content_go_before_words_are_cut(panel: BrowserPanel, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not cut(panel) and hidden(panel) == [CONTENT[-1], "size"])
     panel.resize(750, 340)
-    qtbot.waitUntil(lambda: hidden(panel) == [*CONTENT[1:], "size"])  # one of content stays
+    qtbot.waitUntil(lambda: hidden(panel) == [*CONTENT[1:], "author", "size"])  # one of content stays
     assert not cut(panel)
     panel.resize(1560, 340)
     qtbot.waitUntil(lambda: not hidden(panel))
