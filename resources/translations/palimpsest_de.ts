@@ -576,6 +576,10 @@ Nummern: {numbering}</translation>
       <translation>Alter, etwa 24h oder 7 days</translation>
     </message>
     <message>
+      <source>All changes</source>
+      <translation>Alle Änderungen</translation>
+    </message>
+    <message>
       <source>All checks</source>
       <translation>Alle Prüfungen</translation>
     </message>
@@ -5626,6 +5630,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>The keys of the layout</source>
       <translation>Die Schlüssel des Layouts</translation>
+    </message>
+    <message>
+      <source>The last 30 days</source>
+      <translation>Die letzten 30 Tage</translation>
+    </message>
+    <message>
+      <source>The last 7 days</source>
+      <translation>Die letzten 7 Tage</translation>
     </message>
     <message>
       <source>The layout keeps this field for itself</source>

@@ -21,6 +21,7 @@ from model.text.paths import path_from_text
 from model.values.canonical import Path
 
 MOST = 40  # authors offered at once
+WIDER = {"1d": "7d", "7d": "30d", "30d": ""}  # each span, and the next one to look at
 
 
 class Asked(Struct, frozen=True):
@@ -52,6 +53,8 @@ class ActivityFilter(QWidget):
         self.path = self._line(QLineEdit(), tr("Field"), tr("Field, such as premium.gross: at it, below and above"))
         self.document = self._line(QLineEdit(), tr("Document"), tr("The id of a document"))
         self.look = button(tr("Look"), self.looked.emit, "small")
+        self.wider = button("", self.widen, "small", "quiet")
+        self.since.textChanged.connect(self._say_wider)
         self.clear_button = button(tr("Clear"), self.clear, "small", "quiet")
         self.said = OneLine("second")  # the panel places it
         self.trouble = words("", "error", wrap=True)
@@ -61,6 +64,7 @@ class ActivityFilter(QWidget):
         for part, share in ((self.since, 3), (self.until, 3), (self.author, 3), (self.path, 4), (self.document, 3)):
             row.addWidget(part, share)
         row.addWidget(self.look)
+        row.addWidget(self.wider)
         row.addWidget(self.clear_button)
         column = boxes.column(self)
         column.setContentsMargins(0, theme.px(8), 0, theme.px(8))
@@ -69,7 +73,25 @@ class ActivityFilter(QWidget):
         self.document.setVisible(with_document)  # not before it has a parent: it would become a window
         self.setFocusProxy(self.since)
         self._hint()
+        self._say_wider()
         preferences.signals.changed.connect(self._hint)
+
+    def widen(self) -> None:
+        """Look further back: at a week, at 30 days, at all changes."""
+        if (then := WIDER.get(self.since.text().strip())) is not None:
+            self.since.setText(then)
+            self.looked.emit()
+
+    @property
+    def wider_said(self) -> str:
+        """What looking further back would show; "" if a person chose the span."""
+        said = {"7d": tr("The last 7 days"), "30d": tr("The last 30 days"), "": tr("All changes")}
+        then = WIDER.get(self.since.text().strip())
+        return "" if then is None else said[then]
+
+    def _say_wider(self) -> None:
+        self.wider.setText(self.wider_said)
+        self.wider.setVisible(bool(self.wider_said))
 
     def _line(self, made: QLineEdit, name: str, tip: str) -> QLineEdit:
         made.setProperty("small", True)

@@ -36,7 +36,7 @@ MOST = 5000  # changes shown
 EARLY = 300  # changes shown while reading continues; each addition of more would hold up the window
 ROOM = 1040  # a narrower page has no room for text beside the buttons
 LITTLE = 600  # a still narrower one has smaller gaps
-RECENT = "30d"  # the first span asked for, if reading all would fetch every version from a server
+RECENT = "1d"  # the first span asked for, if reading all would fetch every version from a server
 
 
 class ActivityPanel(QWidget):
@@ -304,9 +304,10 @@ class ActivityPanel(QWidget):
         help = tr("{documents} were read.", documents=wording.many(self._documents, "document"))
         if asked.author is not None and (self.newest is None or asked.author not in self.newest.authors):
             help = tr("No author is called “{author}”; the name has to match as a whole.", author=asked.author)
-        self.stack.show_empty(
-            tr("No change matches"), help, [(tr("Clear the filter"), self.filter.clear)], icon="pulse"
-        )
+        choices = [(tr("Clear the filter"), self.filter.clear)]
+        if said := self.filter.wider_said:
+            choices.insert(0, (said, self.filter.widen))
+        self.stack.show_empty(tr("No change matches"), help, choices, icon="pulse")
 
     @property
     def _documents(self) -> int:

@@ -13,7 +13,7 @@ import pytest
 from bson import ObjectId
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from gui import tasks
@@ -499,3 +499,24 @@ def test_changes_of_one_collection_are_offered_to_be_taken_back_and_of_several_n
     session.trust.read_only = True
     panel.say_writable()
     assert "read-only" in panel.take_back_button.toolTip()
+
+
+def test_a_busy_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot, session: Session) -> None:
+    panel = ActivityPanel(session, NS, production=True)
+    qtbot.addWidget(panel)
+    panel.resize(1300, 800)
+    panel.show()
+    idle(qtbot, panel)
+    assert panel.filter.since.text() == "1d"
+    assert not panel.rows
+    (wider,) = [made for made in state(panel).findChildren(QPushButton) if made.text() == "The last 7 days"]
+    wider.click()
+    idle(qtbot, panel)
+    assert panel.filter.since.text() == "7d"
+    assert panel.filter.wider.text() == "The last 30 days"
+    panel.filter.wider.click()
+    panel.filter.wider.click()
+    idle(qtbot, panel)
+    assert panel.filter.since.text() == ""
+    assert len(panel.rows) == 7
+    assert not panel.filter.wider.isVisible()
