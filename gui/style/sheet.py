@@ -6,9 +6,10 @@ While it is open, the window behind takes neither clicks nor keys.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QWidget
+from shiboken6 import isValid
 
 from gui.style import focus_keeper, focus_ring, theme
 from gui.style.scrolling import FromTop
@@ -78,6 +79,9 @@ class Sheet(QDialog):
         self._host.installEventFilter(self)
         self._veil.hide()
         self.finished.connect(self._gone)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._focus_moved)
 
     def open(self) -> None:
         """Show the dialog, with the focus where :meth:`first` says; returns at once."""
@@ -161,6 +165,24 @@ class Sheet(QDialog):
         if now is not None and not self._is_mine(now):
             self._back = now
         super().done(result)
+
+    @Slot(QWidget, QWidget)
+    def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
+        """Keep the focus in the dialog: what becomes ready behind it gets the focus once the dialog is closed."""
+        if (
+            now is None
+            or not hasattr(self, "_host")
+            or not self.isVisible()
+            or now.window() is not self._host
+            or self._is_mine(now)
+        ):
+            return
+        if any(veil.isVisible() and veil.isAncestorOf(now) for veil in self._host.findChildren(_Veil)):
+            return  # another dialog above this one
+        self._back = now
+        wanted = old if old is not None and isValid(old) and self._is_mine(old) and old.isVisible() else self.first()
+        if wanted is not None:
+            wanted.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _gone(self) -> None:
         app = QApplication.instance()

@@ -81,6 +81,20 @@ def test_a_dialog_gives_the_focus_back_and_never_to_the_switch_of_writes(window:
     assert page.isAncestorOf(focused())
 
 
+def test_what_becomes_ready_behind_an_open_palette_gets_the_focus_after_it(window: Window, qtbot: QtBot) -> None:
+    page = collection(window)
+    page.browser.bar.input.setFocus()
+    window.commands.do_palette()
+    asked = sheet(window)
+    assert focused() is asked.first()
+    page.browser.list.setFocus()  # as it does once it is read
+    assert focused() is asked.first()
+    qtbot.keyClicks(focused(), "journal")
+    assert asked.input.text() == "journal"
+    qtbot.keyClick(focused(), Qt.Key.Key_Escape)
+    assert focused() is page.browser.list
+
+
 @pytest.mark.deep
 def test_a_message_gives_the_focus_of_the_switch_to_the_page(window: Window, qtbot: QtBot) -> None:
     page = collection(window)
