@@ -1,7 +1,8 @@
-"""Offers once, on connecting, to measure whether a server keeps two writers apart; warns of one that does not."""
+"""Offers, in the status line, to measure whether a server keeps two writers apart; warns of one that does not."""
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,10 @@ class CheckOffer(QObject):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._workspace = workspace
+        self._unmeasured: list[weakref.ref[Session]] = []
 
     def begin(self, session: Session) -> None:
-        """Report the verdict on a server just connected; if there is none, offer to measure it."""
+        """Report the verdict on a server just connected; if there is none, the status line says so."""
         if session.is_local:
             return
         known = session.trust.measured
@@ -36,8 +38,17 @@ class CheckOffer(QObject):
             if known.unsafe:
                 self.warn(session)
             return
-        if session.trust.read_only or preferences.remembered(f"unmeasured/{session.source}", False):
-            return
+        if not session.trust.read_only and not preferences.remembered(f"unmeasured/{session.source}", False):
+            self._unmeasured.append(weakref.ref(session))
+            self.changed.emit()
+
+    def advice(self, session: Session | None) -> str:
+        """What the status line says of a connection whose server nobody has measured; "" if there is nothing."""
+        known = session is not None and any(each() is session for each in self._unmeasured)
+        return tr("Not measured yet") if known else ""
+
+    def offer(self, session: Session) -> None:
+        """Offer to measure a server, because a person asked what is not measured."""
         messages.hint(
             self._workspace,
             tr(
@@ -51,9 +62,15 @@ class CheckOffer(QObject):
 
     def _leave(self, session: Session) -> None:
         preferences.remember(f"unmeasured/{session.source}", True)
+        self._forget(session)
+
+    def _forget(self, session: Session) -> None:
+        self._unmeasured = [each for each in self._unmeasured if each() is not session]
+        self.changed.emit()
 
     def measure(self, session: Session) -> None:
         """Measure the server with the quick check."""
+        self._forget(session)
         tasks.run(
             lambda progress: list(session.trust.check(True, progress)),
             done=partial(self._measured, session),

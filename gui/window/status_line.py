@@ -1,4 +1,4 @@
-"""The last row of the window: text of the current page, the profile, the zone of dates, and the running work."""
+"""The last row of the window: text of the current page, the profile, the zone, advice, and the running work."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class StatusLine(QWidget):
     """The status line: the page's text on both sides, and the running work in between."""
 
     tasks_asked = Signal()
+    advice_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,6 +53,12 @@ class StatusLine(QWidget):
         self._right: list[_Elided] = []
         self._shown = (0, 0)  # the number of texts at the left and at the right
         self._row.addStretch(1)
+        self.advice = QPushButton()
+        self.advice.setObjectName("taskbutton")
+        self.advice.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.advice.clicked.connect(self.advice_asked)
+        self.advice.hide()
+        self._row.addWidget(self.advice)
         self.profile = words("", "second")
         self.profile.hide()
         self._row.addWidget(self.profile)
@@ -90,6 +97,12 @@ class StatusLine(QWidget):
         self.with_tasks = with_tasks
         self._count()
 
+    def show_advice(self, said: str) -> None:
+        """Show what is worth doing, as a button; "" hides it."""
+        self.advice.setText(said)
+        self.advice.setVisible(bool(said))
+        self._share()
+
     def show_profile(self, file: Path | None) -> None:
         """Name the profile that states layouts; None if there is none."""
         self.profile.setVisible(file is not None)
@@ -125,7 +138,9 @@ class StatusLine(QWidget):
         """
         edges, gap = self._row.contentsMargins(), self._row.spacing()
         room = self.width() - edges.left() - edges.right()
-        room -= sum(part.sizeHint().width() + gap for part in (self.profile, self.tasks) if not part.isHidden())
+        room -= sum(
+            part.sizeHint().width() + gap for part in (self.advice, self.profile, self.tasks) if not part.isHidden()
+        )
         left, right = self._left[: self._shown[0]], self._right[: self._shown[1]]
         first = min(left[0].wide, theme.px(FIRST)) + gap if left else 0
         for part in right:

@@ -124,6 +124,7 @@ class Window(QMainWindow):
         self.title.tasks_asked.connect(commands.show_tasks)
         self.title.theme_asked.connect(commands.toggle_theme)
         self.status.tasks_asked.connect(commands.show_tasks)
+        self.status.advice_asked.connect(self._offer)
         workspace.welcome_made.connect(self._wire_welcome)
         workspace.stop_asked.connect(connecting.opener.stop)
         subscriptions.signals.written.connect(self._written)
@@ -199,6 +200,7 @@ class Window(QMainWindow):
         facts = self._facts(session)
         self.title.show_session(session, "settable" in facts, watch is None or watch.lost is None)
         workspace.show_state()
+        self.status.show_advice(self.check_offer.advice(session))
         self.status.show_profile(session.catalogue.profile_file if session is not None else None)
         if page is not None:
             self.status.put(*page.status())
@@ -281,6 +283,10 @@ class Window(QMainWindow):
     def _collections_read(self, session: Session) -> None:
         self.workspace.count()
         self.connecting.collections_read(session)
+
+    def _offer(self) -> None:
+        if (session := self.workspace.session) is not None:
+            self.check_offer.offer(session)
 
     def _show_journal(self, session: Session) -> None:
         if session in self.sessions:

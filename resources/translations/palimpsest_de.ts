@@ -3684,6 +3684,10 @@ Nummern: {numbering}</translation>
       <translation>Nicht gemessen</translation>
     </message>
     <message>
+      <source>Not measured yet</source>
+      <translation>Noch nicht gemessen</translation>
+    </message>
+    <message>
       <source>Not now</source>
       <translation>Nicht jetzt</translation>
     </message>
