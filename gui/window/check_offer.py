@@ -45,7 +45,7 @@ class CheckOffer(QObject):
     def advice(self, session: Session | None) -> str:
         """What the status line says of a connection whose server nobody has measured; "" if there is nothing."""
         known = session is not None and any(each() is session for each in self._unmeasured)
-        return tr("Not measured yet") if known else ""
+        return tr("Server not measured yet") if known else ""
 
     def offer(self, session: Session) -> None:
         """Offer to measure a server, because a person asked what is not measured."""

@@ -56,6 +56,7 @@ class StatusLine(QWidget):
         self.advice = QPushButton()
         self.advice.setObjectName("taskbutton")
         self.advice.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.advice.setToolTip(tr("Whether it keeps two writers apart: press to see what a measurement does"))
         self.advice.clicked.connect(self.advice_asked)
         self.advice.hide()
         self._row.addWidget(self.advice)

@@ -3684,10 +3684,6 @@ Nummern: {numbering}</translation>
       <translation>Nicht gemessen</translation>
     </message>
     <message>
-      <source>Not measured yet</source>
-      <translation>Noch nicht gemessen</translation>
-    </message>
-    <message>
       <source>Not now</source>
       <translation>Nicht jetzt</translation>
     </message>
@@ -4882,6 +4878,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Server check</source>
       <translation>Serverprüfung</translation>
+    </message>
+    <message>
+      <source>Server not measured yet</source>
+      <translation>Server noch nicht gemessen</translation>
     </message>
     <message>
       <source>Servers, dumps, and files of BSON or JSON</source>
@@ -6570,6 +6570,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Where versions are kept, and how that is recognised</source>
       <translation>Wo Versionen liegen und wie das erkannt wird</translation>
+    </message>
+    <message>
+      <source>Whether it keeps two writers apart: press to see what a measurement does</source>
+      <translation>Ob er zwei Schreibende auseinanderhält: drücken, um zu sehen, was eine Messung tut</translation>
     </message>
     <message>
       <source>Whether writes are allowed cannot be changed here</source>

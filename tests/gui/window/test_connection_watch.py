@@ -49,7 +49,7 @@ def lines(window: Window, words: str) -> list[MessageLine]:
 
 def offered(qtbot: QtBot, window: Window) -> MessageLine:
     """The offer to measure, after a press on the advice in the status line."""
-    assert window.status.advice.text() == "Not measured yet"
+    assert window.status.advice.text() == "Server not measured yet"
     qtbot.mouseClick(window.status.advice, Qt.MouseButton.LeftButton)
     (line,) = lines(window, "has not been measured yet")
     return line
