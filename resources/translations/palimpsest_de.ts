@@ -4504,6 +4504,10 @@ Nummern: {numbering}</translation>
       <translation>{ns} wird als {name} gelesen</translation>
     </message>
     <message>
+      <source>Reading {ns}; these rows are still as of {then}</source>
+      <translation>{ns} wird gelesen; diese Zeilen zeigen noch den Stand: {then}</translation>
+    </message>
+    <message>
       <source>Reading {source}</source>
       <translation>{source} wird gelesen</translation>
     </message>

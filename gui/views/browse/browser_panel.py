@@ -308,8 +308,13 @@ class BrowserPanel(QWidget):
         # Other columns do not need another list.
         known = self.listed if replace(query, fields="") == self._listed_by else None
         work = partial(_with_telling, session, ns, query, skip, limit, known, self._telling)
-        said = tr("Reading {ns}", ns=ns)
-        self.reading.ask(work, partial(self._show, query, skip), said, title=said)
+        title = said = tr("Reading {ns}", ns=ns)
+        if (
+            self._page is not None and query.moment != self._ran.moment
+        ):  # the old rows stay until the new ones are there
+            then = wording.moment(self._ran.at, exact=True) if self._ran.moment else tr("now")
+            said = tr("Reading {ns}; these rows are still as of {then}", ns=ns, then=then)
+        self.reading.ask(work, partial(self._show, query, skip), said, title=title)
 
     def _show(self, query: Query, skip: int, read: tuple[Page, HistoryList | None, tuple[Path, ...]]) -> None:
         page, self.listed, telling = read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -25,6 +26,7 @@ from model import text
 from model.foundation.records import CollectionInfo, Row
 from model.session import Session
 from model.session.document_lists import DocumentLists
+from model.session.through_time import ThroughTime
 from model.values import canonical
 from model.values.canonical import Value
 from tests.gui.dragging import size_column
@@ -677,3 +679,19 @@ def test_a_size_that_the_server_cannot_tell_is_at_least_that_of_what_was_read(
     panel = shown(session, "insurance.customers", qtbot)
     row = next(row for row in panel.model.rows if row.readable)
     assert cells(panel, panel.model.row_of(row.id))["size"].text == f"≥ {wording.size(row.bytes)}"
+
+
+def test_rows_that_stay_while_another_time_is_read_say_of_which_time_they_are(
+    panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, past = threading.Event(), ThroughTime.past
+    monkeypatch.setattr(ThroughTime, "past", lambda *given: go.wait() and past(*given))
+    panel.bar.set_filter('{ "_id": "K-204117" }')
+    panel.bar.go_to(dt.datetime(2026, 10, 1, tzinfo=dt.UTC))
+    said = f"Reading {NS}; these rows are still as of now"
+    qtbot.waitUntil(lambda: panel.states._reading._text.accessibleName() == said, timeout=5_000)
+    assert len(panel.model.rows) > 1
+    go.set()
+    wait_idle(qtbot)
+    assert len(panel.model.rows) == 1
+    assert panel.states._reading.isHidden()
