@@ -142,6 +142,7 @@ def _activity_json(each: Activity) -> str:
         v=each.v,
         kind=each.kind,
         paths=[list(path) for path in each.paths],
+        values=[{"path": list(one.path), "from": one.old, "to": one.new} for one in each.values],
         **NEVER if not each.landed else {},
     )
 

@@ -29,7 +29,16 @@ from model.values.canonical import Path, Value
 Deed: TypeAlias = Literal["created", "edited", "merged", "restored", "deleted", "unknown"]
 """merged: an edit that this computer's journal knows as a merge; documents alone never show that."""
 Fields: TypeAlias = dict[str, Value]
+SHORT, TOLD = 64, 6  # a change tells this many values, of up to this many bytes each
 _LAST = b"\xff" * 9  # after every time
+
+
+class ChangedValue(Struct, frozen=True):
+    """A changed field with both values; None if it was not there."""
+
+    path: Path
+    old: Value | None
+    new: Value | None
 
 
 class Activity(Struct, frozen=True):
@@ -38,7 +47,8 @@ class Activity(Struct, frozen=True):
     ``paths`` lead into sub-documents: an added or removed sub-document is one path, and so is an array. ``v`` is None
     if only the document's absence shows that it was deleted; then time and author are unknown. ``older`` is the
     previous existing version. ``astray``: its time is before that of an earlier version. Not ``landed``: the version
-    is above the current one, so its edit never reached the document; nobody counts it.
+    is above the current one, so its edit never reached the document; nobody counts it. ``values`` are those of some of
+    the ``paths``: the first ones that are short.
     """
 
     ns: str
@@ -52,6 +62,7 @@ class Activity(Struct, frozen=True):
     older: Value | None = None
     astray: bool = False
     landed: bool = True
+    values: tuple[ChangedValue, ...] = ()
 
     def touches(self, paths: Iterable[Path]) -> bool:
         """Whether it changed one of some fields, or something above or below it; of none it is always true."""
@@ -155,7 +166,7 @@ def _touches(path: Path, asked: Path) -> bool:
 def changes(layout: Layout, id: Value) -> Iterator[Activity]:
     """What each version of a document did, newest first; raises ``NotFound``."""
     versions = (unsigned(layout, each) for each in layout.history(id, contents="all"))
-    made = [_Made(version, paths) for version, paths in _steps(versions)]
+    made = [_Made(*step) for step in _steps(versions)]
     if made and not (made[0].version.deleted or any(each.version.current for each in made)):
         yield Activity(layout.ns, id, None, None, None, None, "deleted")
     yield from _activities(layout.ns, id, made)
@@ -175,22 +186,43 @@ def unsigned(layout: Layout, version: Version) -> Version:
 
 
 class _Made(Struct, frozen=True):
-    """A version without its content, and the paths changed since the previous one; None if unknown."""
+    """A version without its content, and the paths changed since the previous one, None if unknown, with values."""
 
     version: Version
     paths: tuple[Path, ...] | None
+    values: tuple[ChangedValue, ...]
 
 
-def _steps(versions: Iterable[Version]) -> Iterator[tuple[Version, tuple[Path, ...] | None]]:
+def _steps(
+    versions: Iterable[Version],
+) -> Iterator[tuple[Version, tuple[Path, ...] | None, tuple[ChangedValue, ...]]]:
     newer: Version | None = None
     after: Fields | None = {}
     for version in versions:
         before = _fields(version)  # taken apart once, and compared with both neighbours
         if newer is not None:
-            yield _without_content(newer), _between(version, newer, before, after)
+            paths = _between(version, newer, before, after)
+            yield _without_content(newer), paths, _valued(paths, before, after)
         newer, after = version, before
     if newer is not None:
-        yield _without_content(newer), _between(None, newer, {}, after)
+        yield _without_content(newer), _between(None, newer, {}, after), ()
+
+
+def _valued(paths: Sequence[Path] | None, before: Fields | None, after: Fields | None) -> tuple[ChangedValue, ...]:
+    """The values of the first changed fields, of those that are short."""
+    both = ((path, _at(path, before), _at(path, after)) for path in (paths or ())[:TOLD])
+    return tuple(ChangedValue(*each) for each in both if all(map(_is_short, each[1:])))
+
+
+def _at(path: Path, fields: Fields | None) -> Value | None:
+    top = (fields or {}).get(str(path[0]))
+    if top is None or len(path) == 1:
+        return top
+    return c.get(top.data, path[1:]) if top.type == c.OBJECT else None
+
+
+def _is_short(value: Value | None) -> bool:
+    return value is None or (not value.is_container and len(value.data) <= SHORT)
 
 
 def _fields(version: Version) -> Fields | None:
@@ -261,7 +293,8 @@ def _activities(ns: str, id: Value, made: Sequence[_Made]) -> Iterator[Activity]
             kind = "created"
         v = each.version
         paths, older_v, is_astray = each.paths or (), older_ones[at], at in astray
-        yield Activity(ns, id, v.v, v.at, v.author, v.reason, kind, paths, older_v, is_astray, v.landed)
+        told = (v.v, v.at, v.author, v.reason, kind, paths, older_v, is_astray, v.landed, each.values)
+        yield Activity(ns, id, *told)
 
 
 def _older_there(made: Sequence[_Made]) -> list[Value | None]:

@@ -14,7 +14,7 @@ from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Version
 from model.history import following
 from model.layouts.base import Layout
-from model.over_time.activity import Activity, ActivityList
+from model.over_time.activity import Activity, ActivityList, ChangedValue
 from model.over_time.as_of import AsOf, Compared, Difference, StateAt, compared, ids_in, named_fields
 from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.history_list import HistoryList
@@ -31,6 +31,7 @@ from model.values.canonical import Path, Value
 __all__ = [
     "Activity",
     "AsOf",
+    "ChangedValue",
     "Compared",
     "Difference",
     "HistoryList",

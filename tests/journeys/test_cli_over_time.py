@@ -42,7 +42,7 @@ def test_activity_tells_who_set_what(rows: Rows, server_uri: str, orders: tuple[
     ns, profile = orders
     status, found = rows("activity", server_uri, ns, *profile)
     assert status == 0
-    assert list(found[0]) == ["at", "author", "reason", "ns", "id", "v", "kind", "paths"]
+    assert list(found[0]) == ["at", "author", "reason", "ns", "id", "v", "kind", "paths", "values"]
     assert [(row["id"], row["v"], row["author"], row["kind"], row["paths"]) for row in found] == [
         ("B", {"$numberInt": "4"}, "ben", "unknown", []),
         ("A", {"$numberInt": "4"}, "ben", "restored", [["total"], ["to", "city"], ["tags"]]),
@@ -52,6 +52,12 @@ def test_activity_tells_who_set_what(rows: Rows, server_uri: str, orders: tuple[
         ("B", {"$numberInt": "1"}, "ann", "created", [["total"]]),
         ("A", {"$numberInt": "1"}, "ann", "created", [["total"], ["to"]]),
     ]
+    one, two = {"$numberInt": "1"}, {"$numberInt": "2"}
+    assert found[1]["values"] == [
+        {"path": ["total"], "from": two, "to": one},
+        {"path": ["to", "city"], "from": "Ulm", "to": "Bonn"},
+    ]  # an array is no short value
+    assert found[4]["values"] == [{"path": ["total"], "from": one, "to": two}]
     assert found[0]["at"] == {"$date": {"$numberLong": str(int(DAY[5].timestamp() * 1000))}}
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gui.language import tr
-from gui.style import wording
+from gui.style import preferences, wording
 from gui.style.cells import Badge, Cell, Span, plain, value
-from model.session.through_time import Activity
+from model import text
+from model.session.through_time import Activity, ChangedValue
 from model.text.paths import path_text
 
 KINDS = {
@@ -77,8 +78,17 @@ def author_cell(row: Activity) -> Cell:
 
 
 def fields_cell(row: Activity) -> Cell:
-    """The fields that it set."""
-    return value(fields_said(row), tip=fields_said(row, 2 * FIELDS))
+    """The fields that it set; a single one with both values, which the tooltip has of others too."""
+    changes = [f"{path_text(each.path)}: {values_said(each)}" for each in row.values]
+    said = changes[0] if len(row.paths) == 1 and changes else fields_said(row)
+    return value(said, tip="\n".join([fields_said(row, 2 * FIELDS), *changes]))
+
+
+def values_said(changed: ChangedValue) -> str:
+    """``561.37 → 587.02``; a value that was not there is left out."""
+    zone = preferences.zone()
+    old, new = ("" if each is None else text.shown(each, zone) for each in (changed.old, changed.new))
+    return f"{old} → {new}".strip()
 
 
 def fields_said(row: Activity, most: int = FIELDS) -> str:

@@ -106,7 +106,9 @@ def test_changes_stand_under_their_days_newest_first_with_gaps_said_and_counted(
         ("01 Mar 2026", ["A1 created"]),
     ]
     cells = panel.model
-    assert cells.cell(row_at(panel, 2, 0, FIELDS)).text == "to.city, tags"
+    several = cells.cell(row_at(panel, 2, 0, FIELDS))
+    assert (several.text, several.tip) == ("to.city, tags", 'to.city, tags\nto.city: "Bonn" → "Ulm"')
+    assert cells.cell(row_at(panel, 2, 1, FIELDS)).text == "total: 7 → 8"
     unknown = cells.cell(row_at(panel, 1, 0, WHAT))
     assert ([badge.text for badge in unknown.badges], unknown.text) == (["gap"], "not known")
     assert panel.summary.accessibleName() == "7 changes of 2 documents"
