@@ -176,6 +176,7 @@ class WelcomePanel(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(area)
+        self._area = area  # its Python half: without it, Qt's half may be collected once the focus is moved inside it
         self.setFocusProxy(self.first)
         self._typed("")
 
