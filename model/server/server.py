@@ -577,6 +577,7 @@ class Server:
     def _rows(
         self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0, at_once: int = 0
     ) -> Iterator[bytes]:
+        self._check_kinds(command)
         try:
             yield from self._batches(ns, command, few, projected, most, at_once)
         except OperationFailure as error:
@@ -596,7 +597,6 @@ class Server:
         if most:
             first = min(first, most)
         first = at_once or first
-        self._check_kinds(command)
         body: dict[str, Any] = {part: _sent(value) for part, value in command.items()}
         body |= {"batchSize": first} if "find" in command else {"cursor": {"batchSize": first}}
         reads = self._reads_from()
