@@ -55,6 +55,7 @@ class CollectionInfo(Struct, frozen=True):
     counts: Counting = ""  # what is counted in it
     doubt: str = ""  # how the data contradict its profile, one sentence; then nothing is written
     against: str = ""  # what leaves the confidence low, as a clause
+    signed_beside: bool = False  # its authors stand in rows beside the documents, which another program writes
 
     @property
     def keeps_history(self) -> bool:

@@ -126,6 +126,7 @@ def info_of(
         kind.unversioned,
         kind.about_others,
         kind.counts,
+        signed_beside=kind.written_by_others or kind.about_others,
     )
 
 

@@ -67,11 +67,9 @@ def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple
 
 def _signed(info: CollectionInfo) -> tuple[str, ...]:
     """The column with who changed a document last, if documents have that field themselves."""
-    return ("author",) if "author" in info.fields and info.layout not in BESIDE else ()
+    return ("author",) if "author" in info.fields and not info.signed_beside else ()
 
 
-BESIDE = ("shadow", "patches", "log")
-"""Layouts whose author stands in rows beside the documents."""
 SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
 """Roles whose fields are not beside the content, or are the content, such as a counter's value."""
 
