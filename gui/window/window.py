@@ -23,7 +23,6 @@ from gui.style import boxes, logo, preferences, theme, wording
 from gui.style.focus_keeper import FocusKeeper
 from gui.window.check_offer import CheckOffer
 from gui.window.connecting import Connecting
-from gui.window.dropped_files import DroppedFiles, files_in
 from gui.window.large_dumps import LargeDumps
 from gui.window.open_sessions import OpenSessions, close_each
 from gui.window.remote_watch import RemoteWatch
@@ -88,7 +87,6 @@ class Window(QMainWindow):
         self.connecting = Connecting(
             self.workspace, self._sessions, guide, self.check_offer, self.recovery, LargeDumps(self.workspace)
         )
-        self._dropped = DroppedFiles(self.workspace, self._sessions, self.connecting)
         self.setAcceptDrops(True)
         self.remote = RemoteWatch(self.workspace, self._sessions)
         self.commands = WindowCommands(self.workspace, self._sessions, self.connecting, self.actions_)
@@ -270,14 +268,18 @@ class Window(QMainWindow):
         self.connecting.open(opening)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        from gui.window.dropped_files import files_in
+
         if files_in(event.mimeData()):
             event.setDropAction(Qt.DropAction.CopyAction)  # the file stays where it is
             event.accept()
 
     def dropEvent(self, event: QDropEvent) -> None:
+        from gui.window.dropped_files import DroppedFiles, files_in
+
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
-        self._dropped.open(files_in(event.mimeData()))
+        DroppedFiles(self.workspace, self._sessions, self.connecting).open(files_in(event.mimeData()))
         self.activateWindow()
 
     def _collections_read(self, session: Session) -> None:
