@@ -30,7 +30,7 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
             (tr("Possible words"), tr("Ctrl+Space")), (tr("Choose one"), tr("Up, Down")),
                 (tr("Take it"), tr("Enter, Tab")),
             (tr("Run the query"), tr("Enter")), (tr("Earlier queries"), tr("Down")), (tr("Open the document"),
-                tr("Enter")),
+                tr("Enter")), (tr("Copy the picked documents"), tr("Ctrl+C")),
         ),
     ),
     (
@@ -40,7 +40,6 @@ VIEWS: tuple[tuple[str, tuple[Line, ...]], ...] = (
             (tr("Make it B"), tr("Space")), (tr("Make it A"), tr("Shift+Space")), (tr("Wider, narrower"), "+, -"),
         ),
     ),
-    (tr("In a list of documents"), ((tr("Copy the picked documents"), tr("Ctrl+C")),)),
     (
         tr("In a list with ticks"),
         ((tr("Tick, untick"), tr("Space")), (tr("Choose several"), tr("Shift+Up, Shift+Down"))),

@@ -2704,10 +2704,6 @@ Nummern: {numbering}</translation>
       <translation>In einem Vergleich</translation>
     </message>
     <message>
-      <source>In a list of documents</source>
-      <translation>In einer Liste von Dokumenten</translation>
-    </message>
-    <message>
       <source>In a list with ticks</source>
       <translation>In einer Liste mit Kreuzen</translation>
     </message>
