@@ -54,7 +54,7 @@ def test_a_row_comes_for_each_new_version_and_a_signal_ends_it_in_order(
         ("shop.orders", "K-1", "3", "edited"),
         ("shop.orders", "K-1", "4", "edited"),
     ]
-    assert list(found[0]) == ["at", "author", "reason", "ns", "id", "v", "kind", "paths"]
+    assert list(found[0]) == ["at", "author", "reason", "ns", "id", "v", "kind", "paths", "values"]
 
 
 def test_a_collection_without_versions_is_refused_in_one_sentence(

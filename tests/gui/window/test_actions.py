@@ -133,7 +133,7 @@ def test_actions_are_gone_through_again_where_facts_or_reasons_are_others_but_ti
 def test_a_page_comes_before_the_window(qtbot: QtBot) -> None:
     class Workspace(QWidget):
         page: object = None
-        toggle_sidebar = Mock()
+        toggle_sidebar = made = Mock()
 
     workspace: Any = Workspace()
     qtbot.addWidget(workspace)

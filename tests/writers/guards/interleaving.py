@@ -138,13 +138,13 @@ def judged(
     told, rng = Told(), random.Random(seed)
     for number in range(interleavings):
         locker.create(f"I-{number}", SKUS)
+    if name in STATED:
+        session.catalogue.state_guard(NS, STATED[name])
     lock = session.catalogue.info(NS).fields.get("guard")
     if lock != FIELD[name]:
         told.wrong.append(f"the lock that was recognised is {lock}")
     if careless:
         session.catalogue.state_guard(NS, "none")
-    elif name in STATED:
-        session.catalogue.state_guard(NS, STATED[name])
     for number in range(interleavings):
         _Turn(name, locker, session, items, f"I-{number}", rng, told).run()
     return told
