@@ -11,6 +11,7 @@ from bson import Decimal128, Int64, ObjectId
 from hypothesis import given
 
 from model.catalogue.recognise import bind
+from model.errors import Refused
 from model.foundation.records import Outcome
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
@@ -51,6 +52,19 @@ def test_what_is_composed_before_an_edit_is_what_the_edit_stores(name: str, serv
     composed = layout.steps(ID, base, doc(a=2, b=1, c=3), stamp).makes
     assert layout.swap(ID, base, doc(a=2, b=1, c=3), stamp).kind == "applied"
     assert layout.version(ID).raw == composed
+
+
+def test_a_history_that_deltas_cannot_say_is_refused_before_any_of_it_is_stored(
+    server: Server, database_name: str
+) -> None:
+    whole = layout_of(server, database_name, "versions")
+    whole.create(doc(a=1, b=1), ID)
+    assert whole.swap(ID, whole.version(ID), doc(a=2)).kind == "applied"
+    history = list(whole.history(ID, contents=True))[::-1]
+    deltas = layout_of(server, f"{database_name}_deltas", "deltas")
+    with pytest.raises(Refused, match="cannot say that b is removed"):
+        deltas.as_stored(ID, history)
+    assert len(deltas.as_stored(ID, history[:1])) == 1
 
 
 @pytest.mark.parametrize("name", ["archive", "embedded", "nested", "stream"])
