@@ -82,7 +82,7 @@ def test_a_row_says_who_changed_it_last_and_its_tooltip_why() -> None:
     model.fill(rows)
     named, unnamed = (model.cell(model.index(at, model.columns.index("author"))) for at in (0, 1))
     assert (named.text, named.tip, unnamed.text) == ("rk-204", "the customer called", "not known")
-    model.set_columns(replace(info, layout="shadow"), Query())
+    model.set_columns(replace(info, signed_beside=True), Query())
     assert "author" not in model.columns  # it stands in the rows beside
 
 
