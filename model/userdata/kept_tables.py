@@ -83,6 +83,9 @@ def _connected(
             widen(db)
             _check(db, schema, table)
         _prepare(db, schema)
+    except UnicodeDecodeError:  # Python cannot even read SQLite's message on damaged names
+        db.close()
+        raise OtherForm(FOREIGN) from None
     except BaseException:
         db.close()
         raise

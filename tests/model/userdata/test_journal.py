@@ -259,7 +259,18 @@ def a_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-@pytest.mark.parametrize("damage", [no_database, other_columns, a_trigger, a_folder, a_folder_beside, a_pipe])
+def words_that_are_none(path: Path) -> None:
+    """SQLite repeats them in its message, as the bytes that they are."""
+    other_columns(path)
+    data = path.read_bytes()
+    assert b"CREATE TABLE" in data
+    path.write_bytes(data.replace(b"CREATE TABLE", b"CREATE \xb5ABLE"))
+
+
+DAMAGES = [no_database, other_columns, words_that_are_none, a_trigger, a_folder, a_folder_beside, a_pipe]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_file_that_is_no_journal_is_set_aside_and_a_new_one_begins(
     damage: Callable[[Path], None], tmp_path: Path
 ) -> None:
