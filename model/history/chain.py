@@ -106,7 +106,7 @@ class Track(Struct, frozen=True):
 
 
 class Blame(Struct, frozen=True):
-    """The version that last set a field of the current version, with the value ``before``, None if there was none.
+    """The version that last set a field of the current version; ``before`` is None if it had no value, or fields.
 
     ``since`` is the oldest missing version in which it may have happened instead, None if there is none. ``op`` is ""
     if the oldest readable version already has the field.

@@ -141,6 +141,8 @@ class Case:
             command = [sys.executable, "-c", RUN, str(ROOM), *words]
             began = time.monotonic()
             stream = path if self.reader == "standard input" and path.exists() and path.is_file() else None
+            if self.reader == "standard input" and stream is None and self.bad is not zeros_without_end:
+                return ""  # what is no file cannot be given
             given = os.open("/dev/zero" if self.bad is zeros_without_end else stream or os.devnull, os.O_RDONLY)
             try:
                 done = subprocess.run(
@@ -173,11 +175,13 @@ class Case:
 
 
 RUN = """
-import resource, sys
+import re, resource, sys
+from pathlib import Path
 from gui.__main__ import main
 room, *words = sys.argv[1:]
 status = main(words)
-grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+# Not ru_maxrss, which a new process takes over from the one that started it.
+grown = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 if max(grown, children) > int(room):
     print(f"GREW to {max(grown, children) >> 20} MB", file=sys.stderr)

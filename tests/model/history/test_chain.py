@@ -11,7 +11,7 @@ from typing import Any
 import pymongo.database
 import pytest
 from bson import Int64
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from model.errors import Cancelled, NotFound, Refused, Unreadable
@@ -199,6 +199,7 @@ def test_fields_of_a_thousand_levels_are_told_in_time() -> None:
         max_size=7,
     )
 )
+@example(contents=[{"a": {"x": 0}}])
 def test_blame_names_the_version_from_which_on_a_field_never_changed(contents: list[dict[str, Any] | None]) -> None:
     contents.append({"a": 0, "b": {"x": 1}, "c": []})
     versions = history(*contents)
@@ -209,7 +210,10 @@ def test_blame_names_the_version_from_which_on_a_field_never_changed(contents: l
             if older.content is None:
                 continue
             if (there := canonical.get(older.content, one.path)) != now:
-                earlier = there
+                # The fields of a sub-document are followed one by one, and the sub-document itself is no value.
+                earlier = (
+                    None if there is not None and there.type == canonical.OBJECT and len(there.data) > 5 else there
+                )
                 break
             expected = older.v
         assert one.version.v == expected
