@@ -32,7 +32,7 @@ from model.localserver.dumped_collections import (
     show_measurements,
     too_large_for_measurements,
 )
-from model.localserver.large_file import BOMB_FROM, BOMB_TIMES, LargeFile, bomb
+from model.localserver.large_file import LargeFile, bomb, is_bomb
 from model.localserver.local_server import LocalServer
 from model.text.file_documents import (
     LeftOut,
@@ -190,10 +190,10 @@ def _refuse_others(path: Path, named: str, head: bytes) -> None:
 
 def _bounded(documents: Iterable[bytes], path: Path) -> Iterator[bytes]:
     """Documents as they come; raises ``Refused`` where a packed file unpacks to more than any dump."""
-    size, most = 0, max(BOMB_FROM, BOMB_TIMES * path.stat().st_size)
+    size, packed = 0, path.stat().st_size
     for raw in documents:
         size += len(raw)
-        if size > most:
+        if is_bomb(packed, size):
             raise Refused(bomb(path))
         yield raw
 

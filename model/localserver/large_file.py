@@ -60,6 +60,11 @@ _Last: TypeAlias = bytes | Key | None
 """The id of the document before: its bytes if it is an ObjectId, else its key."""
 
 
+def is_bomb(packed: int, unpacked: int) -> bool:
+    """Whether a file of ``packed`` bytes that has at least so many ``unpacked`` ones can be no dump."""
+    return unpacked > max(BOMB_FROM, BOMB_TIMES * packed)
+
+
 def bomb(path: Path) -> str:
     """What is said of a packed file that unpacks to far more than a dump."""
     return (
@@ -312,7 +317,7 @@ class LargeFile:
     def _spool(self, spool: IO[bytes], data: bytes, at: int) -> None:
         """Store unpacked bytes; raises ``Refused`` if there is no room, or the file is a bomb."""
         unpacked = at + len(data)
-        if unpacked > BOMB_FROM and unpacked > BOMB_TIMES * self.size:
+        if is_bomb(self.size, unpacked):
             raise Refused(bomb(self.path))
         if shutil.disk_usage(self._cache.path).free < SPARE + len(data):
             raise Refused(

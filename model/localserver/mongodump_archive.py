@@ -34,7 +34,7 @@ from model.localserver.dumped_collections import (
     show_measurements,
     too_large_for_measurements,
 )
-from model.localserver.large_file import BOMB_FROM, BOMB_TIMES, SPARE, LargeFile
+from model.localserver.large_file import SPARE, LargeFile, bomb, is_bomb
 from model.localserver.local_server import LocalServer
 from model.text.file_documents import bson_documents
 from model.values import canonical as c
@@ -196,11 +196,8 @@ def _fill(found: _Archive, stream: IO[bytes], path: Path, place: ArchivePlace, f
 
 
 def _check_room(path: Path, folder: Path, total: int) -> None:
-    if total > BOMB_FROM and total > BOMB_TIMES * path.stat().st_size:
-        raise Refused(
-            f"{path} unpacks to more than {BOMB_TIMES} times its size, as no dump does; if it is meant so, unpack it "
-            "with gunzip and open the file that comes out."
-        )
+    if is_bomb(path.stat().st_size, total):
+        raise Refused(bomb(path))
     if shutil.disk_usage(folder).free < SPARE + _CHECKED_EVERY:
         raise Refused(f"There is no room to sort {path} in {folder}; make room there, or dump into a folder instead.")
 

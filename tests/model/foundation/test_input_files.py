@@ -19,7 +19,7 @@ from model.errors import Refused
 from model.exchange.version_lines import VersionLines
 from model.foundation import input_files, toml_text
 from model.foundation.input_files import check_input, whole_input
-from model.localserver import dumps, open_dump
+from model.localserver import large_file, open_dump
 from model.profile import Profile
 from model.repair.plan import Plan
 from model.text import document_file
@@ -152,8 +152,8 @@ def test_standard_input_without_end_is_not_read_to_its_end(
 
 
 def test_a_small_packed_dump_is_not_unpacked_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "BOMB_FROM", 20_000)
-    monkeypatch.setattr(dumps, "BOMB_TIMES", 3)
+    monkeypatch.setattr(large_file, "BOMB_FROM", 20_000)
+    monkeypatch.setattr(large_file, "BOMB_TIMES", 3)
     for name, document in (("a.bson.gz", bson.encode({"text": "x" * 90})), ("a.json.gz", b'{"text": "xxxxxxxxx"}\n')):
         path = tmp_path / name
         path.write_bytes(gzip.compress(document * 2000))

@@ -452,8 +452,8 @@ def test_an_archive_is_refused_where_there_is_no_room_or_no_end(
         with pytest.raises(Refused, match="no room to sort"):
             open_dump(archived(tmp_path), cache=cache)
     with monkeypatch.context() as patch:
-        patch.setattr(mongodump_archive, "BOMB_FROM", 1000)
-        patch.setattr(mongodump_archive, "BOMB_TIMES", 2)
+        patch.setattr(large_file, "BOMB_FROM", 1000)
+        patch.setattr(large_file, "BOMB_TIMES", 2)
         with pytest.raises(Refused, match="as no dump does"):
             open_dump(archived(tmp_path, packed=True), cache=cache)
     with monkeypatch.context() as patch:
