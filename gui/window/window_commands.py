@@ -50,7 +50,7 @@ class WindowCommands(QObject):
         self._connecting, self._actions = connecting, actions
         self.help: HelpWindow | None = None
         self._palette: Palette | None = None
-        self._hits: Callable[[], list[Hit]] | None = None  # what the palette finds, if more may come
+        self._hits: Callable[[], list[Hit]] = list  # what the palette finds
         workspace.made.connect(self._watch_sidebar)
 
     # --- what an action does
@@ -140,8 +140,7 @@ class WindowCommands(QObject):
         """Find a collection and open it in a new tab."""
         collections = partial(self._collections, anew=True)
         self._workspace.show_work()
-        self._find(collections(), tr("Open a collection in a new tab"))
-        self._palette_follows(collections)
+        self._find(collections, tr("Open a collection in a new tab"))
 
     def do_close_tab(self) -> None:
         self._workspace.tab_area.close_at(self._workspace.tab_area.tabs.bar.currentIndex())
@@ -152,12 +151,14 @@ class WindowCommands(QObject):
 
     def do_list_tabs(self) -> None:
         """Find an open tab by its name."""
+        self._find(self._tabs, tr("Go to a tab"))
+
+    def _tabs(self) -> list[Hit]:
         area = self._workspace.tab_area
-        hits = [
+        return [
             Hit(page.title, partial(area.show_page, page), page.icon, page.tip, tr("not saved") if page.dirty else "")
             for page in area.pages
         ]
-        self._find(hits, tr("Go to a tab"))
 
     def do_next_tab(self) -> None:
         self._step(1)
@@ -193,7 +194,7 @@ class WindowCommands(QObject):
             messages.tell(
                 self._workspace,
                 tr("{name} is read-only now", name=wording.source(session.name, first=True)),
-                partial(self._allow, session),
+                choices=[(tr("Allow writes"), partial(self._allow, session))],
             )
             return
         if session.is_local and not session.is_sample:
@@ -251,33 +252,23 @@ class WindowCommands(QObject):
 
     def do_palette(self) -> None:
         """Find a command, a collection or a page of the manual by its name."""
-        self._find(self._everything(), tr("Find a command or collection"))
-        self._palette_follows(self._everything)
+        self._find(self._everything, tr("Find a command or collection"))
 
     def _everything(self) -> list[Hit]:
         return [*self._commands(), *self._collections(), *self._topics()]
 
-    def _find(self, hits: list[Hit], title: str) -> None:
+    def _find(self, hits: Callable[[], list[Hit]], title: str) -> None:
+        """Open the palette on these hits, and on those that come while it is open: collections are named bit by bit."""
         from gui.window.palette import Palette
 
-        self._hits = None
-        self._palette = Palette(self._workspace, hits, title)
+        self._hits, self._palette = hits, Palette(self._workspace, hits(), title)
         self._palette.open()
-
-    def _palette_follows(self, hits: Callable[[], list[Hit]]) -> None:
-        """Find in the open palette also the collections whose names still come."""
-        self._hits = hits
 
     def _watch_sidebar(self) -> None:
         self._workspace.sidebar.listed.connect(self._renew)
 
     def _renew(self) -> None:
-        if (
-            self._palette is not None
-            and isValid(self._palette)
-            and self._palette.isVisible()
-            and self._hits is not None
-        ):
+        if self._palette is not None and isValid(self._palette) and self._palette.isVisible():
             self._palette.renew(self._hits())
 
     def _choose(self, item: Item) -> None:
@@ -286,7 +277,7 @@ class WindowCommands(QObject):
         if len(possible) == 1:
             self._actions.trigger(possible[0])
         else:
-            self._find(self._commands(item.choices), item.text.rstrip("…"))
+            self._find(partial(self._commands, item.choices), item.text.rstrip("…"))
 
     def _commands(self, among: Collection[str] = ()) -> list[Hit]:
         trigger = self._actions.trigger

@@ -634,6 +634,7 @@ def test_the_way_back_from_read_only_is_of_that_connection_whatever_is_in_front(
     first = own.sessions[0]
     own.title.badge.click()
     (line,) = [line for line in own.messages.lines if "is read-only now" in line.text]
+    assert line.buttons[0].text() == "Allow writes"
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "c.bson").write_bytes(canonical.encode({"_id": 1}))
     other = open_source(qtbot, own, Opening(str(tmp_path), into_memory=True))
