@@ -59,8 +59,8 @@ ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not Non
 _Found: TypeAlias = "tuple[Session, list[str], list[CollectionInfo]]"  # a connection, its databases and collections
 
 
-def _list_collections(session: Session, progress: tasks.Progress) -> _Found:
-    """The collections of a connection; first by their names, then with their layouts as these are recognised."""
+def _list_collections(session: Session, named_first: bool, progress: tasks.Progress) -> _Found:
+    """The collections of a connection, if ``named_first`` first by their names, then as they are recognised."""
     databases = session.catalogue.databases()
     progress.put((session, databases, []))
     known: dict[str, CollectionInfo] = {}
@@ -73,7 +73,7 @@ def _list_collections(session: Session, progress: tasks.Progress) -> _Found:
             progress.put((session, databases, list(known.values())))
             told = time.monotonic()
 
-    if not session.is_local:  # a dump and the sample are read before a name is read by a person
+    if named_first:
         for database in databases:
             progress(len(known))
             with contextlib.suppress(Refused):  # told by what follows
@@ -305,9 +305,11 @@ class Sidebar(QWidget):
 
     def read(self, session: Session) -> None:
         """Read one connection's collections; the listed ones stay until then."""
-
+        root = self._root(session)
+        # A dump and the sample are read before a person has read a name; what is listed has its names already.
+        named_first = not session.is_local and (root is None or not root.loaded)
         tasks.run(
-            partial(_list_collections, session),
+            partial(_list_collections, session, named_first),
             done=self._read_done,
             failed=partial(self._read_failed, session),
             cancelled=partial(self._read_stopped, session),
