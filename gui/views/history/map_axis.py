@@ -16,8 +16,8 @@ from gui.views.history.map_painter import (
     LEFT,
     RIGHT,
     gap_ground,
-    period,
     period_lines,
+    period_of,
     periods,
     version_name,
 )
@@ -76,7 +76,7 @@ def period_names(model: MapModel, sizes: MapSizes, first: int, last: int, offset
     starts = [(max(offset, column * sizes.column), name) for column, name in periods(model, first, last)]
     dated = next((at for one in reversed(model.versions[: first + 1]) if (at := one.at) is not None), None)
     if dated is not None and (not starts or starts[0][0] > offset):
-        starts.insert(0, (offset, period(model, dated)[1]))
+        starts.insert(0, (offset, period_of(model)(dated)[1]))
     metrics, edge, gap = QFontMetricsF(theme.font(12, 600)), theme.px(5), theme.px(2)
     wide = {name: metrics.horizontalAdvance(name) + gap for _, name in starts}
     if len(starts) > 1 and starts[0][0] == offset > 0 and offset + wide[starts[0][1]] > starts[1][0]:

@@ -8,7 +8,8 @@ the right edge, an overwritten one is pale. :mod:`gui.views.history.map_axis` dr
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
@@ -230,28 +231,38 @@ def _sign(painter: QPainter, box: QRectF, op: str, ink: QColor) -> None:
             painter.drawLine(QPointF(x + 2 * u * sign, y - 3.2 * u), QPointF(x + 2 * u * sign, y + 3.2 * u))
 
 
-def period(model: MapModel, at: dt.datetime) -> tuple[tuple[int, ...], str]:
-    """What tells a time's year, month or day from others, and its name; which of them, all versions' span decides."""
-    ends = [next((one.at for one in versions if one.at), at) for versions in (model.versions, reversed(model.versions))]
-    span, there = abs(ends[1] - ends[0]), preferences.local(at)
-    if span > YEARS:
-        return (there.year,), str(there.year)
-    if span > MONTHS:
-        return (there.year, there.month), wording.month(at)
-    return (there.year, there.month, there.day), wording.day(at)
+Period: TypeAlias = tuple[tuple[int, ...], str]
+"""What tells a year, a month or a day from others, and its name."""
+
+
+def period_of(model: MapModel) -> Callable[[dt.datetime], Period]:
+    """The period of a time: its year, month or day, whichever fits the span of all versions."""
+    ends = [next((one.at for one in each if one.at), None) for each in (model.versions, reversed(model.versions))]
+    span = abs(ends[1] - ends[0]) if ends[0] is not None and ends[1] is not None else dt.timedelta(0)
+
+    def of(at: dt.datetime) -> Period:
+        there = preferences.local(at)
+        if span > YEARS:
+            return (there.year,), str(there.year)
+        if span > MONTHS:
+            return (there.year, there.month), wording.month(at)
+        return (there.year, there.month, there.day), wording.day(at)
+
+    return of
 
 
 def periods(model: MapModel, first: int, last: int) -> list[tuple[int, str]]:
     """(column, name) of the versions in a range of columns that are the first of a year, a month or a day."""
     made: list[tuple[int, str]] = []
+    period = period_of(model)
     before = (model.versions[column].at for column in range(first - 1, -1, -1))
     dated = next((at for at in before if at is not None), None)
-    known = None if dated is None else period(model, dated)[0]
+    known = None if dated is None else period(dated)[0]
     for column in range(first, last + 1):
         at = model.versions[column].at
         if at is None:
             continue
-        here, name = period(model, at)
+        here, name = period(at)
         if here != known:
             made.append((column, name))
             known = here
