@@ -6,6 +6,7 @@ It connects its parts and decides nothing about documents: the tab area opens wh
 from __future__ import annotations
 
 import weakref
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMetaMethod, QPoint, QSize, Qt, QTimer, Signal
@@ -34,6 +35,7 @@ from gui.window.window_commands import WindowCommands
 from gui.window.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gui.window.dropped_files import DroppedFiles
     from gui.window.opening import Opening
     from model.foundation.news import News
     from model.session import Session
@@ -267,6 +269,12 @@ class Window(QMainWindow):
         """Open a source; if it is already open, bring it to the front."""
         self.connecting.open(opening)
 
+    @cached_property
+    def _dropped(self) -> DroppedFiles:
+        from gui.window.dropped_files import DroppedFiles
+
+        return DroppedFiles(self.workspace, self._sessions, self.connecting)
+
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         from gui.window.dropped_files import files_in
 
@@ -275,11 +283,11 @@ class Window(QMainWindow):
             event.accept()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        from gui.window.dropped_files import DroppedFiles, files_in
+        from gui.window.dropped_files import files_in
 
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
-        DroppedFiles(self.workspace, self._sessions, self.connecting).open(files_in(event.mimeData()))
+        self._dropped.open(files_in(event.mimeData()))
         self.activateWindow()
 
     def _collections_read(self, session: Session) -> None:
