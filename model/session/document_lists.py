@@ -62,9 +62,9 @@ class DocumentLists:
 
         ``known`` ones stay as long as a row has one of them.
         """
-        raws, inside = [row.raw for row in rows if row.readable], self._catalogue.info(ns).fields.get("current", "")
         from model.browsing.telling_fields import occur, telling_fields  # only lists need it, and not every start
 
+        raws, inside = [row.raw for row in rows if row.readable], self._catalogue.info(ns).fields.get("current", "")
         if known is not None and (not raws or occur(known, raws, inside)):
             return known
         return telling_fields(raws, self.own_fields(ns), inside)

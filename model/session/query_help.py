@@ -13,14 +13,15 @@ from model.foundation.records import Row
 from model.session.connection import Connection
 from model.storage import document_ids
 from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import WHOLE_NUMBERS
 from model.values import canonical
 from model.values.canonical import Value
+from model.values.kinds import NUMBERS
 
 __all__ = ["Explained", "FieldSurvey", "FieldUse", "QueryHelp", "filter_by_id"]
 
 _FIELD = re.compile(r"""["']?[\w.$]+["']?\s*:\s""")  # a filter without its bracket
 _TYPED = re.compile(r"""[{["']|\w+\(.*\)$""")
-_NUMBERS = (canonical.INT32, canonical.INT64, canonical.DOUBLE, canonical.DECIMAL128)  # equal ones are equal ids
 
 SURVEYED = 200  # documents examined for the fields of a collection
 
@@ -40,8 +41,9 @@ def filter_by_id(typed: str, field: str) -> str:
             return ""
     else:
         values = document_ids.likeliest_first(document_ids.values_of(bare))
-        whole = [value for value in values if value.type in (canonical.INT32, canonical.INT64)]
-        values = [value for value in values if value.type not in _NUMBERS or value in whole[:1] or not whole]
+        whole = [value for value in values if value.type in WHOLE_NUMBERS]
+        # Equal numbers are equal ids, whatever their types.
+        values = [value for value in values if value.type not in NUMBERS or value in whole[:1] or not whole]
     if any(value.type in (canonical.OBJECT, canonical.ARRAY, canonical.REGEX) for value in values):
         return ""
     found = (

@@ -152,7 +152,7 @@ def sentence(decision: Decision, resolution: Resolution) -> str:
     """One decision in a sentence."""
     theirs = resolution.conflict.theirs
     other = (theirs.author if theirs is not None else None) or tr("someone else")
-    hint = f"; {renamed(decision)}" if renamed(decision) else ""
+    hint = f"; {also}" if (also := renamed(decision)) else ""
     if not decision.open and decision.conflict:
         return tr("{place}: decided; choose again to change your mind.", place=decision.place)
     if not decision.conflict:
