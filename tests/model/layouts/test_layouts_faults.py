@@ -12,7 +12,7 @@ from model.catalogue.recognise import bind
 from model.foundation.records import Outcome
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
-from model.server.retry import Server
+from model.server.retry import Reply, Server, Write
 from model.storage.reserved_fields import number_of
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -285,6 +285,20 @@ def test_without_a_token_a_hashed_document_that_others_edited_after_doubt_is_unk
             here.faulty.land()
             assert b"theirs" in (here.sound.version(ID).content or b"")
             here = ground(server, TOKENLESS, (fault,))
+
+
+def test_without_a_token_a_hashed_document_that_is_gone_after_doubt_is_unknown(server: Server) -> None:
+    here = ground(server, TOKENLESS)
+    base, sent = here.sound.version(ID), here.faulty.send
+
+    def answered_in_doubt(write: Write) -> Reply:  # applied, and no majority said so in time; then it is deleted
+        sent(write)
+        server._client["faults"]["things"].delete_one({})
+        return Reply("unknown", sentence="waiting for replication timed out")
+
+    here.faulty.send = answered_in_doubt  # type: ignore[method-assign]
+    outcome = here.layout.swap(ID, base, edited(base.content, "mine"))
+    assert outcome.kind == "unknown", outcome  # it landed: "refused" would say that it never did
 
 
 def test_a_plain_document_that_was_overtaken_after_doubt_is_unknown(server: Server) -> None:
