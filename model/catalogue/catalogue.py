@@ -504,10 +504,11 @@ class Catalogue:
         return Page(tuple(rows), skip, total, note, more, taken)
 
     def rows(
-        self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL
+        self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL, fields: str = ""
     ) -> Iterator[Row]:
-        """The matching current documents, complete, as they arrive."""
-        return self.layout(ns).page(PageQuery(filter_terms(filter), sort_terms(sort), None, skip, limit, any_version))
+        """The matching current documents as they arrive, complete unless only some ``fields`` are wanted."""
+        terms = filter_terms(filter), sort_terms(sort), field_terms(fields)
+        return self.layout(ns).page(PageQuery(*terms, skip, limit, any_version))
 
     def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
         """The number of matching documents, or None and the reason."""

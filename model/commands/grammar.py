@@ -133,6 +133,18 @@ def _show(made: Parser) -> None:
     _options(made)
 
 
+@_command("find", "read:find", "the documents that match a filter, as canonical Extended JSON")
+def _find(made: Parser) -> None:
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    shell = "Extended JSON or the shell's notation, as in {at: {$gte: ISODate('2026-11-01')}}; else all documents"
+    made.add_argument("filter", metavar="FILTER", nargs="?", default="", help=shell)
+    made.add_argument("--sort", metavar="ORDER", default="", help="as in {at: -1}, or status,-at; else by id")
+    kept = "as in {status: 1}, or status,premium.net, or -notes to leave it out; the id and the layout's fields stay"
+    made.add_argument("--fields", metavar="FIELDS", default="", help=kept)
+    made.add_argument("--limit", metavar="N", type=_count_of, default=0, help="print at most N documents")
+    _options(made)
+
+
 @_command("diff", "comparing:differ", "the changes between two versions, or between two files", source=False)
 def _diff(made: Parser) -> None:
     made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
@@ -503,6 +515,13 @@ def _writing_options(made: Parser) -> None:
 def _reasoned(made: Parser) -> None:
     """The option of every command whose writes can have a reason."""
     made.add_argument("--reason", metavar="TEXT", help="why, if the profile names a field for that")
+
+
+def _count_of(written: str) -> int:
+    """A number of documents, 1 or more."""
+    if not re.fullmatch(r"[0-9]{1,18}", written) or not int(written):
+        raise argparse.ArgumentTypeError(f"{written} is not a number of documents; write it as 20")
+    return int(written)
 
 
 def _age(written: str) -> timedelta:

@@ -1,4 +1,4 @@
-"""Commands that only read: collections, history and show."""
+"""Commands that only read: collections, history, show and find."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.commands.arguments import choose_layout, document, open_session, tell
 from model.commands.output import NEVER, Progress, json_row, moment, number, size, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
-from model.foundation.records import CollectionInfo, Version
+from model.foundation.records import CollectionInfo, Row, Version
 from model.profile import minimal
 from model.session import Session
 from model.storage.current_documents import REPEATED
@@ -157,6 +157,38 @@ def show(args: argparse.Namespace) -> int:
         say(f"{id_name(id)} is {REPEATED}.", file=sys.stderr)
     say(written)
     return 0
+
+
+def find(args: argparse.Namespace) -> int:
+    """Print the documents that match, as they arrive; 1 if there are none."""
+    count = 0
+    damaged = 0
+    with open_session(args) as session, Progress("Reading document") as progress:
+        choose_layout(args, session)
+        for row in session.documents.matching_now(args.ns, args.filter, args.sort, args.fields, args.limit):
+            progress(count, args.limit or None)
+            written = _document_text(row, None if args.json else 2)
+            if written is None:
+                damaged += 1
+                continue
+            if not count:
+                progress.make_way()
+            say(written)
+            count += 1
+    if damaged:
+        those = "document does" if damaged == 1 else "documents do"
+        say(f"{damaged:,} {those} not decode and were left out; `palimpsest scan` finds them.", file=sys.stderr)
+    return 0 if count else 1
+
+
+def _document_text(row: Row, indent: int | None) -> str | None:
+    """A document as Extended JSON; None if it does not decode."""
+    if not row.readable:
+        return None
+    try:
+        return text.to_text(row.raw, indent)
+    except Unreadable:
+        return None
 
 
 def _version_meant(session: Session, ns: str, written: str, of_version: str | None) -> tuple[Value, Version]:

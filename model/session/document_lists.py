@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from model.catalogue.catalogue import ALL
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Matches, Outline, Page, Row, Version
 from model.history import following
 from model.layouts.base import Layout
 from model.session.connection import Connection
+from model.storage.composite_ids import stored
 from model.storage.newest_query import PageQuery
 from model.values import canonical
 from model.values.canonical import Path, Value
@@ -50,6 +52,19 @@ class DocumentLists:
         if ns in self._dump.unread:
             return replace(found, total=None, total_note=NOT_READ)
         return found
+
+    def matching_now(
+        self, ns: str, filter: str = "", sort: str = "", fields: str = "", limit: int = 0
+    ) -> Iterator[Row]:
+        """The current documents that match, as people see them, as they arrive; ``limit`` 0 means all.
+
+        Filter, sort and fields are as in :meth:`page`. A document has the id and the other fields of its layout, its
+        content, and no histories. Raises ``Refused``.
+        """
+        self._dump.need(ns)
+        layout = self._catalogue.layout(ns)
+        for row in self._catalogue.rows(ns, filter, sort, False, limit=limit or ALL, fields=fields):
+            yield row.but(raw=layout.document(stored(self._connection.port, ns, row.raw))) if row.readable else row
 
     def own_fields(self, ns: str) -> frozenset[str]:
         """The top-level names in listed documents that belong to the layout and are no content; asks nothing."""

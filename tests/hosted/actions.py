@@ -131,6 +131,7 @@ ACTIONS = [
     *(Action(f"versions {name}", lambda b, n=name: b.shop("history", SHOP[n], "K-1")) for name in WRITABLE),
     Action("open a document", lambda b: b.shop("show", SHOP["archive"], "K-1")),
     Action("open an id of digits", lambda b: b.shop("show", "shop.numbered", "3")),
+    Action("find documents", lambda b: b.shop("find", SHOP["archive"], "{price: {$exists: true}}")),
     Action("open a version", lambda b: b.shop("show", SHOP["archive"], "K-1@2")),
     Action("compare", lambda b: b.shop("diff", SHOP["archive"], "K-1", 1, 3)),
     Action("blame", lambda b: b.shop("blame", SHOP["archive"], "K-1")),
@@ -170,7 +171,7 @@ ACTIONS = [
 
 ROWS: dict[str, tuple[str, ...]] = {
     "list collections": ("collections",),
-    "list documents": ("page", "filtered page", "fields"),
+    "list documents": ("page", "filtered page", "fields", "find documents"),
     "count documents": ("count",),
     "show indexes": ("indexes",),
     "explain a query": ("explain",),

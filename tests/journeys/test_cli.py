@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,35 @@ def test_show_stored_prints_the_document_as_it_is_stored(run: Run, source: str, 
     _, out, _ = run("show", source, ns, "K-1", "--stored", "--json")
     assert out.count("\n") == 1
     assert canonical.decode(text.from_text(out)) == current(database)
+
+
+def test_find_prints_the_current_documents_that_match(run: Run, rows: Rows, source: str, ns: str, database: Db) -> None:
+    contents = [{"_id": n, "n": n, "at": dt.datetime(2026, 1, n + 1), "deep": {"a": n, "b": n}} for n in range(3)]
+    database["things"].insert_many(contents)
+    things = f"{database.name}.things"
+    status, out, err = run("find", source, things, "{at: {$gte: ISODate('2026-01-02')}}", "--sort=-n", "--json")
+    assert (status, err) == (0, "")
+    found = [text.from_text(line) for line in out.splitlines()]
+    assert found == [canonical.encode(contents[2]), canonical.encode(contents[1])]
+    assert run("find", source, things, '{"n": {"$numberInt": "1"}}')[1] == text.to_text(found[1], 2) + "\n"
+    assert rows("find", source, things, "--fields", "deep.a", "--limit", "1")[1] == [
+        {"_id": {"$numberInt": "0"}, "deep": {"a": {"$numberInt": "0"}}}
+    ]
+    (current,) = rows("find", source, ns, "{_id: 'K-1'}")[1]  # the newest version, without its history
+    assert current["v"] == {"$numberInt": "4"}
+    assert run("find", source, things, "{n: 7}") == (1, "", "")
+    for wrong in (("{n: ",), ("{n: {$foo: 1}}",), ("--sort", "{n: 7}"), ("--limit", "0")):
+        status, out, err = run("find", source, things, *wrong)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.deep
+def test_find_reads_dumps(run: Run, tmp_path: Path) -> None:
+    whole = [canonical.encode({"_id": n, "n": n}) for n in range(3)]
+    file = tmp_path / "orders.bson"
+    file.write_bytes(b"".join(whole))
+    status, out, _ = run("find", str(file), "dump.orders", "{n: {$lt: 2}}", "--json")
+    assert (status, [text.from_text(line) for line in out.splitlines()]) == (0, whole[:2])
 
 
 def test_diff_between_versions_says_what_changed(run: Run, rows: Rows, source: str, ns: str) -> None:

@@ -34,6 +34,7 @@ THINGS = {
         "scan URI DB.orders",
         "history URI DB.orders 1",
         "show URI DB.orders 1@2",
+        "find URI DB.orders",
         "diff URI DB.orders 1 2 3",
         "blame URI DB.orders 1",
         "activity URI DB",
