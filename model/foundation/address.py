@@ -32,6 +32,7 @@ _REPEATED = "readpreferencetags"  # the one option that may stand in an address 
 _WITHOUT_PASSWORD = frozenset(("MONGODB-X509", "MONGODB-OIDC", "GSSAPI"))
 _HOLDS_AT = re.compile(r"(appName|ssh|auth\w*|replicaSet|proxy\w+|tls\w+|ssl\w+|readPreferenceTags)=", re.IGNORECASE)
 _SSH_PASSWORD = re.compile(r"(?<=:).*(?=@)", re.DOTALL)  # ssh takes none, but somebody may write one
+_PLACEHOLDER = re.compile(r"<(?:your[ _-]?)?(?:db[ _-]?)?(user(?:[ _-]?name)?|pass(?:word)?)>", re.IGNORECASE)
 _NOT_IN_HOSTS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\"<>\\^`{|}]")
 
 
@@ -309,6 +310,11 @@ class Address(Struct, frozen=True):
 
     def trouble(self) -> str:
         """Why the driver would not read it as intended, one sentence; "" if nothing is wrong."""
+        name, password = self.user_name, self.password_text
+        if _PLACEHOLDER.fullmatch(name):
+            return f"{name} is a placeholder of Atlas: put a database user's name in its place, without < and >."
+        if _PLACEHOLDER.fullmatch(password):
+            return f"{password} is a placeholder of Atlas: put the user's password in its place, without < and >."
         if (blank := _NOT_IN_HOSTS.search(self.hosts)) or not self.hosts.strip(","):
             if blank is None:
                 return "The address names no host; write mongodb://host:27017/."

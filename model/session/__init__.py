@@ -117,6 +117,7 @@ class Session:
         from model.foundation.address import Address
         from model.session.connection import Connection
         from model.session.health import Health
+        from model.text import legacy_uuids
         from model.userdata.drafts import Drafts
 
         opened.server.facts()  # raises if the server does not answer
@@ -124,6 +125,7 @@ class Session:
         self.source, self.named_database = opened.text, opened.database
         self.is_local, self.is_sample = opened.is_local, self._connection.is_sample
         address = Address.parse(opened.text)
+        legacy_uuids.state(self, "" if address is None else address.option("uuidRepresentation"))
         self.is_near = opened.is_local or (address is not None and address.is_near)
         self.data, self.journal = self._connection.data, self._connection.journal
         self.catalogue = self._connection.catalogue
@@ -134,6 +136,9 @@ class Session:
 
     def close(self) -> None:
         """Close the connection and an in-process server; a second call does nothing."""
+        from model.text import legacy_uuids
+
+        legacy_uuids.forget(self)
         self._connection.opened.close()
         self.journal.close()
 

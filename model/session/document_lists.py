@@ -16,6 +16,7 @@ from model.layouts.base import Layout
 from model.session.connection import Connection
 from model.storage.composite_ids import stored
 from model.storage.newest_query import PageQuery
+from model.text import legacy_uuids
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -49,6 +50,7 @@ class DocumentLists:
         The filter tests current versions; with ``any_version`` earlier ones too.
         """
         found = self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+        legacy_uuids.learn(row.raw for row in found.rows)
         if ns in self._dump.unread:
             return replace(found, total=None, total_note=NOT_READ)
         return found

@@ -31,6 +31,7 @@ from model.history.comparison import Comparison, comparison
 from model.over_time.document_history import DocumentHistory
 from model.session.connection import Connection
 from model.storage.composite_ids import stored
+from model.text import legacy_uuids
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -85,6 +86,7 @@ class HistoryReading:
         layout = self._catalogue.layout(ns)
         base = layout.version(id, v)
         document = self._connection.shown(layout, base)
+        legacy_uuids.learn([document])
         return Opened(ns, id, base, layout.locked, False, "It is shown to be read.", document)
 
     def last(self, ns: str, id: Value) -> Version:
@@ -98,7 +100,9 @@ class HistoryReading:
     def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
         """Two versions and the difference from the first to the second; None means the current one."""
         layout = self._catalogue.layout(ns)
-        return comparison(layout.version(id, v), layout.version(id, w), layout.profile.keys)
+        before, after = layout.version(id, v), layout.version(id, w)
+        legacy_uuids.learn(filter(None, (before.content, after.content)))
+        return comparison(before, after, layout.profile.keys)
 
     def chain(
         self,

@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Callable, Sequence
 
 from bson import Binary, Int64, ObjectId
-from bson.binary import UUID_SUBTYPE
+from bson.binary import OLD_UUID_SUBTYPE, UUID_SUBTYPE
 
 from model import text
 from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
+from model.text import legacy_uuids
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.decimals import decimal_value
@@ -53,12 +54,18 @@ def candidates(typed: str) -> list[Value]:
     if ObjectId.is_valid(typed):
         found.append(Value.of(ObjectId(typed)))
     with contextlib.suppress(ValueError):
-        found.append(Value.of(Binary(uuid.UUID(typed).bytes, UUID_SUBTYPE)))
+        found += _uuids(uuid.UUID(typed).bytes)
     with contextlib.suppress(ValueError):
         when = dt.datetime.fromisoformat(typed)
         # BSON dates have no zone and are UTC.
         found.append(Value.of(when if when.tzinfo else when.replace(tzinfo=dt.UTC)))
     return list(dict.fromkeys(found))
+
+
+def _uuids(standard: bytes) -> list[Value]:
+    """A UUID as drivers store it today, and in each order in which older ones did."""
+    legacy = [Binary(order.rearranged(standard), OLD_UUID_SUBTYPE) for order in legacy_uuids.ORDERS]
+    return [Value.of(each) for each in (Binary(standard, UUID_SUBTYPE), *legacy)]
 
 
 def values_of(typed: str) -> list[Value]:

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import base64
-import uuid
 from collections.abc import Callable
 
 from model.foundation.hidden_characters import plain
-from model.text import scalars
+from model.text import legacy_uuids, scalars
 from model.text.dates import date_text
 from model.text.paths import name_text
 from model.text.sizes import size_text
@@ -90,8 +89,8 @@ def binary_shown(data: bytes, zone: str, limit: int) -> str:
     """A binary as shells write it; a long one as its size."""
     parts = scalars.binary_parts(data)
     subtype, content = parts if parts is not None else (data[4], data[5:])
-    if subtype == 4 and len(content) == 16:
-        return f'UUID("{uuid.UUID(bytes=content)}")'
+    if (called := legacy_uuids.written(subtype, content)) is not None:
+        return called
     if len(content) * 4 // 3 + 20 > limit:
         return f"BinData({subtype}, {size_text(len(content))})"
     return f'BinData({subtype}, "{base64.b64encode(content).decode()}")'

@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Callable
 
-from model.text import scalars
+from model.text import legacy_uuids, scalars
 from model.values import canonical as c
 from model.values import kinds
 from model.values.canonical import Value
@@ -111,13 +111,13 @@ def old_uuid(args: list[Value]) -> Value | None:
 def java_uuid(args: list[Value]) -> Value | None:
     """``JUUID("…")``: subtype 3 as the old Java driver wrote it, the bytes of each half reversed."""
     data = _uuid(args)
-    return None if data is None else Value(c.BINARY, scalars.binary_data(3, data[7::-1] + data[:7:-1]))
+    return None if data is None else Value(c.BINARY, scalars.binary_data(3, legacy_uuids.JAVA.rearranged(data)))
 
 
 def net_uuid(args: list[Value]) -> Value | None:
     """``CSUUID("…")``, ``NUUID("…")``: subtype 3 as the old .NET driver wrote it."""
     data = _uuid(args)
-    return None if data is None else Value(c.BINARY, scalars.binary_data(3, uuid.UUID(bytes=data).bytes_le))
+    return None if data is None else Value(c.BINARY, scalars.binary_data(3, legacy_uuids.NET.rearranged(data)))
 
 
 def from_base64(args: list[Value]) -> Value | None:

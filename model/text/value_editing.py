@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from model.errors import Refused, Unreadable
-from model.text import scalars
+from model.text import legacy_uuids, scalars
 from model.text.dates import date_text, milliseconds_from
 from model.text.display import number_shown
 from model.text.json_reader import read
@@ -58,6 +58,12 @@ def date_editable(value: Value, zone: str) -> str:
 def object_id_editable(value: Value, zone: str) -> str:
     """An ObjectId as shells write it."""
     return f'ObjectId("{value.data.hex()}")'
+
+
+def binary_editable(value: Value, zone: str) -> str:
+    """A UUID as shells write it, others as Extended JSON."""
+    parts = scalars.binary_parts(value.data)
+    return (None if parts is None else legacy_uuids.written(*parts)) or write(value)
 
 
 def regex_editable(value: Value, zone: str) -> str:

@@ -332,6 +332,7 @@ KINDS: tuple[Kind, ...] = (
             Wrapper("$uuid", "text.typed_values:uuid_binary"),
         ),
         shown="text.display:binary_shown",
+        editable="text.value_editing:binary_editable",
         blank='BinData(0, "")',
         hint='write it as BinData(0, "SGVsbG8=") or UUID("…")',
         helpers=(

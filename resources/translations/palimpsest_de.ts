@@ -17011,6 +17011,14 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist ein Teil der Id des Dokuments und bleibt, wie es ist; nehmen Sie es aus der Bearbeitung heraus.</translation>
     </message>
     <message>
+      <source>{0} is a placeholder of Atlas: put a database user's name in its place, without &lt; and &gt;.</source>
+      <translation>{0} ist ein Platzhalter von Atlas: Setzen Sie an seine Stelle den Namen eines Datenbankbenutzers, ohne &lt; und &gt;.</translation>
+    </message>
+    <message>
+      <source>{0} is a placeholder of Atlas: put the user's password in its place, without &lt; and &gt;.</source>
+      <translation>{0} ist ein Platzhalter von Atlas: Setzen Sie an seine Stelle das Passwort des Benutzers, ohne &lt; und &gt;.</translation>
+    </message>
+    <message>
       <source>{0} is a value of type {1} and has no {2} inside.</source>
       <translation>{0} ist ein Wert vom Typ {1} und hat kein {2} in sich.</translation>
     </message>

@@ -144,9 +144,10 @@ def test_find_prints_the_current_documents_that_match(run: Run, rows: Rows, sour
 @pytest.mark.deep
 def test_find_reads_dumps(run: Run, tmp_path: Path) -> None:
     whole = [canonical.encode({"_id": n, "n": n}) for n in range(3)]
-    file = tmp_path / "orders.bson"
+    file = tmp_path / "shop" / "orders.bson"
+    file.parent.mkdir()
     file.write_bytes(b"".join(whole))
-    status, out, _ = run("find", str(file), "dump.orders", "{n: {$lt: 2}}", "--json")
+    status, out, _ = run("find", str(file), "shop.orders", "{n: {$lt: 2}}", "--json")
     assert (status, [text.from_text(line) for line in out.splitlines()]) == (0, whole[:2])
 
 

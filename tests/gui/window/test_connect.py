@@ -251,6 +251,7 @@ def test_the_way_through_ssh_is_a_box_and_a_part_of_the_address(dialog: ConnectD
         ("db example", "has a blank in it"),
         ("mongodb://eva:p@ss@db/", "Percent-encode"),
         ("mongodb://db/?tls=true&tls=false", "gives tls twice"),
+        ("mongodb+srv://ann:<db_password>@c0.example.net/", "<db_password> is a placeholder of Atlas"),
         ("mongodb+srv://db.example/?tsl=true", "tsl"),
         ("mongodb://db/?tlsCAFile=/nowhere/ca.pem", "/nowhere/ca.pem"),
     ],

@@ -212,3 +212,24 @@ def test_an_option_that_is_given_twice_with_one_value_goes_to_the_driver_once() 
     assert address is not None
     assert address.trouble() == ""
     assert str(address.without_repeats()) == uri.replace("&directconnection=true", "")
+
+
+@pytest.mark.parametrize(
+    ("uri", "noun"),
+    [
+        ("mongodb+srv://ann:<db_password>@cluster0.ab1cd.mongodb.net/?appName=x", "password"),
+        ("mongodb+srv://ann:%3Cpassword%3E@cluster0.ab1cd.mongodb.net/", "password"),
+        ("mongodb+srv://<db_username>:<db_password>@cluster0.ab1cd.mongodb.net/", "name"),
+        ("mongodb://<USERNAME>:s3cret@host/", "name"),
+    ],
+)
+def test_a_placeholder_of_atlas_is_told_before_the_network_is_asked(uri: str, noun: str) -> None:
+    with pytest.raises(Unreachable, match=f"is a placeholder of Atlas: put .* user's {noun} in") as told:
+        Server.connect(uri)
+    assert "s3cret" not in str(told.value)
+
+
+def test_a_password_in_angle_brackets_is_no_placeholder() -> None:
+    address = Address.parse("mongodb://ann:<my-own>@host/")
+    assert address is not None
+    assert address.trouble() == ""
