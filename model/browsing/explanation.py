@@ -115,7 +115,7 @@ def explain(server: Server, catalogue: Catalogue, ns: str, query: PageQuery, max
     explain.
     """
     recorder = ReadRecorder(server)
-    port = CompositeIds(cast(Server, recorder), lambda ns: catalogue.id_parts(ns))
+    port = CompositeIds(cast(Server, recorder), catalogue.profile_of_ids)
     layout = recognise.bind(port, catalogue.known(ns)[1])
     recorder.reads.clear()
     next(layout.page(query), None)

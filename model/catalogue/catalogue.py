@@ -266,13 +266,12 @@ class Catalogue:
             self._bound.pop(ns, None)
         return made
 
-    def id_parts(self, ns: str) -> tuple[str, ...]:
-        """The paths of a composite id, if the collection's profile states one; else ()."""
+    def profile_of_ids(self, ns: str) -> CollectionProfile | None:
+        """The profile by which the ids of a collection are read, as far as it is known already."""
         with self._lock:
             known = self._picked.get(ns) or self._known.get(ns)
             stated = self._profile.get(ns) if self._profile else None
-        profile = stated or (known[1] if known else None)
-        return profile.id_parts if profile is not None else ()
+        return stated or (known[1] if known else None)
 
     def accept(self, ns: str = "") -> None:
         """Allow writes by the profile of a collection ("": of all) that the data refute, as a person insists."""

@@ -29,6 +29,7 @@ from model.patches.tree import node_of
 from model.recognition import find_version_documents
 from model.recognition.field_names import AUTHORS, bare, is_version_name
 from model.recognition.find_archives import is_past_of
+from model.recognition.keys_in_ids import opened, paths_in_id
 from model.recognition.sampling import ID_TYPES, Document, Sample, matching, take
 from model.server.retry import Port
 from model.storage.row_paths import value_at
@@ -85,7 +86,7 @@ class Offers:
         documents = self._sample(ns)
         name = documents.name
         with contextlib.suppress(Unreadable, NotAllowed):
-            if (made := _of_duplicated(self._server, documents)) is not None:
+            if (made := _of_duplicated(self._server, documents) or _of_keys(self._server, documents)) is not None:
                 return made
         for at, place in enumerate(
             (ns, *sorted(others, key=lambda each: not is_past_of(each.partition(".")[2], name)))
@@ -124,6 +125,51 @@ def _of_duplicated(server: Port, documents: Sample) -> Offer | None:
         f"ids have one twice ({right} of {looked} look-ups fit)."
     )
     return Offer(profile, right, looked, 0, said)
+
+
+def _of_keys(server: Port, documents: Sample) -> Offer | None:
+    """Versions by the two parts of ``_id``, whatever these are called."""
+    if (inside := opened(server, documents)) is None:
+        return None
+    if (found := find_version_documents.keyed_in_id(server, documents)) is None:
+        return None
+    profile = found[0].profile
+    layout = bind(inside[0], profile)
+    right = looked = 0
+    for id in dict.fromkeys(id for each in inside[1].documents if (id := each.get(profile.id)) is not None):
+        versions = list(islice(layout.history(id, contents=True), ROWS))
+        if len(versions) < 2:
+            continue
+        looked += 1
+        right += all(_same(newer, older) for newer, older in pairwise(versions))
+        if looked == LOOKED_AT:
+            break
+    if right < FEWEST or right < looked:
+        return None
+    said = (
+        f"The documents of {documents.name} are versions by {profile.id} and {profile.version} ({right} of {looked} "
+        "look-ups fit)."
+    )
+    return Offer(profile, right, looked, 0, said)
+
+
+def of_keyed_rows(server: Port, documents: Sample, rows: Sample) -> Offer | None:
+    """The reading of documents whose rows have id and version in ``_id``, if the version is named like one.
+
+    Rows are small evidence by their numbers alone: at least :data:`FEWEST` documents must go on from theirs.
+    """
+    version = next((path for path in paths_in_id(rows) if is_version_name(path)), "")
+    if not version or len({*documents.shapes} & {*rows.shapes} - {"_id"}) < 1:
+        return None
+    made = _of_pair(server, documents, rows)
+    if made is None or made.profile.version != version or not made.profile.archive_id.startswith("_id."):
+        return None
+    own = version.removeprefix("_id.")
+    numbered = [each.place(own) for each in documents.documents]
+    # The document has its own number under the same name, and that is no content.
+    if made.profile.kept == "earlier" and all(place is not None for place in numbered):
+        return replace(made, profile=replace(made.profile, ignored=(*made.profile.ignored, own)))
+    return made
 
 
 def _of_pair(server: Port, documents: Sample, rows: Sample) -> Offer | None:

@@ -19,6 +19,7 @@ from model.catalogue import near_collections
 from model.catalogue.contradictions import refuted
 from model.catalogue.find_writers import signed, written
 from model.catalogue.lock_history import strays
+from model.catalogue.offers import of_keyed_rows
 from model.catalogue.several_writers import parts_of, several_writers
 from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused, Unreadable
@@ -31,6 +32,7 @@ from model.layouts.registry import LAYOUTS, bind, declared, fields_of, has_archi
 from model.recognition import find_embedded, find_logs, find_version_documents
 from model.recognition.field_names import is_version_name
 from model.recognition.find_archives import is_past, is_past_of, pair
+from model.recognition.keys_in_ids import paths_in_id
 from model.recognition.lock_fields import with_lock
 from model.recognition.metadata_fields import TOKEN, token_doubt, usual_token
 from model.recognition.patterns import PATTERNS, Pattern, tokens_in
@@ -455,7 +457,28 @@ def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Propos
             continue
         if made is not None:
             archives.add(made.profile.archive)
+            mains.add(sample.ns)
             yield sample.ns, made
+    yield from _keyed_pairs(server, [each for each in samples if each.documents and each.ns not in (*archives, *mains)])
+
+
+def _keyed_pairs(server: Port, free: Sequence[Sample]) -> Iterator[tuple[str, Proposal]]:
+    """Current collections with rows whose key stands in ``_id``; each collection is in one pair."""
+    for rows in free:
+        if rows in free and (keyed := _keyed(server, rows, [each for each in free if each.ns != rows.ns])) is not None:
+            free = [each for each in free if each.ns not in (rows.ns, keyed.profile.ns)]
+            yield keyed.profile.ns, keyed
+
+
+def _keyed(server: Port, rows: Sample, others: Sequence[Sample]) -> Proposal | None:
+    """The documents whose versions are rows with id and version in ``_id``; None if there are none."""
+    for documents in others if paths_in_id(rows) else ():
+        with contextlib.suppress(Unreadable, NotAllowed):
+            if (made := of_keyed_rows(server, documents, rows)) is not None:
+                p = made.profile
+                why = f"{made.said} They are found by {p.archive_id} and {p.version}."
+                return Proposal(p, 0.9, why)
+    return None
 
 
 def _outgrown(

@@ -122,6 +122,13 @@ class CollectionProfile(Struct, frozen=True):
     renewed: Mapping[str, Any] = field(default_factory=dict)  # fields of the document that every write sets anew
 
     @property
+    def key_in_id(self) -> tuple[str, ...]:
+        """The paths of id and version that stand inside of ``_id``, in the layout ``versions``."""
+        if self.layout != "versions":
+            return ()
+        return tuple(path for path in (self.id, self.version) if path.startswith("_id."))
+
+    @property
     def is_in_other_types(self) -> bool:
         """Whether rows hold values in other types than the documents, so that only their meaning can be compared."""
         return bool(self.parts or self.notation)

@@ -121,7 +121,7 @@ def info_of(
         where,
         numbers,
         title(profile.writer),
-        bool(kind.read_only) and profile.edit == "no",
+        bool(kind.read_only or (kind.own_documents and profile.key_in_id)) and profile.edit == "no",
         hashing,
         kind.unversioned,
         kind.about_others,

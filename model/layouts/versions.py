@@ -32,6 +32,8 @@ from model.recognition import find_version_documents
 from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage import numbering
+from model.storage.composite_ids import IN_ID
+from model.storage.read_only_writer import ReadOnlyWriter
 from model.storage.reserved_fields import own_of
 from model.storage.swap_steps import Stamp, SwapSteps
 from model.storage.version_documents import VersionDocuments, claim_of
@@ -55,6 +57,9 @@ class Versions(Layout):
         self.own = own_of(profile, claim_of(profile))
         self.reader = self._documents = VersionDocuments(server, profile, self.own)
         self.writer = self._writer = VersionWriter(server, self._documents, self._documents)
+        if profile.key_in_id:
+            self.read_only = IN_ID
+            self.writer = ReadOnlyWriter(self.ns, IN_ID, self.reader.version)
 
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:

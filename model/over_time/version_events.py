@@ -15,7 +15,7 @@ from model.layouts.base import Layout
 from model.layouts.registry import within
 from model.over_time.activity import Activity, Deed
 from model.server.guards import by_id
-from model.storage.composite_ids import CompositeId
+from model.storage.composite_ids import CompositeId, KeyInId
 from model.storage.reserved_fields import is_marked, is_tombstone, legible_field, number_of, time_of, words
 from model.values import canonical as c
 from model.values.canonical import Path, Value
@@ -38,6 +38,7 @@ class VersionEvents:
         self._author, self._reason = own.author or sealed[0], own.reason or sealed[1]
         self._skipped = {"_id", *own.names, *p.ignored} | ({p.id} if p.id else set())
         self._composite = CompositeId(p.id_parts) if p.id_parts else None
+        self._keys = KeyInId(p.key_in_id)
         self.names_id = bool(layout.own_documents or p.id == "_id")
         """Whether an update event names its document; otherwise only the document's ``_id`` is known from it."""
 
@@ -66,6 +67,8 @@ class VersionEvents:
 
     def in_row(self, raw: bytes, kind: Deed = "edited") -> Activity:
         """The version in a stored document, or in those of its fields that were read."""
+        if self._keys.paths and legible_field(raw, self._keys.paths[0]) is None:
+            raw = self._keys.shown(raw)  # an event has the document as it is stored
         part = self._part(raw)
         v = self._value(part, self.version)
         if self.layout.own_documents:

@@ -314,9 +314,7 @@ def _check(profile: CollectionProfile, where: str) -> None:
     if has_archive(profile.layout) and profile.archive == profile.ns and not profile.elements:
         raise Refused(f"{where}: archive must be another collection than ns.")
     kind = declared(profile.layout)
-    if "." in profile.id and not kind.about_others:
-        such = ", ".join(name for name, layout in LAYOUTS.items() if layout.about_others)
-        raise Refused(f"{where}: id may be a path into sub-documents in a {such} alone; name a field at the top.")
+    _check_paths(profile, where)
     covers_id = profile.hash_recipe is not None and profile.hash_recipe.id
     if covers_id and not ("hash" in kind.roles and profile.id == "_id"):
         raise Refused(f"{where}: a hash_recipe covers _id only in the layout hashed, where the id is _id.")
@@ -326,6 +324,16 @@ def _check(profile: CollectionProfile, where: str) -> None:
         such = ", ".join(name for name, layout in LAYOUTS.items() if layout.own_documents)
         raise Refused(f"{where}: id may list several fields only where versions are documents ({such}); name one.")
     _check_names(profile, where)
+
+
+def _check_paths(profile: CollectionProfile, where: str) -> None:
+    """Refuse paths into sub-documents where no layout reads them."""
+    kind = declared(profile.layout)
+    if profile.version.startswith("_id.") and not (profile.key_in_id or _is_written(profile.layout)):
+        raise Refused(f"{where}: version may stand inside of _id only where the layout is versions.")
+    if "." in profile.id and not (kind.about_others or profile.key_in_id):
+        such = ", ".join(name for name, layout in LAYOUTS.items() if layout.about_others)
+        raise Refused(f"{where}: id may be a path into sub-documents in a {such} alone; name a field at the top.")
 
 
 def _check_names(profile: CollectionProfile, where: str) -> None:
@@ -356,6 +364,8 @@ def _name(key: str, value: Any) -> dict[str, Any]:
         if key in ("token", "removed", "deleted", "at", "author", "reason", "hash"):
             return {key: ""}
         raise ValueError("must not be empty")
+    if key == "version" and value.startswith("_id."):
+        return {key: "_id." + _name("part", value.removeprefix("_id."))["part"]}
     if "." in value or value.startswith("$") or "\x00" in value:
         raise ValueError(f"must be the name of a field at the top, without dots or dollars, not {value!r}")
     if value == "_id" and key not in ("id", "archive_id"):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+IN_ID = "_id."
+"""How the path of a part of ``_id`` begins."""
+
 
 def can_play_a_role(name: str) -> bool:
-    """Whether a profile could name this field: top level, no dots, no dollar, no lone surrogates."""
+    """Whether a profile could name this field: top level or in ``_id``, no dots, no dollar, no lone surrogates."""
+    name = name.removeprefix(IN_ID)
     if not name or "." in name or name.startswith("$"):
         return False
     return name.isprintable() and name.encode("utf-8", "replace").decode() == name
@@ -16,13 +20,14 @@ def can_play_a_role(name: str) -> bool:
 @lru_cache(20_000)
 def bare(name: str) -> str:
     """A name without case, underscores and hyphens: "_versionNumber" and "version-number" become equal."""
-    return re.sub(r"[\W_]+", "", name).lower()
+    return re.sub(r"[\W_]+", "", name.removeprefix(IN_ID)).lower()
 
 
 @lru_cache(20_000)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in camel case or with separators, in lower case."""
-    return tuple(part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
+    plain = name.removeprefix(IN_ID)
+    return tuple(part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", plain))
 
 
 def is_version_name(name: str) -> bool:

@@ -10,12 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from model.foundation.collection_profile import CollectionProfile
 from model.recognition.evidence import Sign, unless, weighed
 from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role, is_version_name
 from model.recognition.find_logs import records
 from model.recognition.key_candidates import Duplicates, Fit, best, coverage, is_id_name, version_fields
+from model.recognition.keys_in_ids import opened, paths_in_id
 from model.recognition.metadata_fields import Stamps, stamps
 from model.recognition.row_ties import tie
 from model.recognition.sampling import Document, Proposal, Sample, SampledChain, on_grounds
@@ -29,6 +31,9 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
 
     If any document contradicts the likely version field, proposes ``plain`` and says what contradicts.
     """
+    keyed, is_named = keyed_in_id(server, sample) or (None, False)
+    if keyed is not None and is_named:
+        return keyed
     fit = best(server, sample)
     if fit is not None and fit.hidden:
         twice, ids, _ = fit.duplicates
@@ -52,6 +57,23 @@ def own_documents(server: Port, sample: Sample) -> Proposal | None:
         but = f"The field {fit.version} numbers rows by {fit.id}, but these record changes or events, not states."
         return Proposal(CollectionProfile(sample.ns), 0.7, but, ("log",))
     return _proposed(sample, fit)
+
+
+def keyed_in_id(server: Port, sample: Sample) -> tuple[Proposal, bool] | None:
+    """``versions`` whose id and number are the two parts of ``_id``, and whether the number is named like one.
+
+    None if nothing fits, or no id sampled has several versions.
+    """
+    if (inside := opened(server, sample)) is None:
+        return None
+    port, sample = inside
+    fit = best(port, sample)
+    if fit is None or not (fit.confidence and fit.several) or not {fit.id, fit.version} <= {*paths_in_id(sample)}:
+        return None
+    if records(sample, frozenset({fit.id, fit.version})) or _likely(sample, fit).kind is not STATES:
+        return None
+    made = _proposed(sample, fit, STATES)
+    return replace(made, profile=replace(made.profile, token="", hash="")), fit.hinted
 
 
 def hidden(server: Port, sample: Sample) -> tuple[CollectionProfile, Duplicates] | None:

@@ -41,7 +41,7 @@ class Connection:
         self.is_sample = opened.text == SAMPLE
         self.data = f"{opened.text} {lifetime}".rstrip()
         self.journal = Journal(home, lifetime)
-        self.port = CompositeIds(opened.server, lambda ns: self.catalogue.id_parts(ns))
+        self.port = CompositeIds(opened.server, lambda ns: self.catalogue.profile_of_ids(ns))
         kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
         self.catalogue = Catalogue(opened.server, self.port, profile, opened.text, opened.database, kept, _class_of)
         self.trust = Trust(opened, self.catalogue, home, lambda: self.name)

@@ -203,7 +203,7 @@ class LayoutStatements(Struct, frozen=True):
     ) -> Trial:
         """Read three documents as the table states; raises ``Refused`` if it states something impossible."""
         profile = profiles.state(ns, entry)
-        port = reading(self.port, ns, profile.id_parts)
+        port = reading(self.port, profile)
         info, profile = recognise.as_stated(port, profile)
         layout = recognise.bind(port, profile)
         against = list(contradictions(port, profile))

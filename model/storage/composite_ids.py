@@ -3,6 +3,9 @@
 A profile may say ``id = ["tenant", "number"]``. Every document then gets one more field when it is read: its name
 combines both names, and its value is a document of both values. Filters, orders, pipelines and indexes that name it
 are translated to the stored fields, and it is removed before writing. So layouts need not know about it.
+
+Where an id and a version stand inside of ``_id``, as in ``{_id: {id, version}}``, each gets a field that is named by
+its path, ``_id.id``. Servers understand that name as it is.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from model.errors import Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import ServerFacts
 from model.server import guards
 from model.server.duplicate_key import DuplicateKey
@@ -296,21 +300,79 @@ def _truth(value: Any) -> bool:
     return bool(value.python() if isinstance(value, Value) else value)
 
 
+class KeyInId(Struct, frozen=True, eq=False):
+    """Paths inside of ``_id`` that layouts see as fields with these names. Such documents are only read."""
+
+    paths: tuple[str, ...]
+
+    def shown(self, raw: bytes) -> bytes:
+        """A stored document with a field for each path; unchanged if it lacks one or cannot be decoded."""
+        try:
+            found = [(path, c.get(raw, tuple(path.split(".")))) for path in self.paths]
+            there = [(path, value) for path, value in found if value is not None]
+            return c.document([*c.fields(raw), *there]) if len(there) == len(found) else raw
+        except Unreadable:
+            return raw
+
+    def stored(self, raw: bytes) -> bytes:
+        """A document in its stored form."""
+        return c.without(raw, self.paths)
+
+    def projection(self, fields: Terms | None) -> Terms | None:
+        """A projection with the whole ``_id``: one with a part of it beside the whole is refused by servers."""
+        if fields is None or not any(path in fields and _truth(fields[path]) for path in self.paths):
+            return fields
+        return {name: way for name, way in fields.items() if name not in self.paths} | {"_id": 1}
+
+    def filter(self, terms: Terms | None) -> Terms | None:
+        """A filter, which needs no other names."""
+        return terms
+
+    def order(self, sort: Terms | None) -> Terms | None:
+        """An order, which needs no other names."""
+        return sort
+
+    def pipeline(self, stages: Sequence[Terms]) -> list[Terms]:
+        """A pipeline, which needs no other names."""
+        return list(stages)
+
+    def index(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of an index, which need no other names."""
+        return dict(keys)
+
+    def duplicate(self, key: DuplicateKey) -> DuplicateKey:
+        """A duplicate key, which needs no other names."""
+        return key
+
+    def write(self, write: Write) -> Write:
+        """Raise ``Refused``."""
+        raise Refused(IN_ID)
+
+
+IN_ID = (
+    "The number of a version is a part of its _id, which an edit from here would have to make as the application does; "
+    "edit with that application."
+)
+"""Why documents with their key in ``_id`` are only read."""
 REMEMBERED = 300
 """The seconds for which a collection's indexes are cached: every write needs them, and they rarely change."""
 
 
 class CompositeIds(Struct, frozen=True, eq=False):
-    """A server with composite ids; ``parts`` returns the parts for a collection, () if it has none."""
+    """A server with composite ids and keys in ``_id``, by the profile of each collection that has one."""
 
     server: Server
-    parts: Callable[[str], tuple[str, ...]]
+    profile: Callable[[str], CollectionProfile | None]
     _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict)
     _types: TypeNumbers = field(default_factory=TypeNumbers)
 
-    def _id(self, ns: str) -> CompositeId | None:
-        parts = self.parts(ns)
-        return CompositeId(parts, lambda: self._types.known(self.server, ns)) if parts else None
+    def _id(self, ns: str) -> CompositeId | KeyInId | None:
+        profile = self.profile(ns)
+        if profile is None:
+            return None
+        if profile.id_parts:
+            return CompositeId(profile.id_parts, lambda: self._types.known(self.server, ns))
+        return KeyInId(profile.key_in_id) if profile.key_in_id else None
 
     @property
     def read_only(self) -> bool:
@@ -432,8 +494,8 @@ def stored(port: Port, ns: str, raw: bytes) -> bytes:
     return port.stored(ns, raw) if isinstance(port, CompositeIds) else raw
 
 
-def reading(port: Port, ns: str, parts: tuple[str, ...]) -> Port:
-    """A port that reads one collection with ids of these parts, whatever its profile says."""
+def reading(port: Port, profile: CollectionProfile) -> Port:
+    """A port that reads one collection with the ids of this profile, whatever is known of it."""
     if not isinstance(port, CompositeIds):
-        return port
-    return replace(port, parts=lambda each: parts if each == ns else port.parts(each))
+        return CompositeIds(cast(Server, port), lambda ns: profile if ns == profile.ns else None)
+    return replace(port, profile=lambda each: profile if each == profile.ns else port.profile(each))

@@ -12171,6 +12171,10 @@ Zum Verbinden öffnen</translation>
       <translation>Das Dokument hätte {0} MB, und ein Server nimmt höchstens 16 MB; machen Sie es kleiner.</translation>
     </message>
     <message>
+      <source>The documents of {0} are versions by {1} and {2} ({3} of {4} look-ups fit).</source>
+      <translation>Die Dokumente von {0} sind Versionen nach {1} und {2} ({3} von {4} Abfragen passen).</translation>
+    </message>
+    <message>
       <source>The documents of {0} are versions by {1} and {2}; {3} of {4} ids have one twice ({5} of {6} look-ups fit).</source>
       <translation>Die Dokumente von {0} sind Versionen nach {1} und {2}; {3} von {4} IDs haben eine doppelt ({5} von {6} Stichproben passen).</translation>
     </message>
@@ -12421,6 +12425,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The number in {0} cannot be guarded on this server, as no filter can name its field without ambiguity; nothing was written.</source>
       <translation>Die Nummer in {0} lässt sich auf diesem Server nicht absichern, da kein Filter ihr Feld eindeutig nennen kann; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>The number of a version is a part of its _id, which an edit from here would have to make as the application does; edit with that application.</source>
+      <translation>Die Nummer einer Version ist ein Teil ihrer _id, die eine Bearbeitung von hier so bilden müsste, wie die Anwendung es tut; bearbeiten Sie mit dieser Anwendung.</translation>
     </message>
     <message>
       <source>The number of the next version could not be settled; try again.</source>
@@ -16199,6 +16207,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Dann bekommt {1} die Zeile, die {2} schreiben würde.</translation>
     </message>
     <message>
+      <source>{0} They are found by {1} and {2}.</source>
+      <translation>{0} Sie werden über {1} und {2} gefunden.</translation>
+    </message>
+    <message>
       <source>{0} They may be in another collection. {1}</source>
       <translation>{0} Sie können in einer anderen Collection sein. {1}</translation>
     </message>
@@ -18481,6 +18493,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}: there is no layout {1}; the layouts are {2}.</source>
       <translation>{0}: Es gibt kein Layout {1}; die Layouts sind {2}.</translation>
+    </message>
+    <message>
+      <source>{0}: version may stand inside of _id only where the layout is versions.</source>
+      <translation>{0}: version darf nur innerhalb von _id stehen, wo das Layout versions ist.</translation>
     </message>
     <message>
       <source>{0}: write [[collection]] with two brackets, once for each collection.</source>

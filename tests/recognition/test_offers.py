@@ -93,7 +93,10 @@ def test_whoever_replays_nothing_is_found_out(server: Server, client: Client, mo
     assert [each for n in range(28) for each in read_by_an_offer(server, client, program(n))]
 
 
-@pytest.fixture(params=range(len(SHAPES)), ids=SHAPES)
+UNCLAIMED = [shape for shape in SHAPES if shape != "composite key"]  # with a version's name, that is a claim
+
+
+@pytest.fixture(params=map(SHAPES.index, UNCLAIMED), ids=UNCLAIMED)
 def dump(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Program]:
     """A dump of what an unknown program wrote."""
     it = program(request.param)
