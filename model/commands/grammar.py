@@ -260,6 +260,22 @@ def _restore(made: Parser) -> None:
     _writing_options(made)
 
 
+@_command("change", "change:change", "the same change in many documents, guarded and undone as one run")
+def _change(made: Parser) -> None:
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("filter", metavar="FILTER", nargs="?", help="documents that match now; {} for all")
+    made.add_argument("--set", metavar="PATH=EJSON", nargs="+", action="extend", default=[], dest="set_fields")
+    made.add_argument("--unset", metavar="PATH", nargs="+", action="extend", default=[], dest="unset_fields")
+    renamed = "A is called B afterwards; both are paths"
+    made.add_argument("--rename", metavar="A=B", nargs="+", action="extend", default=[], dest="renamed", help=renamed)
+    made.add_argument("--update", metavar="UPDATE", help="MongoDB's own update instead: $set, $unset, $rename, $inc …")
+    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _reasoned(made)
+    _options(made)
+    _writing_options(made)
+
+
 @_command("revert", "revert:revert", "take changes back, and keep what came later in other fields")
 def _revert(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="database.collection")

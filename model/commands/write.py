@@ -29,7 +29,7 @@ def edit(args: argparse.Namespace) -> int:
         raise Refused("Nothing to change: say --set PATH=EJSON or --unset PATH.")
     values: dict[str | Path, Value | object] = {}
     for written in args.set_fields:
-        path, value = _assignment(written)
+        path, value = assignment(written)
         if path in values:
             raise Refused(f"{path} is set twice; say it once.")
         values[path] = value
@@ -44,7 +44,7 @@ def edit(args: argparse.Namespace) -> int:
     return _one_write(args, change, args.create)
 
 
-def _assignment(written: str) -> tuple[str, Value]:
+def assignment(written: str) -> tuple[str, Value]:
     """Path and value from PATH=EJSON; in quotes, a name may contain ``=``."""
     quoted = False
     for at, c in enumerate(written):

@@ -10,10 +10,9 @@ them.
 from __future__ import annotations
 
 import datetime as dt
-import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path as FilePath
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,10 +20,10 @@ from msgspec.structs import replace
 from model import text
 from model.browsing.field_survey import survey
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
-from model.foundation.input_files import LARGEST, whole_text
 from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.merge import merge
+from model.operations import plan_files
 from model.operations.batches import Run
 from model.operations.change_parts import later_stamps, only_at, without_stamps
 from model.over_time.activity import changed_paths
@@ -32,7 +31,6 @@ from model.repair.running import new_run
 from model.storage.newest_query import PageQuery
 from model.text.names import id_name, version_name
 from model.text.paths import path_from_text, path_text
-from model.userdata import folders
 from model.values import canonical as c
 from model.values.canonical import Path, Value
 from model.writing import edit
@@ -170,43 +168,24 @@ class TakingBack(Struct, frozen=True):
             }
             for each in drawn
         ]
-        made = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-        plan = {"palimpsest": FORMAT, "source": self.writer.source, "made": made, "ns": ns, "items": items}
-        folders.write(FilePath(path), json.dumps(plan, ensure_ascii=False, indent=2) + "\n")
+        plan_files.save(path, FORMAT, self.writer.source, ns, items)
 
     def load(self, path: str, ns: str) -> list[Chosen]:
         """The documents of a plan for this source and collection. Raises ``NotFound``, ``Unreadable``, ``Refused``."""
-        try:
-            plan = json.loads(whole_text(path, LARGEST))
-        except FileNotFoundError:
-            raise NotFound(f"There is no plan {path}; write it first, without --apply.") from None
-        except OSError as error:
-            raise Refused(f"The plan {path} cannot be read ({error.strerror or error}).") from None
-        except (ValueError, RecursionError):
-            raise Unreadable(f"{path} is not a plan of `palimpsest revert`: it is not JSON.") from None
-        if not isinstance(plan, dict) or plan.get("palimpsest") != FORMAT:
-            raise Unreadable(f"{path} is not a plan of `palimpsest revert`.")
-        for key, here in (("source", self.writer.source), ("ns", ns)):
-            if plan.get(key) != here:
-                raise Refused(f"The plan {path} was made for {plan.get(key)}, and this is {here}; make a new one here.")
-        try:
-            return [
-                Chosen(
-                    _value(each["id"]),
-                    tuple(map(_value, each["versions"])),
-                    _value(each["current"]),
-                    tuple(map(path_from_text, each.get("paths", ()))),
-                )
-                for each in plan["items"]
-                if each["versions"] and each["current"] is not None
-            ]
-        except (KeyError, TypeError, AttributeError, Unreadable) as error:
-            said = str(error).rstrip(".")
-            raise Unreadable(f"{path} is not a whole plan of `palimpsest revert`: {said}.") from None
+        return plan_files.load(path, FORMAT, self.writer.source, ns, _items)
 
 
-def _value(written: object) -> Value:
-    return text.value_from_text(json.dumps(written))
+def _items(plan: dict[str, Any]) -> list[Chosen]:
+    return [
+        Chosen(
+            plan_files.value(each["id"]),
+            tuple(map(plan_files.value, each["versions"])),
+            plan_files.value(each["current"]),
+            tuple(map(path_from_text, each.get("paths", ()))),
+        )
+        for each in plan["items"]
+        if each["versions"] and each["current"] is not None
+    ]
 
 
 # --- one document

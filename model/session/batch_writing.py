@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from model.operations.batches import Batches, Deleted, DeletionPlan, Documents, InsertionPlan, Run
+from model.operations.changing import Changed, ChangePlan, Changing
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
 from model.session.connection import Connection
 
 __all__ = [
     "Batches",
+    "ChangePlan",
+    "Changed",
+    "Changing",
     "Chosen",
     "Deleted",
     "DeletionPlan",
@@ -17,6 +21,7 @@ __all__ = [
     "TakenBack",
     "TakingBack",
     "batches",
+    "changing",
     "taking_back",
 ]
 
@@ -29,3 +34,8 @@ def batches(connection: Connection) -> Batches:
 def taking_back(connection: Connection) -> TakingBack:
     """Changes taken back out of documents, under the name and reason that the connection has now."""
     return TakingBack(connection.writer, connection.trust.check_allowed, connection.trust.is_production)
+
+
+def changing(connection: Connection) -> Changing:
+    """One change in many documents, under the name and reason that the connection has now."""
+    return Changing(connection.writer, connection.trust.check_allowed, connection.trust.is_production)

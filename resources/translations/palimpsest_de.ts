@@ -9867,6 +9867,10 @@ Zum Verbinden öffnen</translation>
       <translation>$raw nimmt einen BSON-Typ und Bytes, beide als hexadezimale Ziffern: {0}.</translation>
     </message>
     <message>
+      <source>$rename names what {0} is called then, as in {{1}: 'name'}.</source>
+      <translation>$rename nennt, wie {0} dann heißt, etwa {{1}: 'name'}.</translation>
+    </message>
+    <message>
       <source>(This is correct, but not the smallest difference: finding that would take too long.)</source>
       <translation>(Das ist richtig, aber nicht das Kürzeste: Das hätte zu lange gedauert.)</translation>
     </message>
@@ -10261,6 +10265,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>An order for {0} is an array of the same {1} names, each once.</source>
       <translation>Eine Reihenfolge für {0} ist ein Array derselben {1} Namen, jeder einmal.</translation>
+    </message>
+    <message>
+      <source>An update is a document of operators, as in {"$set": {"status": "closed"}}.</source>
+      <translation>Ein Update ist ein Dokument aus Operatoren, etwa {"$set": {"status": "closed"}}.</translation>
+    </message>
+    <message>
+      <source>An update that is a pipeline is not taken here; say the fields with $set, $unset and $rename.</source>
+      <translation>Ein Update als Pipeline wird hier nicht angenommen; nennen Sie die Felder mit $set, $unset und $rename.</translation>
     </message>
     <message>
       <source>An upsert raced with another, or did not match, so a key has more than one document.</source>
@@ -10955,6 +10967,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es wurde zurückgelegt, denn das Dokument war weitergegangen, seit es herausgenommen wurde.</translation>
     </message>
     <message>
+      <source>It was sent again by entry {0}.</source>
+      <translation>Es wurde mit Eintrag {0} noch einmal gesendet.</translation>
+    </message>
+    <message>
       <source>It was there already.</source>
       <translation>Es war schon da.</translation>
     </message>
@@ -11469,6 +11485,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Nothing of {0} is left to decide; do another dry run.</source>
       <translation>Von {0} ist nichts mehr zu entscheiden; machen Sie den Probelauf noch einmal.</translation>
+    </message>
+    <message>
+      <source>Nothing to change: say --set PATH=EJSON, --unset PATH, --rename A=B or --update UPDATE.</source>
+      <translation>Nichts zu ändern: geben Sie --set PATH=EJSON, --unset PATH, --rename A=B oder --update UPDATE an.</translation>
     </message>
     <message>
       <source>Nothing was changed, so nothing was written.</source>
@@ -12259,6 +12279,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Datei beginnt als UTF-16, und was folgt, ist keines ({0}).</translation>
     </message>
     <message>
+      <source>The filter compares {0} by its type: it does not see documents that hold it otherwise ({1}).</source>
+      <translation>Der Filter vergleicht {0} nach dem Typ: Dokumente, die es anders speichern, sieht er nicht ({1}).</translation>
+    </message>
+    <message>
       <source>The folder {0} for journal and drafts cannot be used ({1}); set PALIMPSEST_HOME to a folder that you can write.</source>
       <translation>Der Ordner {0} für Journal und Entwürfe kann nicht verwendet werden ({1}); setzen Sie PALIMPSEST_HOME auf einen Ordner, in den Sie schreiben können.</translation>
     </message>
@@ -12481,6 +12505,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The plan rests on {0}, which does not belong to {1}; scan again.</source>
       <translation>Der Plan beruht auf {0}, das nicht zu {1} gehört; prüfen Sie erneut.</translation>
+    </message>
+    <message>
+      <source>The plan would be larger than {0} MB, which is more than can be read again: narrow it.</source>
+      <translation>Der Plan wäre größer als {0} MB, mehr als wieder gelesen werden kann: grenzen Sie ihn ein.</translation>
     </message>
     <message>
       <source>The plan {0}</source>
@@ -13367,6 +13395,10 @@ Zum Verbinden öffnen</translation>
       <translation>Was {0} über sich sagt, konnte nicht gelesen werden; prüfen Sie den Port und ob dort ein MongoDB-Server läuft.</translation>
     </message>
     <message>
+      <source>Whether this plan has changed {0} is not known.</source>
+      <translation>Ob dieser Plan {0} geändert hat, ist nicht bekannt.</translation>
+    </message>
+    <message>
       <source>Who deleted a document, and when, is not kept</source>
       <translation>Wer ein Dokument wann gelöscht hat, wird nicht behalten</translation>
     </message>
@@ -13983,6 +14015,10 @@ Zum Verbinden öffnen</translation>
       <translation>Dokument hat eine andere Reihenfolge der Felder als die Tabelle</translation>
     </message>
     <message>
+      <source>document that matches</source>
+      <translation>Dokument passt</translation>
+    </message>
+    <message>
       <source>document was left out, as this form cannot hold it</source>
       <translation>Dokument wurde ausgelassen, da diese Form es nicht fassen kann</translation>
     </message>
@@ -13993,6 +14029,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>documents have another order of fields than the table</source>
       <translation>Dokumente haben eine andere Reihenfolge der Felder als die Tabelle</translation>
+    </message>
+    <message>
+      <source>documents that match</source>
+      <translation>Dokumente passen</translation>
     </message>
     <message>
       <source>documents were left out, as this form cannot hold them</source>
@@ -14025,6 +14065,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>dump it again</source>
       <translation>sichern Sie sie neu</translation>
+    </message>
+    <message>
+      <source>each document would get another time; set one time for all with $set</source>
+      <translation>jedes Dokument bekäme eine andere Zeit; setzen Sie mit $set eine Zeit für alle</translation>
     </message>
     <message>
       <source>each entry is listed once</source>
@@ -14895,6 +14939,10 @@ Zum Verbinden öffnen</translation>
       <translation>nichts darin</translation>
     </message>
     <message>
+      <source>nothing is inserted here</source>
+      <translation>hier wird nichts eingefügt</translation>
+    </message>
+    <message>
       <source>nothing was changed</source>
       <translation>nichts wurde geändert</translation>
     </message>
@@ -15197,6 +15245,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>take out what was added</source>
       <translation>herausnehmen, was hinzugefügt wurde</translation>
+    </message>
+    <message>
+      <source>taken are {0}</source>
+      <translation>angenommen werden {0}</translation>
     </message>
     <message>
       <source>taken back by a failover or a restored backup, or of a document before this one</source>
@@ -15565,6 +15617,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the operation is not one of the type json0</source>
       <translation>die Operation ist keine vom Typ json0</translation>
+    </message>
+    <message>
+      <source>the order of fields</source>
+      <translation>die Reihenfolge der Felder</translation>
     </message>
     <message>
       <source>the patch above it does not apply: {0}</source>
@@ -16563,6 +16619,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält die aktuelle Version nicht mehr.</translation>
     </message>
     <message>
+      <source>{0} does not match the filter any more.</source>
+      <translation>{0} passt nicht mehr zum Filter.</translation>
+    </message>
+    <message>
       <source>{0} does not stand for a whole number. Which number is this version?</source>
       <translation>{0} steht für keine ganze Zahl. Welche Nummer ist diese Version?</translation>
     </message>
@@ -16577,6 +16637,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} does nothing in the layout {1}; {2} has {3}.</source>
       <translation>{0} bewirkt im Layout {1} nichts; {2} hat {3}.</translation>
+    </message>
+    <message>
+      <source>{0} exists already, so {1} cannot take its name.</source>
+      <translation>{0} gibt es schon, also kann {1} nicht so heißen.</translation>
     </message>
     <message>
       <source>{0} fits {1} as well as {2}, which differ here; {3}.</source>
@@ -16633,6 +16697,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} has a field {1} of its own; name archive_id otherwise in a profile.</source>
       <translation>{0} hat ein eigenes Feld {1}; nennen Sie archive_id in einem Profil anders.</translation>
+    </message>
+    <message>
+      <source>{0} has a name with a dot or a dollar, which only `palimpsest edit` changes.</source>
+      <translation>{0} hat einen Namen mit Punkt oder Dollarzeichen; den ändert nur `palimpsest edit`.</translation>
     </message>
     <message>
       <source>{0} has caught up.</source>
@@ -16915,6 +16983,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält die früheren Versionen von {1} und wird durch das Speichern von Dokumenten dort geschrieben.</translation>
     </message>
     <message>
+      <source>{0} holds the earlier versions of {1}; change the documents there.</source>
+      <translation>{0} enthält die früheren Versionen von {1}; ändern Sie die Dokumente dort.</translation>
+    </message>
+    <message>
       <source>{0} holds the history of {1}, which {2} writes.</source>
       <translation>{0} enthält den Verlauf von {1}, den {2} schreibt.</translation>
     </message>
@@ -17009,6 +17081,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is a git repository that no export wrote; choose another folder.</source>
       <translation>{0} ist ein git-Repository, das kein Export geschrieben hat; wählen Sie einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>{0} is a list, and a rename reaches no field in the elements of one.</source>
+      <translation>{0} ist eine Liste, und ein Umbenennen erreicht keine Felder in deren Elementen.</translation>
     </message>
     <message>
       <source>{0} is a lock field that the hash in {1} covers.</source>
@@ -17175,6 +17251,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist gelöscht, einige seiner Versionen sind noch da. {1}</translation>
     </message>
     <message>
+      <source>{0} is deleted.</source>
+      <translation>{0} ist gelöscht.</translation>
+    </message>
+    <message>
       <source>{0} is deleted. {1}</source>
       <translation>{0} ist gelöscht. {1}</translation>
     </message>
@@ -17283,6 +17363,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist weder BSON noch Text in UTF-8; nehmen Sie eine Datei mit einem Dokument.</translation>
     </message>
     <message>
+      <source>{0} is no operator, and a whole document for all others is not taken: write {"$set": {"{1}": …}}.</source>
+      <translation>{0} ist kein Operator, und ein ganzes Dokument anstelle aller anderen wird nicht angenommen: schreiben Sie {"$set": {"{1}": …}}.</translation>
+    </message>
+    <message>
       <source>{0} is not BSON, or is cut off inside its first document; give a .bson file, or {1}.</source>
       <translation>{0} ist kein BSON oder schon im ersten Dokument abgeschnitten; nehmen Sie eine .bson-Datei, oder {1}.</translation>
     </message>
@@ -17335,12 +17419,12 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist kein Teil einer Prüfung; schreiben Sie 1/4 für den ersten von vieren.</translation>
     </message>
     <message>
-      <source>{0} is not a plan of `palimpsest revert`.</source>
-      <translation>{0} ist kein Plan von `palimpsest revert`.</translation>
+      <source>{0} is not a plan of `{1}`.</source>
+      <translation>{0} ist kein Plan von `{1}`.</translation>
     </message>
     <message>
-      <source>{0} is not a plan of `palimpsest revert`: it is not JSON.</source>
-      <translation>{0} ist kein Plan von `palimpsest revert`: Es ist kein JSON.</translation>
+      <source>{0} is not a plan of `{1}`: it is not JSON.</source>
+      <translation>{0} ist kein Plan von `{1}`: Es ist kein JSON.</translation>
     </message>
     <message>
       <source>{0} is not a pointer</source>
@@ -17383,8 +17467,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist keine ganze Zahl. Als Zahl {1} speichern?</translation>
     </message>
     <message>
-      <source>{0} is not a whole plan of `palimpsest revert`: {1}.</source>
-      <translation>{0} ist kein vollständiger Plan von `palimpsest revert`: {1}.</translation>
+      <source>{0} is not a whole plan of `{1}`: {2}.</source>
+      <translation>{0} ist kein vollständiger Plan von `{1}`: {2}.</translation>
     </message>
     <message>
       <source>{0} is not a write token: it names {1}</source>
@@ -17433,6 +17517,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not known to DNS as a MongoDB cluster; check the name and the network.</source>
       <translation>{0} ist im DNS nicht als MongoDB-Cluster bekannt; prüfen Sie den Namen und das Netz.</translation>
+    </message>
+    <message>
+      <source>{0} is not taken here: {1}.</source>
+      <translation>{0} wird hier nicht angenommen: {1}.</translation>
     </message>
     <message>
       <source>{0} is not text</source>
@@ -17493,6 +17581,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is sharded by {1}, and the document that would be created has no {2} yet; create it with one first. Nothing was written.</source>
       <translation>{0} ist nach {1} aufgeteilt, und das Dokument, das angelegt würde, hat noch kein {2}; legen Sie es zuerst damit an. Es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} is so already; nothing would change.</source>
+      <translation>{0} ist schon so; nichts würde sich ändern.</translation>
     </message>
     <message>
       <source>{0} is stored once now; {1}.</source>
@@ -17715,6 +17807,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist seit dem Plan weiter ({1} → {2}).</translation>
     </message>
     <message>
+      <source>{0} moved on since the plan{1}; make another one.</source>
+      <translation>{0} hat sich seit dem Plan verändert{1}; erstellen Sie einen neuen.</translation>
+    </message>
+    <message>
       <source>{0} moved to {1}; it is {2}.</source>
       <translation>{0} ist nach {1} gerückt; es ist {2}.</translation>
     </message>
@@ -17749,6 +17845,14 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} names a user and no password; set PALIMPSEST_PASSWORD, give --password-file FILE, or save the connection with its password in the window.</source>
       <translation>{0} nennt einen Benutzer und kein Passwort; setzen Sie PALIMPSEST_PASSWORD, geben Sie --password-file DATEI an, oder speichern Sie die Verbindung mit ihrem Passwort im Fenster.</translation>
+    </message>
+    <message>
+      <source>{0} names an element by a condition; name its position, or $[] for all elements.</source>
+      <translation>{0} nennt ein Element durch eine Bedingung; nennen Sie seine Position, oder $[] für alle Elemente.</translation>
+    </message>
+    <message>
+      <source>{0} names the fields that it changes, as in {{1}: {field: …}}.</source>
+      <translation>{0} nennt die Felder, die es ändert, etwa {{1}: {field: …}}.</translation>
     </message>
     <message>
       <source>{0} needs a value in brackets, as in {1}.</source>
@@ -18071,6 +18175,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} kam hinzu: {1}.</translation>
     </message>
     <message>
+      <source>{0} was changed by this plan already.</source>
+      <translation>{0} wurde durch diesen Plan schon geändert.</translation>
+    </message>
+    <message>
       <source>{0} was changed in place ({1}) without a new version, at {2}: its archived version was left as it is.</source>
       <translation>{0} wurde bei {2} ohne neue Version an Ort und Stelle geändert ({1}): Seine archivierte Version blieb, wie sie ist.</translation>
     </message>
@@ -18301,6 +18409,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} {1} since the scan{2}</source>
       <translation>{0} {1} seit der Prüfung{2}</translation>
+    </message>
+    <message>
+      <source>{0} {1} the filter now came after the plan, such as {2}.</source>
+      <translation>{0} {1} jetzt zum Filter, kam nach dem Plan dazu, etwa {2}.</translation>
     </message>
     <message>
       <source>{0} {1} times</source>

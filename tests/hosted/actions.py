@@ -153,6 +153,7 @@ ACTIONS = [
     Action("set a name with a dot", _dotted),
     Action("set a name with a dollar", _dollar),
     *(Action(f"restore {name}", lambda b, n=name: b.shop("restore", SHOP[n], "K-1", 1)) for name in VERSIONED),
+    Action("change many", lambda b: b.shop("change", SHOP["archive"], "{}", "--set", "note=1", "--apply"), many=True),
     Action("revert", lambda b: b.shop("revert", SHOP["archive"], "--id", "K-1", "--version", 3, "--apply"), many=True),
     Action("next number", lambda b: b.shop("next", "shop.sequence", "orders")),
     Action("insert", lambda b: b.shop("insert", SHOP["plain"], '{"name": "new"}', "--id", "K-9")),

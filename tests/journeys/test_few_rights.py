@@ -262,6 +262,7 @@ def test_a_right_that_is_taken_away_in_mid_work_ends_what_it_allowed_and_no_more
 WRITING = [
     "edit URI shop.orders 1 --set total=5",
     "restore URI shop.orders 1 1",
+    "change URI shop.orders {} --set total=5 --apply",
     "revert URI shop.orders --id 1 --version 3 --apply",
     'insert URI shop.orders {"total":5} --id 77',
     "import DIR/lines URI shop.orders --apply",
