@@ -3,31 +3,54 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from model import text
 from model.commands.output import json_row, table
 from model.commands.standard_streams import hand_on, say
-from model.diff import Diff, diff, diff_values, export
+from model.diff import Diff, export
+from model.diff.comparison_rules import ComparisonRules, names_from_text
 from model.errors import Refused
 from model.text import document_file
 from model.values import canonical
+from model.values.canonical import Value
 
 if TYPE_CHECKING:
     from model.merge import Decision
 
 
+EXACT_FORMS = ("json-patch", "deepdiff", "delta")
+"""Formats that lead exactly from one document to the other."""
+
+
+def rules_of(args: argparse.Namespace) -> ComparisonRules:
+    """What the command was told not to count as a difference; raises ``Unreadable`` for a path."""
+    tolerance = args.dates_within or dt.timedelta()
+    return ComparisonRules(
+        ignored=tuple(map(names_from_text, args.ignored)),
+        unordered=tuple(map(names_from_text, args.unordered)),
+        numbers=args.numbers_by_value,
+        dates=tolerance // dt.timedelta(milliseconds=1),
+        by_words=args.text_by_words,
+    )
+
+
 def differ(args: argparse.Namespace) -> int:
     """Print the changes between two versions or two files; 1 if there are any."""
     form = args.format or ("json" if args.json else "text")
+    given = rules_of(args)
+    if given and form in EXACT_FORMS:
+        raise Refused(f"The format {form} leads exactly to the other side; with rules take text, json or words.")
     if len(args.sides) == 2:
         # git passes the null device to its external diff for a file that was added or deleted.
         a, b = (document_file.read_value(side, empty=side == os.devnull) for side in args.sides[:2])
         if a.type != b.type:
             which = args.sides[0 if a.type == canonical.ARRAY else 1]
             raise Refused(f"{which} holds an array and the other file one document; give two files of one kind.")
-        return _print_diff(diff_values(a, b, ("_id", *args.keys)), a.data, b.data, form, a.type)
+        return _print_diff(given.compare(a, b, ("_id", *args.keys)), a.data, b.data, form, a.type, given)
     if len(args.sides) != 5:
         raise Refused("diff takes two files, or SOURCE NS ID V W; see `palimpsest diff --help`.")
     from model.commands.arguments import document, open_session  # files need no server
@@ -35,15 +58,22 @@ def differ(args: argparse.Namespace) -> int:
     source, args.ns, args.id, v, w = args.sides
     with open_session(args, source) as session:
         id = document(args, session)
-        found = session.history.compare(
-            args.ns, id, session.catalogue.find_version(args.ns, id, v), session.catalogue.find_version(args.ns, id, w)
-        )
+        if form not in EXACT_FORMS:
+            given = given.with_unordered(session.history.rules(args.ns).unordered)
+        old, new = (session.catalogue.find_version(args.ns, id, number) for number in (v, w))
+        found = session.history.compare(args.ns, id, old, new, given)
     before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY
-    changes = diff(before, after, ("_id", *args.keys)) if args.keys else found.diff
-    return _print_diff(changes, before, after, form)
+    changes = found.diff
+    if args.keys:
+        changes = given.compare(Value.document(before), Value.document(after), ("_id", *args.keys))
+    return _print_diff(changes, before, after, form, canonical.OBJECT, given)
 
 
-def _print_diff(changes: Diff, a: bytes, b: bytes, form: str, kind: int = canonical.OBJECT) -> int:
+def _print_diff(changes: Diff, a: bytes, b: bytes, form: str, kind: int, rules: ComparisonRules) -> int:
+    if form == "delta" and kind == canonical.ARRAY:
+        raise Refused("A Delta leads from one document to another; for arrays take another format, such as json.")
+    if rules:  # beside rows, which stay rows
+        say(rules.words, file=sys.stderr if form == "json" else sys.stdout)
     if form == "json":
         for row in changes.row_texts():
             say(row)
@@ -52,8 +82,6 @@ def _print_diff(changes: Diff, a: bytes, b: bytes, form: str, kind: int = canoni
     elif form == "deepdiff":
         say(export.to_deepdiff(a, b, kind))
     elif form == "delta":
-        if kind == canonical.ARRAY:
-            raise Refused("A Delta leads from one document to another; for arrays take another format, such as json.")
         say(export.to_delta(a, b), end="")
     elif form == "words":
         say(export.to_words(changes))

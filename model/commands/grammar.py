@@ -150,6 +150,7 @@ def _diff(made: Parser) -> None:
     made.add_argument("sides", nargs="+", metavar="SOURCE NS ID V W | FILE FILE", help="two versions, or two files")
     made.add_argument("--format", choices=FORMATS, help="text unless said otherwise")
     _keys(made)
+    _rules(made)
     _options(made)
 
 
@@ -493,6 +494,17 @@ def _keys(made: Parser) -> None:
         help="the field by which elements of arrays without an _id are recognised, in place of the profile's keys; "
         "may be given again",
     )
+
+
+def _rules(made: Parser) -> None:
+    """The options of every command that compares: what does not count as a difference."""
+    left = "leave this path out, with all inside, as in riders.seen; may be given again"
+    made.add_argument("--ignore", metavar="PATH", action="append", default=[], dest="ignored", help=left)
+    order = "the order of this array does not count, besides the profile's; . is one at the top; may be given again"
+    made.add_argument("--unordered", metavar="PATH", action="append", default=[], help=order)
+    made.add_argument("--numbers-by-value", action="store_true", help="1, 1.0 and 1.00 are the same, whatever type")
+    made.add_argument("--dates-within", metavar="AGE", type=_age, help="dates so near are the same, as in 2s")
+    made.add_argument("--text-by-words", action="store_true", help="white space in texts does not count")
 
 
 def _options(made: Parser, layouts: Iterable[str] = LAYOUT_NAMES) -> None:

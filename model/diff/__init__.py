@@ -48,6 +48,7 @@ __all__ = [
     "diff",
     "diff_values",
     "leaf_operation",
+    "number_value",
     "patch",
     "same_value",
     "text_edits",
@@ -418,7 +419,7 @@ def same_value(old: Value, new: Value) -> bool:
     A double counts as the decimal that it is written as: 0.1 equals the decimal 0.1. But 0.0 and -0.0 differ.
     """
     if old.type in NUMBERS and new.type in NUMBERS:
-        left, right = _number(old), _number(new)
+        left, right = number_value(old), number_value(new)
         # A NaN equals nothing, itself included, but its type can change all the same.
         if left.is_nan() or right.is_nan():
             return left.is_nan() and right.is_nan()
@@ -426,7 +427,8 @@ def same_value(old: Value, new: Value) -> bool:
     return old.type in TEXTS and new.type in TEXTS and old.data == new.data
 
 
-def _number(value: Value) -> Decimal:
+def number_value(value: Value) -> Decimal:
+    """A number of any type; a double as the decimal that it is written as."""
     if value.type == c.DOUBLE:
         # The shortest digits that give this double: exactly, 0.1 would be 0.1000000000000000055.
         return Decimal(repr(scalars.double.unpack(value.data)[0]))

@@ -100,6 +100,7 @@ class CollectionProfile(Struct, frozen=True):
     processed: str = "processed"
     guard: LockField | None = None  # the lock field of another program
     keys: tuple[str, ...] = ("_id",)  # an element of an array is identified by the first of these fields that it has
+    unordered: tuple[str, ...] = ()  # paths of arrays whose order does not count in comparisons
     watches: tuple[Watch, ...] = ()
     # Rows that another program writes, for shadow, patches and log. Each field name here is a path.
     writer: str = ""  # the preset in resources/writers that the settings below come from

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from model.diff.comparison_rules import names_from_text
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile, Watch
 from model.foundation.input_files import LARGEST_PROFILE, whole_text
@@ -120,6 +121,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     # For another program's rows, the other keys are paths, which row_keys writes.
     kept: dict[str, Any] = {name: found[name] for name in ("layout", "id", "archive") if name in found}
     watched = {"watch": found["watch"]} if profile.watches else {}
+    watched |= {"unordered": list(profile.unordered)} if profile.unordered else {}
     watched |= {"author_is": profile.author_is} if profile.author_is != default.author_is else {}
     return {**kept, **({"writer": profile.writer} if profile.writer else {}), **row_keys.table_of(profile), **watched}
 
@@ -137,6 +139,8 @@ def _composed(profile: CollectionProfile, default: CollectionProfile) -> dict[st
     if profile.keys != default.keys:
         # The first key is always _id, which a file does not state.
         found["keys"] = list(profile.keys[1:])
+    if profile.unordered:
+        found["unordered"] = list(profile.unordered)
     if profile.guard is not None and profile.guard.how:
         found["guard"] = {"field": profile.guard.field, "how": profile.guard.how}
     if profile.watches:
@@ -453,6 +457,18 @@ def _keys(key: str, value: Any) -> dict[str, Any]:
     return {key: tuple(dict.fromkeys(("_id", *value)))}
 
 
+def _unordered(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(path, str) for path in value):
+        raise ValueError('must list paths of arrays in quotes, as in ["tags", "riders.codes"]')
+    for path in value:
+        try:
+            if not names_from_text(path):
+                raise ValueError(f"must name fields, not {path!r}")
+        except Unreadable as error:
+            raise ValueError(f"has a path that cannot be read: {str(error).rstrip('.')}") from None
+    return {key: tuple(value)}
+
+
 def _watch(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(
         isinstance(each, dict)
@@ -502,6 +518,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "targets": _targets,
     "guard": row_keys.READERS["guard"],
     "keys": _keys,
+    "unordered": _unordered,
     "watch": _watch,
     "writer": lambda key, value: {key: value},
 }

@@ -93,6 +93,7 @@ _ROWS = (
         example='[{ name = "Overdue", filter = "{status: \'overdue\'}" }]',
     ),
     ProfileKey("keys", "fields that tell array elements without an _id apart", "names", example="sku, name"),
+    ProfileKey("unordered", "arrays whose order does not count in comparisons", "names", example="tags, riders.codes"),
 )
 ROWS = {row.name: row for row in _ROWS}
 
@@ -104,7 +105,7 @@ _IN_ROWS = ("version", "at", "author", "reason")  # where other programs write t
 def keys_of(layout: str) -> tuple[ProfileKey, ...]:
     """The keys that a layout or pattern uses, in the order in which people are asked for them."""
     kind = declared(layout)
-    used = {*kind.roles, "keys", "guard", *kind.further_keys}
+    used = {*kind.roles, "keys", "unordered", "guard", *kind.further_keys}
     if not kind.counts:
         used |= _OF_OTHER_PROGRAMS if kind.written_by_others else set()
         used |= {"at", "author", "author_is", "reason"}

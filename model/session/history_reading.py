@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
+from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Opened, Version
@@ -97,12 +98,21 @@ class HistoryReading:
         """A version's ``raw`` as stored in the database, without the combined field of a composite id."""
         return stored(self._port, ns, raw)
 
-    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
-        """Two versions and the difference from the first to the second; None means the current one."""
+    def rules(self, ns: str) -> ComparisonRules:
+        """The rules that a collection's profile states for comparisons."""
+        return ComparisonRules(unordered=tuple(map(names_from_text, self._catalogue.layout(ns).profile.unordered)))
+
+    def compare(
+        self, ns: str, id: Value, v: Value | None, w: Value | None, rules: ComparisonRules = EXACT
+    ) -> Comparison:
+        """Two versions and the difference from the first to the second; None means the current one.
+
+        ``rules`` leave out differences that do not count.
+        """
         layout = self._catalogue.layout(ns)
         before, after = layout.version(id, v), layout.version(id, w)
         legacy_uuids.learn(filter(None, (before.content, after.content)))
-        return comparison(before, after, layout.profile.keys)
+        return comparison(before, after, layout.profile.keys, rules)
 
     def chain(
         self,

@@ -10427,6 +10427,10 @@ Zum Verbinden öffnen</translation>
       <translation>Vergleichen Sie das Gespeicherte, nicht das Gesendete, bevor Sie einem Hash trauen.</translation>
     </message>
     <message>
+      <source>Compared by rules: {0}.</source>
+      <translation>Nach Regeln verglichen: {0}.</translation>
+    </message>
+    <message>
       <source>Content in doubt</source>
       <translation>Inhalt zweifelhaft</translation>
     </message>
@@ -12479,6 +12483,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Pfad {0} ist bei Spalte {1} unklar: {2}.</translation>
     </message>
     <message>
+      <source>The path {0} names no field; write it as in riders.seen.</source>
+      <translation>Der Pfad {0} nennt kein Feld; schreiben Sie ihn wie in riders.seen.</translation>
+    </message>
+    <message>
       <source>The plan</source>
       <translation>Der Plan</translation>
     </message>
@@ -13045,6 +13053,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>These documents are nested too deep for DeepDiff; take another format, such as json.</source>
       <translation>Diese Dokumente sind zu tief geschachtelt für DeepDiff; nehmen Sie ein anderes Format, etwa json.</translation>
+    </message>
+    <message>
+      <source>These documents are nested too deep for rules; compare them exactly.</source>
+      <translation>Diese Dokumente sind für Regeln zu tief verschachtelt; vergleichen Sie sie genau.</translation>
     </message>
     <message>
       <source>These versions cannot be shown, compared or restored.</source>
@@ -13831,6 +13843,10 @@ Zum Verbinden öffnen</translation>
       <translation>Arrays Element für Element</translation>
     </message>
     <message>
+      <source>arrays whose order does not count in comparisons</source>
+      <translation>Arrays, deren Reihenfolge in Vergleichen nicht zählt</translation>
+    </message>
+    <message>
       <source>as documents</source>
       <translation>als Dokumente</translation>
     </message>
@@ -13981,6 +13997,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>date before year 1</source>
       <translation>Datum vor dem Jahr 1</translation>
+    </message>
+    <message>
+      <source>dates within {0}</source>
+      <translation>Daten im Abstand von {0}</translation>
     </message>
     <message>
       <source>delete</source>
@@ -14189,6 +14209,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>has a field {0} of its own, in which {1} keeps the document's id</source>
       <translation>hat ein eigenes Feld {0}, in dem {1} die Id des Dokuments führt</translation>
+    </message>
+    <message>
+      <source>has a path that cannot be read: {0}</source>
+      <translation>hat einen Pfad, der nicht gelesen werden kann: {0}</translation>
     </message>
     <message>
       <source>has a {0} that falls as time goes on</source>
@@ -14791,6 +14815,10 @@ Zum Verbinden öffnen</translation>
       <translation>muss {0} oder {1} sein, nicht {2}</translation>
     </message>
     <message>
+      <source>must list paths of arrays in quotes, as in ["tags", "riders.codes"]</source>
+      <translation>muss Pfade von Arrays in Anführungszeichen aufzählen, wie in ["tags", "riders.codes"]</translation>
+    </message>
+    <message>
       <source>must list the names of fields in quotes, as in ["__v"]</source>
       <translation>muss Feldnamen in Anführungszeichen auflisten, wie in ["__v"]</translation>
     </message>
@@ -14805,6 +14833,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>must name a field by its path, without dollars, not {0}</source>
       <translation>muss ein Feld mit seinem Pfad nennen, ohne Dollarzeichen, nicht {0}</translation>
+    </message>
+    <message>
+      <source>must name fields, not {0}</source>
+      <translation>muss Felder nennen, nicht {0}</translation>
     </message>
     <message>
       <source>must not be empty</source>
@@ -14949,6 +14981,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>nothing: the program may store the field, and does without it</source>
       <translation>nichts: Das Programm kann das Feld speichern und kommt ohne es aus</translation>
+    </message>
+    <message>
+      <source>numbers by value</source>
+      <translation>Zahlen nach Wert</translation>
     </message>
     <message>
       <source>numbers handed out one by one</source>
@@ -15235,6 +15271,10 @@ Zum Verbinden öffnen</translation>
       <translation>t und i eines Zeitstempels gehen von 0 bis 4294967295.</translation>
     </message>
     <message>
+      <source>tags, riders.codes</source>
+      <translation>tags, riders.codes</translation>
+    </message>
+    <message>
       <source>take an entry back</source>
       <translation>einen Eintrag zurücknehmen</translation>
     </message>
@@ -15267,6 +15307,10 @@ Zum Verbinden öffnen</translation>
       <translation>herausgenommen, da schon gezählt</translation>
     </message>
     <message>
+      <source>text by words</source>
+      <translation>Text nach Wörtern</translation>
+    </message>
+    <message>
       <source>text of a hash</source>
       <translation>Text eines Hashes</translation>
     </message>
@@ -15297,6 +15341,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the archive's row</source>
       <translation>die Zeile im Archiv</translation>
+    </message>
+    <message>
+      <source>the array at the top</source>
+      <translation>das oberste Array</translation>
     </message>
     <message>
       <source>the array of earlier states</source>
@@ -17035,6 +17083,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält {1}, das eine Reparatur herausnahm; machen Sie diese Reparatur rückgängig, um es zurückzulegen.</translation>
     </message>
     <message>
+      <source>{0} in any order</source>
+      <translation>{0} in beliebiger Reihenfolge</translation>
+    </message>
+    <message>
       <source>{0} in the archive</source>
       <translation>{0} im Archiv</translation>
     </message>
@@ -17745,6 +17797,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} lacks the index that its layout needs.</source>
       <translation>{0} fehlt der Index, den das Layout braucht.</translation>
+    </message>
+    <message>
+      <source>{0} left out</source>
+      <translation>{0} ausgelassen</translation>
     </message>
     <message>
       <source>{0} lies in the future.</source>

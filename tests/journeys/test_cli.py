@@ -200,6 +200,27 @@ def test_diff_takes_two_files(rows: Rows, tmp_path: Path) -> None:
     assert rows("diff", a, a) == (0, [])
 
 
+def test_diff_by_rules_says_which(run: Run, rows: Rows, source: str, ns: str, database: Db, tmp_path: Path) -> None:
+    a, b = write(tmp_path, a='{"n": 1, "l": [1, 2], "seen": 1}', b='{"n": 1.0, "l": [2, 1], "seen": 2}')
+    rules = ("--numbers-by-value", "--unordered", "l", "--ignore", "seen")
+    said = "Compared by rules: seen left out, l in any order, numbers by value.\n"
+    assert run("diff", a, b, *rules) == (0, said, "")
+    assert run("diff", a, b, *rules[1:], "--json")[1].count("\n") == 1
+    status, out, err = run("diff", a, b, *rules, "--format", "json-patch")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert run("diff", a, b, "--ignore", "a..b")[0] == 2
+    database["tagged"].insert_many([{"docId": "T", "v": v, "tags": ["x", "y"][:: 3 - 2 * v]} for v in (1, 2)])
+    stated = f'[[collection]]\nns = "{database.name}.tagged"\nlayout = "versions"\nid = "docId"\n'
+    profile = tmp_path / "profile.toml"
+    profile.write_text(stated)
+    versions = ("diff", source, f"{database.name}.tagged", "T", "1", "2", "--profile", str(profile))
+    assert rows(*versions)[0] == 1
+    profile.write_text(f'{stated}unordered = ["tags"]\n')
+    assert rows(*versions) == (0, [])
+    assert "tags in any order" in run(*versions)[1]
+    assert run(*versions, "--format", "json-patch")[0] == 1  # exact all the same
+
+
 def test_merge_writes_the_form_of_mine(run: Run, tmp_path: Path) -> None:
     base, mine, theirs = write(
         tmp_path,

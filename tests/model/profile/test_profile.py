@@ -215,6 +215,7 @@ def test_a_collection_written_as_a_table_is_read_as_the_same_again(layout: str) 
         "targets": {"a": ("shop.b", "n")},
         "numbering": "counter:shop.seq",
         "keys": ("_id", "sku"),
+        "unordered": ("tags", "riders.codes"),
         "watches": (Watch("Overdue", "{status: 'overdue'}"), Watch("Free", "{net: 0}")),
         "guard": LockField("__v", "inc"),
     }
