@@ -1,7 +1,7 @@
 """Messages over the foot of the window, and the one kind of question.
 
-A success is shown for ten seconds with its undo, longer while the pointer or the focus is on it. A failure stays
-until it is closed, an unknown outcome until it is settled.
+A success is shown for ten seconds with its undo, longer while the pointer or the focus is on it. A failure is shown
+for a minute in which its window is in front, an unknown outcome until it is settled.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from gui.style.states import Choice, Glyph, PlainLabel, button, tool, words
 from model.errors import Unreachable
 
 SECONDS = 10
+FAILED_SECONDS = 60  # as long as its window is in front
+STEP = 5  # seconds in which it is looked whether the window is in front
 WIDTH = 760
 LEAST = 120  # u that the text keeps beside buttons, or half of a line narrower than two of these
 EDGE, FROM_TOP = 16, 96  # the margin at the sides; a page's head stays free
@@ -72,6 +74,7 @@ class MessageLine(QFrame):
         self.kind, self.text = kind, text
         self.speaker = speaker  # the widget whose buttons these are
         self.passing = False  # whether it is about a connection that may come back
+        self._left = 0  # seconds in front until it goes
         boxes.ground(self, "message")
         icon, token = _LOOKS[kind]
         self._said, self._ways = boxes.row(x=0, y=0), boxes.row(x=0, y=0)
@@ -101,6 +104,11 @@ class MessageLine(QFrame):
         self._timer.timeout.connect(self._time_is_up)
         if kind in ("done", "copied", "why not"):
             self._timer.start(SECONDS * 1000)
+
+    def leave_after(self, seconds: int) -> None:
+        """Close the message after so many seconds in which its window is in front."""
+        self._left = seconds
+        self._timer.start(STEP * 1000)
 
     def fit(self, width: int) -> None:
         """Put the buttons below the text if the line gets lower so, or if beside them the text is too narrow."""
@@ -132,7 +140,10 @@ class MessageLine(QFrame):
 
     def _time_is_up(self) -> None:
         area = self.parentWidget()
-        if self.underMouse() or (isinstance(area, MessageArea) and area.in_use):
+        if self._left > 0:
+            self._left -= STEP if self.isActiveWindow() else 0
+            self._timer.start(STEP * 1000)
+        elif self.underMouse() or (isinstance(area, MessageArea) and area.in_use):
             self._timer.start(1000)
         else:
             self.leave()
@@ -167,6 +178,7 @@ class MessageArea(QWidget):
         self._at_top = self._settling = False
         self._lift = 0  # the height of the foot that stays free
         self._back: QWidget | None = None  # the widget that had the focus before a message got it
+        self._heard: QWidget | None = None  # the widget outside of the messages whose keys are heard
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(1, 1, 1, 1)
         self._column.setSpacing(0)
@@ -185,6 +197,8 @@ class MessageArea(QWidget):
                 self._place()
             else:
                 self.settle()  # a page that changes causes many events; beside it, the sidebar may fold
+        elif watched is getattr(self, "_heard", None) and kind == QEvent.Type.KeyRelease and self.lines:
+            self.settle()  # the chosen row, or the text's cursor, may be below a message now
         return False
 
     def event(self, event: QEvent) -> bool:
@@ -278,10 +292,25 @@ class MessageArea(QWidget):
 
     @Slot(QWidget, QWidget)
     def _focus_moved(self, old: QWidget | None, now: QWidget | None) -> None:
+        if getattr(self, "lines", None) is None:  # its attributes may be gone while its window closes
+            return
+        self._hear_keys()
         if now is not None and self.isAncestorOf(now) and old is not None and not self.isAncestorOf(old):
             self._back = old
         elif now is not None and self.lines:
             self.settle()  # the focus may be below a message now
+
+    def _hear_keys(self) -> None:
+        """Follow what the focused widget's keys choose, while there are messages."""
+        focus = self.window().focusWidget() if self.lines else None
+        own = focus is None or focus in (self._host, self._within()) or self.isAncestorOf(focus)
+        now = None if own else focus
+        if now is not self._heard:
+            if self._heard is not None and isValid(self._heard):
+                self._heard.removeEventFilter(self)
+            self._heard = now
+            if now is not None:
+                now.installEventFilter(self)
 
     @property
     def in_use(self) -> bool:
@@ -311,6 +340,8 @@ class MessageArea(QWidget):
         self._within().installEventFilter(self)
         line = MessageLine(kind, text, choices, speaker)
         line.gone.connect(self.remove)
+        if kind == "failed":
+            line.leave_after(FAILED_SECONDS)
         # A first message always appears at the foot.
         self._at_top = self._at_top and bool(self.lines)
         self.lines.append(line)
@@ -318,6 +349,7 @@ class MessageArea(QWidget):
         line.show()  # a layout shows it later, and until then the others take its room
         self._place()
         self.show()
+        self._hear_keys()
         return line
 
     @Slot(object)
@@ -334,6 +366,8 @@ class MessageArea(QWidget):
         self.setVisible(bool(self.lines))
         if self.lines:
             self._place()
+        else:
+            self._hear_keys()
         self.left.emit()
 
 

@@ -114,9 +114,10 @@ class ActivityPage(Page):
 
     @property
     def tip(self) -> str:
-        return tr(
-            "Who changed what in {place} of {name}", place=self.panel.place_said, name=wording.source(self.session.name)
-        )
+        name = wording.source(self.session.name)
+        if not self.ns:
+            return tr("Who changed what in {name}", name=name)
+        return tr("Who changed what in {place} of {name}", place=self.panel.place_said, name=name)
 
     def facts(self) -> set[str]:
         made = {"page", "find"}

@@ -46,7 +46,14 @@ class PairPage(Page):
 
     @property
     def tip(self) -> str:
-        return "\n".join(f"{side.name}, {side.place}" for side in self._sides)
+        first, second = self._sides
+        if first.place != second.place:
+            return tr(
+                "{first} and {second}", first=f"{first.name}, {first.place}", second=f"{second.name}, {second.place}"
+            )
+        if first.name == second.name:
+            return f"{first.name}, {first.place}"
+        return tr("{first} and {second}", first=first.name, second=f"{second.name}, {second.place}")
 
     def answer(self, request: PageRequest, again: bool) -> None:
         if again and isinstance(request.start, PairStart):

@@ -198,12 +198,12 @@ def paint(painter: QPainter, box: QRectF) -> None:
     painter.drawRoundedRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2), radius, radius)
 
 
-def frame(part: QWidget) -> None:
-    """Draw the focus around a whole part, if nothing inside shows it."""
+def frame(part: QWidget, box: QRect | None = None) -> None:
+    """Draw the focus around a whole part, or around a ``box`` in it, if nothing inside shows it."""
     painter = QPainter(part)
     width = theme.px(WIDTH)
     painter.setPen(QPen(theme.colour("acc"), width))
-    painter.drawRect(QRectF(part.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2))
+    painter.drawRect(QRectF(box or part.rect()).adjusted(width / 2, width / 2, -width / 2, -width / 2))
 
 
 def step(window: QWidget, forward: bool) -> bool:

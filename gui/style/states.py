@@ -254,7 +254,16 @@ class StateView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self.hasFocus():
-            focus_ring.frame(self)
+            focus_ring.frame(self, self.said_at())
+
+    def said_at(self) -> QRect:
+        """Where the words are, with a little room around them."""
+        box = QRect()
+        for part in (self._title, self._help):
+            if not part.isHidden():
+                box |= QRect(part.mapTo(self, QPoint()), part.size())
+        room = theme.px(6)
+        return box.adjusted(-room, -room, room, room) & self.rect()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -868,10 +868,6 @@ Nummern: {numbering}</translation>
       <translation>Beide haben denselben Inhalt. {note}</translation>
     </message>
     <message>
-      <source>Both made the same change</source>
-      <translation>Beide machten dieselbe Änderung</translation>
-    </message>
-    <message>
       <source>Both values in one column</source>
       <translation>Beide Werte in einer Spalte</translation>
     </message>
@@ -882,6 +878,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Both, the same</source>
       <translation>Beide, gleich</translation>
+    </message>
+    <message>
+      <source>Both, the same change</source>
+      <translation>Beide, dieselbe Änderung</translation>
     </message>
     <message>
       <source>Both: they fit together</source>
@@ -3252,8 +3252,8 @@ Nummern: {numbering}</translation>
       <translation>Menüs</translation>
     </message>
     <message>
-      <source>Merge your edit of {name}</source>
-      <translation>Ihre Bearbeitung von {name} zusammenführen</translation>
+      <source>Merge your edit</source>
+      <translation>Ihre Bearbeitung zusammenführen</translation>
     </message>
     <message>
       <source>Merge: {id}</source>
@@ -3316,16 +3316,16 @@ Nummern: {numbering}</translation>
       <translation>Tab nach rechts schieben</translation>
     </message>
     <message>
+      <source>Move to another layout</source>
+      <translation>In ein anderes Layout umziehen</translation>
+    </message>
+    <message>
       <source>Move to another layout…</source>
       <translation>In ein anderes Layout umziehen…</translation>
     </message>
     <message>
       <source>Move up</source>
       <translation>Nach oben</translation>
-    </message>
-    <message>
-      <source>Move {ns} to another layout</source>
-      <translation>{ns} in ein anderes Layout umziehen</translation>
     </message>
     <message>
       <source>Move: {ns}</source>
@@ -3950,6 +3950,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Only types or order changed since you opened it</source>
       <translation>Seit Sie es geöffnet haben, änderten sich nur Typen oder Reihenfolge</translation>
+    </message>
+    <message>
+      <source>Only you</source>
+      <translation>Nur Sie</translation>
     </message>
     <message>
       <source>Open</source>
@@ -5488,10 +5492,6 @@ Nummern: {numbering}</translation>
       <translation>Das der Datenbank</translation>
     </message>
     <message>
-      <source>The database's: only it changed</source>
-      <translation>Nur die Datenbank</translation>
-    </message>
-    <message>
       <source>The details are copied</source>
       <translation>Die Details sind kopiert</translation>
     </message>
@@ -6592,6 +6592,10 @@ Nummern: {numbering}</translation>
       <translation>Wer hat was geändert</translation>
     </message>
     <message>
+      <source>Who changed what in {name}</source>
+      <translation>Wer was geändert hat in {name}</translation>
+    </message>
+    <message>
       <source>Who changed what in {place} of {name}</source>
       <translation>Wer was geändert hat in {place} von {name}</translation>
     </message>
@@ -6782,10 +6786,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Yours, typed: {action}</source>
       <translation>Ihres, getippt: {action}</translation>
-    </message>
-    <message>
-      <source>Yours: only you changed it</source>
-      <translation>Ihres: nur Sie änderten</translation>
     </message>
     <message>
       <source>_id ascending</source>
@@ -8584,8 +8584,8 @@ Nummern: {numbering}</translation>
       <translation>{changes}, {documents}</translation>
     </message>
     <message>
-      <source>{changes} of {documents} in {ns}. Each document as it would be without them; later edits of other fields stay.</source>
-      <translation>{changes}, {documents} in {ns}. Jedes Dokument, wie es ohne sie wäre; spätere Änderungen anderer Felder bleiben.</translation>
+      <source>{changes} of {documents}. Each document as it would be without them; later edits of other fields stay.</source>
+      <translation>{changes}, {documents}. Jedes Dokument, wie es ohne sie wäre; spätere Änderungen anderer Felder bleiben.</translation>
     </message>
     <message>
       <source>{changes} with a time before that of an earlier version: a clock was wrong</source>
@@ -8778,6 +8778,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{findings} repaired</source>
       <translation>{findings} repariert</translation>
+    </message>
+    <message>
+      <source>{first} and {second}</source>
+      <translation>{first} und {second}</translation>
     </message>
     <message>
       <source>{first} missing</source>

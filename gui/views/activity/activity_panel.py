@@ -126,10 +126,7 @@ class ActivityPanel(QWidget):
         made = QWidget()
         row = self._title_parts = boxes.wrapping(made, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("Activity"), "title"))
-        name = OneLine("second", middle=True)
-        name.setText(self.place_said)
-        name.keep_room(self.place.partition(".")[2] if self.id is None else "")
-        row.addWidget(name, 1)
+        row.addStretch(1)
         if self.id is None:
             beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
             self.modes.idClicked.connect(

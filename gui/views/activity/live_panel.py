@@ -98,10 +98,7 @@ class LivePanel(QWidget):
         made = QWidget()
         row = boxes.wrapping(made, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("Activity"), "title"))
-        name = OneLine("second", middle=True)
-        name.setText(self.place_said)
-        name.keep_room(self.place.partition(".")[2])
-        row.addWidget(name, 1)
+        row.addStretch(1)
         segments, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
         self.modes.button(1).setChecked(True)
         self.modes.idClicked.connect(self._mode, Qt.ConnectionType.QueuedConnection)  # once the arrow key is handled

@@ -144,7 +144,6 @@ class EditorPanel(DraftPanel):
         self.shown.connect(self._show_foot)
         self.shown.connect(self._preview.start)
         self.shown.connect(self._catch_up)
-        self.head.id.put(wording.plain(id))
         self.head.compare.clicked.connect(self.compare_asked)
         self.head.history.clicked.connect(self.history_asked)
         self.foot.discard.clicked.connect(self._ask_discard)

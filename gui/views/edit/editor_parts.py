@@ -10,7 +10,6 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QShowE
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from gui.language import tr
-from gui.parts.document_name import DocumentName
 from gui.parts.notices import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, preferences, theme, wording
@@ -144,14 +143,13 @@ class ReplaceRow(QWidget):
 
 
 class EditorHead(QWidget):
-    """The row above the fields: Tree | JSON | Both, id, version, find, and other views."""
+    """The row above the fields: Tree | JSON | Both, version, find, and other views."""
 
     view_chosen = Signal(int)  # an index in VIEWS
 
     def __init__(self) -> None:
         super().__init__()
         boxes.ground(self, "surface")
-        self.id = DocumentName()
         self.base = Pill()
         self.now = Pill()
         row = boxes.wrapping(self, 16, 4, gap=12, least=46)
@@ -169,7 +167,7 @@ class EditorHead(QWidget):
             tabs.addWidget(tab)
         self.views.idToggled.connect(self._view)
         row.addLayout(tabs)  # first: the text after them changes while people type, and the tabs stay under the pointer
-        for said in (self.id, self.base, self.now):
+        for said in (self.base, self.now):
             row.addWidget(said)
         row.addStretch(1)
         self.finder = FindField()

@@ -213,7 +213,7 @@ class ChangeMapPanel(ChainPanel):
     def _say_title(self) -> None:
         seen = bool(self.model.rows) and not self.stack.is_unread
         summary = self.model.summary() if self.model.versions and not self.stack.is_unread else ""
-        self.name.put(Span(wording.plain(self.id), "text2"), Span(summary, "text2", sans=True))
+        self.name.put(Span(summary, "text2", sans=True))
         self.fold.setVisible(bool(self.model.folded))
         fields = wording.many(self.model.folded, "field")
         self.fold.setText(

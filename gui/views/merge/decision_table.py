@@ -16,7 +16,7 @@ from gui.parts.differences.diff_cells import moved_names
 from gui.parts.fields.edit_changes import marked
 from gui.parts.values import value_text
 from gui.style import theme
-from gui.style.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, plain, spoken
+from gui.style.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, full_width, plain, spoken
 from gui.style.wording import many, version
 from gui.views.merge.resolution import Resolution
 from model import text
@@ -30,6 +30,7 @@ SIDES = {BASE: "base", MINE: "mine", THEIRS: "theirs"}
 TIGHT = 760  # a narrower table has little room for text beside the values
 BARE = 560  # a still narrower one has none: symbol, ticks and colours show the decision
 ROW = 36
+MEASURED = 40  # decisions, of which the column is as wide as the widest
 WRITTEN, BEFORE = 20_000, 12  # bytes of a container that is written out; characters before its difference
 LEAST = 8  # differing characters that have to be visible
 Spans: TypeAlias = tuple[Span, ...]
@@ -105,6 +106,11 @@ class DecisionModel(CellModel):
         """Set how many characters fit into a side: longer values are cut around their difference."""
         if characters != self._room:
             self._room, self._drawn = characters, {}
+
+    def decisions_width(self) -> int:
+        """The width at which the first decisions are in one line each."""
+        first = range(min(len(self.resolution.rows), MEASURED))
+        return 1 + int(max((full_width(self.cell(self.index(row, DECISION))) for row in first), default=0))
 
     def count_unchanged(self, number: int) -> None:
         """Show how many fields are the same on all sides."""
@@ -286,11 +292,9 @@ class DecisionModel(CellModel):
             badge = Badge(tr("Decided") if decision.conflict else tr("Changed"), "acc", "accTint", "check")
             return plain(self._taken(decision), "text2", size=12, badges=(badge,), badges_left=True)
         who = {
-            "theirs": tr("The database's: only it changed"),
-            "mine": tr("Yours: only you changed it"),
-            "both": tr("Both made the same change")
-            if decision.mine == decision.theirs
-            else tr("Both: they fit together"),
+            "theirs": tr("Only the database"),
+            "mine": tr("Only you"),
+            "both": tr("Both, the same change") if decision.mine == decision.theirs else tr("Both: they fit together"),
         }[decision.who]
         return plain(who, "text2", size=12, badges=(Badge(tr("Merged"), symbol="check"),), badges_left=True)
 
@@ -393,7 +397,8 @@ class DecisionTable(CellTree):
         symbol = theme.px(28 if bare else 44)
         room = self.viewport().width() - symbol
         field = max(theme.px(90 if bare else 104 if tight else 136), min(theme.px(240), int(room * 0.12)))
-        decision = 0 if bare else max(theme.px(150 if tight else 232), min(theme.px(300), int(room * 0.21)))
+        least = theme.px(150) if tight else max(theme.px(232), min(theme.px(300), self.rows.decisions_width()))
+        decision = 0 if bare else max(least, min(theme.px(300), int(room * 0.21)))
         side = max(theme.px(60), (room - field - decision) // 3)
         if bare and self.currentIndex().column() == DECISION:
             self.setCurrentIndex(self.currentIndex().siblingAtColumn(THEIRS))

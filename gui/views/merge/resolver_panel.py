@@ -162,7 +162,7 @@ class ResolverPanel(QWidget):
 
     def _say_head(self) -> None:
         in_doubt = self._saver.held is not None
-        self.head.show(self._resolution, wording.plain(self.id), self._following, self._draft.kept, in_doubt)
+        self.head.show(self._resolution, self._following, self._draft.kept, in_doubt)
 
     def _begin(self) -> None:
         """Start with another resolution."""

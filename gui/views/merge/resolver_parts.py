@@ -30,6 +30,7 @@ class MergeHead:
         said.setSpacing(theme.px(2))
         said.addStretch(1)
         self.title = OneLine("title")
+        self.title.setText(tr("Merge your edit"))
         self.title.setMinimumWidth(theme.px(TITLE))  # with less room the buttons wrap
         self.line = words("", "second", wrap=True)
         said.addWidget(self.title)
@@ -53,7 +54,7 @@ class MergeHead:
         ends.addWidget(self.save)
         row.addLayout(ends)
 
-    def show(self, resolution: Resolution, name: str, following: str, keeps_draft: bool, in_doubt: bool) -> None:
+    def show(self, resolution: Resolution, following: str, keeps_draft: bool, in_doubt: bool) -> None:
         """Say which edit is merged, whether it is kept as a draft, and that nothing was written, if that is certain."""
         conflict = resolution.conflict
         was, now = version(conflict.base.v), version(conflict.theirs.v) if conflict.theirs is not None else ""
@@ -62,7 +63,6 @@ class MergeHead:
             if was and now
             else tr("The document changed meanwhile.")
         )
-        self.title.setText(tr("Merge your edit of {name}", name=name))
         if in_doubt:
             kept = tr("Your edit is kept.") if keeps_draft else ""
         else:

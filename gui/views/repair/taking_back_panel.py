@@ -334,11 +334,10 @@ class TakingBackPanel(QWidget):
         versions = sum(len(row.versions) for row in rows)
         self._line.setText(
             tr(
-                "{changes} of {documents} in {ns}. Each document as it would be without them; later edits of other "
-                "fields stay.",
+                "{changes} of {documents}. Each document as it would be without them; later edits of other fields "
+                "stay.",
                 changes=wording.many(versions, "change"),
                 documents=wording.many(len(rows), "document"),
-                ns=self._ns,
             )
         )
         self._all.setText(

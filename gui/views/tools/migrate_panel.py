@@ -101,7 +101,7 @@ class MigratePanel(QWidget):
         head = QVBoxLayout()
         head.setContentsMargins(theme.px(16), theme.px(16), theme.px(16), theme.px(16))
         head.setSpacing(theme.px(8))
-        head.addWidget(words(tr("Move {ns} to another layout", ns=self.ns), "title"))
+        head.addWidget(words(tr("Move to another layout"), "title"))
         head.addWidget(
             words(
                 tr(

@@ -60,7 +60,9 @@ def test_a_state_takes_the_focus_of_its_content_to_its_first_choice_or_to_its_wo
     row.setFocus()
     stack.show_empty("Nothing is here")
     assert stack.state.hasFocus()
-    assert stack.state.grab().toImage().pixelColor(0, 9) == theme.colour("acc")  # and that is seen
+    seen, box = stack.state.grab().toImage(), stack.state.said_at()
+    assert seen.pixelColor(box.left(), box.center().y()) == theme.colour("acc")  # and that is seen
+    assert seen.pixelColor(0, 9) != theme.colour("acc")  # around the words, not around the whole page
     row.setFocus()  # somebody asks for a row that is not to be seen
     stack.show_empty("Still nothing is here")
     assert stack.state.hasFocus()

@@ -80,12 +80,12 @@ def test_each_decision_has_its_row_and_the_result_is_the_models(case: dict[str, 
 @pytest.mark.parametrize(
     ("name", "symbol", "words"),
     [
-        ("a type that one side changed", "retype", "Yours: only you changed it"),
-        ("an order that one side changed", "reorder", "Yours: only you changed it"),
-        ("a keyed element moved and changed", "move", "Yours: only you changed it"),
+        ("a type that one side changed", "retype", "Only you"),
+        ("an order that one side changed", "reorder", "Only you"),
+        ("a keyed element moved and changed", "move", "Only you"),
         ("moves that agree", "move", "Both: they fit together"),
         ("different lines of a text", "text", "Both: they fit together"),
-        ("a rename beside another change", "remove", 'Yours: only you changed it; it may have become "x"'),
+        ("a rename beside another change", "remove", 'Only you; it may have become "x"'),
         ("contradictory orders", "conflict", "both reordered it"),
     ],
 )

@@ -9,9 +9,10 @@ from unittest.mock import Mock
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import messages
+from gui import language, messages
 from gui.messages import area
 from gui.parts.fields.field_model import ACTION, SYMBOL_COLUMN, VALUE
 from gui.style import theme
@@ -74,6 +75,20 @@ def get(content: bytes, *path: str | int) -> object:
 # --- what is shown
 
 
+@pytest.mark.parametrize("spoken", ["en", "de"])
+def test_what_was_decided_fits_in_one_line(qtbot: QtBot, desk: Desk, spoken: str) -> None:
+    language.choose(spoken)
+    try:
+        panel = merged(qtbot, desk, met(desk))
+        panel.resize(1166, 795)  # beside the sidebar of a window 1440 wide
+        QApplication.sendPostedEvents()
+        room = panel.table.columnWidth(DECISION)
+        cells = [at(panel, row, DECISION) for row in range(panel.rows.rowCount() - 1)]
+        assert [(cell.text, full_width(cell)) for cell in cells if full_width(cell) > room] == []
+    finally:
+        language.choose("en")
+
+
 def test_conflicts_stand_first_and_what_merged_by_itself_says_whose_it_is(panel: ResolverPanel) -> None:
     assert fields(panel) == [
         "deductible",
@@ -93,14 +108,14 @@ def test_conflicts_stand_first_and_what_merged_by_itself_says_whose_it_is(panel:
     assert at(panel, 0, DECISION).text == "both changed it"
     assert at(panel, 2, THEIRS).tick
     assert at(panel, 2, THEIRS).ground == "accTint"
-    assert at(panel, 2, DECISION).text == "The database's: only it changed"
+    assert at(panel, 2, DECISION).text == "Only the database"
     assert at(panel, 3, BASE).text == "not there"
     assert at(panel, 4, MINE).tick
-    assert at(panel, 4, DECISION).text == "Yours: only you changed it"
+    assert at(panel, 4, DECISION).text == "Only you"
 
 
 def test_saving_waits_for_the_last_choice_and_says_how_many_are_missing(panel: ResolverPanel) -> None:
-    assert panel.head.title.text() == "Merge your edit of K-204117"
+    assert panel.head.title.text() == "Merge your edit"
     assert panel.head.count.said == "2 unresolved"
     assert panel.head.save.text() == "Save as v15"
     assert not panel.head.save.isEnabled()
@@ -475,7 +490,7 @@ def test_cells_have_names_that_say_field_side_value_and_state(panel: ResolverPan
     assert panel.rows.index(0, MINE).data(role) == "deductible, your edit: 250.00  Decimal128, not taken"
     assert panel.rows.index(0, THEIRS).data(role) == "deductible, in the database: 150.00  Decimal128, taken"
     second = panel.rows.index(2, FIELD).data(role)
-    assert second.startswith("holder.phone, The database's: only it changed, when you opened it: ")
+    assert second.startswith("holder.phone, Only the database, when you opened it: ")
     assert panel.rows.index(0, FIELD).data(role) == (
         "deductible, The database's, when you opened it: 150.0  Double, your edit: 250.00  Decimal128,"
         " in the database: 150.00  Decimal128"
@@ -564,7 +579,7 @@ def test_in_a_very_narrow_panel_the_sides_have_the_room_and_the_rows_of_buttons_
     for bar, last in ((panel.head.bar, panel.head.save), (panel.bar.bar, panel.bar.down)):
         qtbot.waitUntil(lambda bar=bar, last=last: last.mapTo(bar, QPoint()).y() + last.height() < bar.height())
         assert last.mapTo(bar, QPoint()).x() + last.width() <= bar.width()
-    assert panel.head.title.text() == "Merge your edit of K-204117"
+    assert panel.head.title.text() == "Merge your edit"
     assert panel.head.undo.text() == ""
     assert panel.head.discard.y() > panel.head.line.geometry().bottom()  # which has the first line to itself
     cells = [at(panel, row, side) for row in range(panel.rows.rowCount() - 1) for side in (BASE, MINE, THEIRS)]

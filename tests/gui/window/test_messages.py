@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QCursor
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QMainWindow, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -87,12 +88,30 @@ def test_undo_is_called_once_and_takes_the_line_away(window: QMainWindow) -> Non
     assert not lines(window)
 
 
-def test_a_failure_stays_and_its_details_can_be_copied(window: QMainWindow, qtbot: QtBot) -> None:
+def test_a_failure_stays_a_minute_in_front_and_its_details_can_be_copied(window: QMainWindow, qtbot: QtBot) -> None:
     line = messages.fail(window, Refused("The server said no; ask its keeper."))
     assert line.text == "The server said no; ask its keeper."
     assert [made.text() for made in line.buttons] == ["Copy details"]
-    assert not line._timer.isActive()
     line.buttons[0].click()
+    assert lines(window) == [line]
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    for _ in range(messages.FAILED_SECONDS // messages.STEP):
+        line._time_is_up()
+        assert lines(window) == [line]
+    line._time_is_up()
+    assert not lines(window)
+
+
+def test_a_failure_waits_for_a_window_that_is_behind_another_one(window: QMainWindow, qtbot: QtBot) -> None:
+    line = messages.fail(window, "The server said no.")
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(other.isActiveWindow)
+    for _ in range(2 * messages.FAILED_SECONDS // messages.STEP):
+        line._time_is_up()
     assert lines(window) == [line]
 
 
@@ -377,3 +396,27 @@ def test_no_message_lies_over_what_has_the_focus_or_over_a_main_button(window: Q
     field.show()
     field.setFocus()
     qtbot.waitUntil(lambda: not area.geometry().intersects(field.geometry()))
+
+
+def test_a_message_leaves_the_row_that_is_chosen_by_keys(window: QMainWindow, qtbot: QtBot) -> None:
+    centre, area = window.centralWidget(), messages.area(window)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    rows = QListWidget(centre)
+    rows.addItems([f"row {number}" for number in range(60)])
+    rows.setGeometry(0, 0, centre.width(), centre.height())
+    rows.show()
+    rows.setFocus()
+    rows.setCurrentRow(0)
+    messages.fail(window, "The row could not be saved")
+
+    def covered() -> bool:
+        box = rows.visualRect(rows.currentIndex())
+        return area.geometry().intersects(QRect(rows.viewport().mapTo(centre, box.topLeft()), box.size()))
+
+    met = 0
+    while rows.currentRow() < rows.row(rows.itemAt(5, rows.viewport().height() - 5)):
+        QTest.keyClick(rows, Qt.Key.Key_Down)
+        met += covered()
+        qtbot.waitUntil(lambda: not covered())
+    assert met

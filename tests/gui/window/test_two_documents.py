@@ -83,7 +83,10 @@ def test_a_version_of_one_document_is_compared_with_another_document(
     at = page.browser.model.rows[page.browser.model.row_of(Value.of("K-204109"))]
     choose(page.browser.menu_for(at), "Compare with K-204117 v11 of insurance.contracts on the sample")
     two = pair(qtbot, window)
-    assert headers(two) == ("A   K-204117 v11, 03 Nov 2026 10:14", "B   K-204109 v6, current, 18 Nov 2026 09:12")
+    assert headers(two) == (
+        "A   K-204117 v11, 03 Nov 2026 10:14, by rk-204",
+        "B   K-204109 v6, current, 18 Nov 2026 09:12, by rk-204",
+    )
     assert two.title == "K-204117 and K-204109"
     assert two.status()[0] == ["insurance.contracts / K-204117 and insurance.contracts / K-204109"]
     diff = two.panel.diff
