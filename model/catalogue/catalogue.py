@@ -12,17 +12,19 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path as FilePath
+from typing import Any, TypeAlias, TypeVar
 
 from bson import Binary
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue import recognise, verdict
+from model.catalogue import kept_verdicts, recognise, verdict
 from model.catalogue.kept_recognition import KeptRecognition
+from model.catalogue.kept_verdicts import KeptVerdict, KeptVerdicts
 from model.catalogue.offers import Offer, Offers
 from model.checks.damage_tally import ClassOf
 from model.diff import changed_fields
@@ -32,6 +34,8 @@ from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Vers
 from model.layouts.base import Layout
 from model.layouts.registry import declared, fields_of, info_of, versions_told
 from model.profile import Profile
+from model.recognition import sampling
+from model.recognition.sampling import Sample
 from model.server.retry import Port, Server, Terms
 from model.storage.newest_query import PageQuery
 from model.storage.reserved_fields import time_of
@@ -39,6 +43,9 @@ from model.text.names import id_name, split, version_name
 from model.values import canonical
 from model.values.canonical import Value
 
+T = TypeVar("T")
+Listing: TypeAlias = Sequence[tuple[str, str, dict[str, Any], str]]
+"""Name, type, options and UUID of each collection of a database."""
 BY_HAND = "a layout that was stated by hand"
 ALL = 2**31 - 1
 """A limit above any number of rows."""
@@ -60,13 +67,15 @@ class Catalogue:
         database: str = "",
         kept: KeptRecognition | None = None,
         class_of: ClassOf | None = None,
+        verdicts: KeptVerdicts | None = None,
     ) -> None:
         """``class_of`` tells a class of damage by its code; without it no damage speaks against a layout.
 
-        ``kept`` holds the recognition of earlier runs, if the source stays the same between starts."""
+        ``kept`` holds the recognition of earlier runs, if the source stays the same between starts; ``verdicts`` those
+        on the collections of a server."""
         self._server, self._port, self._profile, self._source = server, port, profile, source
         self.database = database
-        self._kept, self._class_of = kept, class_of
+        self._kept, self._class_of, self._verdicts = kept, class_of, verdicts
         # The window asks from several threads. It is never held while the server is asked, which may take a minute.
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
@@ -76,6 +85,8 @@ class Catalogue:
         self._by_hand: frozenset[str] = frozenset()  # stated in the session's profile but not in its file
         self._picked_names: dict[str, str] = {}  # the layouts that were picked by name
         self._bound: dict[str, Layout] = {}
+        self._supposed: dict[str, KeptVerdict] = {}  # verdicts in use that no sample has earned in this session
+        self._held: set[str] = set()  # those of them that a document read has borne out
         self._damaged: dict[str, str] = {}  # what scans found to speak against a recognised layout; "": nothing
 
     def databases(self) -> list[str]:
@@ -96,15 +107,21 @@ class Catalogue:
 
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
         """Each collection with its layout, recognised anew."""
+        return self._collections(db, checkpoint, None)
+
+    def _collections(
+        self, db: str | None, checkpoint: Checkpoint, earned: recognise.Earned | None
+    ) -> Iterator[CollectionInfo]:
         names = [db] if db is not None else self.databases()
         wanted, there = db or self.database, False
         for name in names:
             by = self._profile
-            for found_info, profile in self._recognised(name, by, checkpoint):
+            for found_info, profile in self._recognised(name, by, checkpoint, earned):
                 there = True
                 info = self._with_grounds(found_info)
                 with self._lock:
                     # Meanwhile another thread may have stated a layout that this recognition did not know.
+                    self._supposed.pop(info.ns, None)
                     if by is self._profile and self._known.get(info.ns) != (info, profile):
                         self._known[info.ns] = (info, profile)
                         self._damaged.pop(info.ns, None)
@@ -118,9 +135,9 @@ class Catalogue:
             raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
 
     def _recognised(
-        self, db: str, by: Profile | None, checkpoint: Checkpoint
+        self, db: str, by: Profile | None, checkpoint: Checkpoint, earned: recognise.Earned | None
     ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
-        look = partial(recognise.recognise, self._port, db, by, checkpoint, self._server.unseen)
+        look = partial(recognise.recognise, self._port, db, by, checkpoint, self._server.unseen, earned)
         return look() if self._kept is None or by is not None else self._kept.all_of(db, look)
 
     def _with_grounds(self, info: CollectionInfo) -> CollectionInfo:
@@ -203,31 +220,44 @@ class Catalogue:
         """A collection and its profile, as recognised before if possible."""
         with self._lock:
             found = self._picked.get(ns) or self._known.get(ns)
-        if found is not None:
-            return found
+        return found or self._look_at(ns)
+
+    def _look_at(
+        self, ns: str, listed: Listing | None = None, seen: Version | None = None
+    ) -> tuple[CollectionInfo, CollectionProfile]:
+        """A collection, recognised now; the verdict is kept if ``listed``, the collections beside it, is known."""
         db, _ = split(ns)
         stated = self._profile.get(ns) if self._profile else None
+        told: list[KeptVerdict] = []
         if stated is not None:
-            info, profile = recognise.as_stated(self._port, stated)
+            info, profile = recognise.as_stated(self._port, stated, earned=None if listed is None else _adder(told))
+            self._keep(told, listed, ns, seen)
+            if info.documents is None:
+                self._uncounted.add(ns)
             with self._lock:
                 # The first answer stays: two threads may have asked at once, and both must get one profile.
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
-        look = partial(recognise.recognise_one, self._port, ns, by, self._server.unseen, self._uncounted.add)
+        look = partial(
+            recognise.recognise_one,
+            *(self._port, ns, by, self._server.unseen, self._uncounted.add, _adder(told)),
+            None if listed is None else [each[:3] for each in listed],
+        )
         if self._kept is None or by is not None:
             made = look()
         elif (made := self._kept.one(ns, look)) is not None and made[0].documents is None:
             self._uncounted.add(ns)  # it was kept without a count
         if made is None:
             # Nothing less tells: what it is depends on collections that only a look at all of them finds.
-            for _ in self.collections(db):
+            for _ in self._collections(db, no_checkpoint, _adder(told)):
                 pass
+        self._keep(told, listed, ns, seen)
         with self._lock:
             if made is not None and by is self._profile:
                 self._known.setdefault(ns, (self._with_grounds(made[0]), made[1]))
             found = self._known.get(ns)
         if found is None and by is not self._profile:
-            return self.known(ns)  # a layout was stated meanwhile, and everything is recognised anew
+            return self._look_at(ns, listed, seen)  # a layout was stated meanwhile, and everything is recognised anew
         if found is None:
             if left_out := self.unseen.get(db):
                 next(iter(self._port.find(ns, limit=1)), None)  # if it is refused, that is usually the reason
@@ -278,12 +308,146 @@ class Catalogue:
         with self._lock:
             self._accepted |= {ns}
 
-    def objection(self, ns: str) -> str:
+    # --- verdicts of earlier runs, held against what is read
+
+    def read(self, ns: str, ask: Callable[[Layout], T], versions: Callable[[T], Iterable[Version]]) -> T:
+        """What is read of a document through its collection's layout, which may be that of an earlier run.
+
+        ``versions`` are those in the answer: if one has another shape than the documents by which the layout was
+        earned, or nothing is found, the layout is recognised anew and asked again.
+        """
+        if not self.is_supposed(ns):
+            return ask(self.layout(ns))
+        try:
+            found = ask(self.layout(ns))
+        except Refused:
+            with self._lock:
+                is_borne_out = ns in self._held
+            if is_borne_out:  # a document was there as expected, and only this version of it is not
+                raise
+            self.look_again(ns)
+            return ask(self.layout(ns))
+        return found if all(self.agrees(ns, each) for each in versions(found)) else ask(self.layout(ns))
+
+    def agrees(self, ns: str, version: Version) -> bool:
+        """Whether a version that was read bears out the layout by which it was read.
+
+        If not, the layout is recognised anew before this returns; True if it turns out to be the same.
+        """
+        with self._lock:
+            supposed = self._supposed.get(ns)
+            known = self._known.get(ns)
+        if supposed is None or known is None or version.raw is None or version.stored == "prev":
+            return True
+        if not supposed.provisional:
+            if supposed.fits(version):
+                self._held.add(ns)
+                return True
+            self.look_again(ns, version)
+            return self.known(ns)[1] == known[1]
+        if version.stored == "archive":
+            return True
+        document = sampling.read(bytes(version.raw))
+        made = recognise.as_read(supposed.profile, document) if document is not None else None
+        with self._lock:
+            is_first = ns not in self._held
+            self._held.add(ns)
+        if made is not None and (made == known[1] or (made == supposed.profile and not is_first)):
+            return True  # as before, or without the write token that another document bears
+        if made is None or not is_first:
+            self.look_again(ns, version)
+            return self.known(ns)[1] == known[1]
+        with self._lock:
+            self._known[ns] = known[0], made
+            self._bound.pop(ns, None)
+        return False
+
+    def is_supposed(self, ns: str) -> bool:
+        """Whether a collection is read by a verdict that no sample has earned in this session."""
+        with self._lock:
+            if ns in self._picked or ns in self._known or self._verdicts is None:
+                return ns in self._supposed and ns not in self._picked
+        listed = self._listing(ns)
+        stated = self._profile.get(ns) if self._profile else None
+        kept = self._verdicts.get(ns, _named(listed), self._statements)
+        # Of a collection that is not there nothing can be read, and a look at it says so.
+        if kept is None and stated is not None and any(each[0] == split(ns)[1] for each in listed):
+            kept = KeptVerdict(info_of(stated, None, 1.0, recognise.STATED), stated, provisional=True)
+        if kept is None:
+            self._look_at(ns, listed)
+            return False
+        with self._lock:
+            if ns in self._known:
+                return ns in self._supposed
+            self._supposed[ns], self._known[ns] = kept, (self._with_grounds(kept.info), kept.profile)
+            self._uncounted.add(ns)
+        return True
+
+    def look_again(self, ns: str, seen: Version | None = None) -> None:
+        """Forget the verdict of an earlier run on a collection, and recognise it anew; nothing if there is none.
+
+        ``seen`` is a version that did not bear it out, and need not be in the sample that earns it again.
+        """
+        with self._lock:
+            supposed = self._supposed.pop(ns, None)
+            self._held.discard(ns)
+            if supposed is None:
+                return
+            self._known.pop(ns, None)
+            self._bound.pop(ns, None)
+            self._damaged.pop(ns, None)
+        listed = self._listing(ns)
+        if self._verdicts is not None and not supposed.provisional:
+            self._verdicts.drop(ns, _named(listed), self._statements)
+        self._look_at(ns, listed, seen)
+
+    def ready_to_write(self, ns: str) -> None:
+        """Hold a profile's statement on a collection against a sample, as a write needs it; kept for a day."""
+        with self._lock:
+            supposed = self._supposed.get(ns)
+        if supposed is not None and supposed.provisional:
+            self.look_again(ns)
+
+    def _is_borne_out(self, ns: str, base: Version | None) -> bool:
+        """Whether a write over a version that was read may rely on the layout; it is recognised anew if not."""
+        with self._lock:
+            supposed, known = self._supposed.get(ns), self._known.get(ns)
+        if supposed is None or known is None:
+            return True
+        held = base is not None and base.raw is not None and base.stored != "archive"
+        if held and base is not None and supposed.told and not supposed.provisional and supposed.fits(base):
+            return True
+        self.look_again(ns, base)
+        return self.known(ns)[1] == known[1]
+
+    def _listing(self, ns: str) -> Listing:
+        try:
+            return self._server.listing(split(ns)[0])
+        except Unreachable:
+            raise
+        except Refused:
+            return []
+
+    @property
+    def _statements(self) -> Sequence[CollectionProfile]:
+        return self._profile.collections if self._profile else ()
+
+    def _keep(self, told: Sequence[KeptVerdict], listed: Listing | None, ns: str, seen: Version | None) -> None:
+        if self._verdicts is None or listed is None:
+            return
+        if seen is not None:
+            told = [each.widened(seen) if each.info.ns == ns else each for each in told]
+        self._verdicts.keep(told, _named(listed), self._statements)
+
+    def objection(self, ns: str, base: Version | None = None) -> str:
         """Why nothing is written to a collection with its layout, in one or two sentences; "" if writing is fine.
 
         This is the one verdict for edits, restores, inserts, repairs, imports, migrations and all else that writes. A
-        layout stated in this session was stated with the contradictions in view, so it is not questioned again.
+        layout stated in this session was stated with the contradictions in view, so it is not questioned again. A
+        verdict of an earlier run serves only a write over ``base``, a version that bears it out.
         """
+        if not self._is_borne_out(ns, base):
+            return _changed(ns)
         doubt = self.doubt(ns)
         if not doubt:
             return ""
@@ -345,6 +509,8 @@ class Catalogue:
         with self._lock:
             if info.ns in self._damaged:
                 return self._damaged[info.ns]
+            if (supposed := self._supposed.get(info.ns)) is not None and supposed.undamaged:
+                return ""
         if self._class_of is None or not verdict.is_judged(info):
             return ""
         check, now = self.layout(info.ns).check, dt.datetime.now(dt.UTC)
@@ -354,6 +520,11 @@ class Catalogue:
             return ""  # the write will meet that as well, and this is looked for again
         except Refused:
             found = ""  # it takes too long to tell
+        with self._lock:
+            supposed = self._supposed.get(info.ns)
+        if not found and supposed is not None and self._verdicts is not None:
+            listed = _named(self._listing(info.ns))
+            self._verdicts.keep([replace(supposed, undamaged=True)], listed, self._statements)
         with self._lock:
             return self._damaged.setdefault(info.ns, found)
 
@@ -406,6 +577,7 @@ class Catalogue:
         with self._lock:
             # Everything, not only what is new: more documents can also contradict what few of them suggested.
             self._known.clear()
+            self._supposed.clear()
             self._damaged.clear()
             self._bound.clear()
 
@@ -420,6 +592,7 @@ class Catalogue:
     def _use(self, profile: Profile, by_hand: frozenset[str]) -> None:
         self._profile, self._by_hand = profile, by_hand
         self._known.clear()  # a recognised collection may now be the archive of another
+        self._supposed.clear()
         self._damaged.clear()
         self._bound.clear()
         for each in profile.collections:
@@ -517,17 +690,21 @@ class Catalogue:
             return None, f"N/A: {error}"
         return total, "" if total is not None else f"N/A: counting takes longer than {max_ms / 1000:g} s."
 
+    def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
+        """One version, the current one if ``v`` is None; raises ``NotFound``."""
+        return self.read(ns, lambda layout: layout.version(id, v), lambda found: (found,))
+
     def history(self, ns: str, id: Value, changed: bool, step: Checkpoint) -> Iterator[Version]:
         """The versions newest first, each without content; with ``changed`` compared with the version before."""
+        layout = self.layout(ns)
         if not changed:
-            for done, version in enumerate(self.layout(ns).history(id), 1):
+            for done, version in enumerate(self._borne_out(ns, layout.history(id)), 1):
                 step(done, None)
                 yield version
             return
-        layout = self.layout(ns)
         count = partial(changed_fields, keys=layout.profile.keys)
         newer: Version | None = None
-        for done, version in enumerate(layout.history(id, contents=True), 1):
+        for done, version in enumerate(self._borne_out(ns, layout.history(id, contents=True)), 1):
             step(done, None)
             # Held back by one: how many fields differ is only known once the version below has come.
             if newer is not None:
@@ -536,20 +713,50 @@ class Catalogue:
         if newer is not None:
             yield newer.compared_with(None, count)
 
+    def _borne_out(self, ns: str, versions: Iterator[Version]) -> Iterator[Version]:
+        """Versions as they are read, each held against the verdict by which it is; raises ``Refused`` if it fails."""
+        for version in versions:
+            if not self.agrees(ns, version):
+                raise Refused(_changed(ns))
+            yield version
+
     def find_version(self, ns: str, id: Value, meant: object) -> Value:
         """The version of a document that a text, number or stored value means; raises ``NotFound``."""
-        layout = self.layout(ns)
+        v = self.version_meant(ns, id, meant).v
+        assert v is not None
+        return v
+
+    def version_meant(self, ns: str, id: Value, meant: object) -> Version:
+        """The version that :meth:`find_version` finds, as it was read."""
         if not isinstance(meant, str):
             meant = meant if isinstance(meant, Value) else Value.of(meant)
         for candidate in _versions_meant(meant) if isinstance(meant, str) else [meant]:
             try:
-                found = layout.version(id, candidate)
+                found = self.version(ns, id, candidate)
             except NotFound:
                 continue
             if found.v is not None:
-                return found.v
+                return found
         shown = meant if isinstance(meant, str) else version_name(meant)
         raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
+
+
+def _adder(told: list[KeptVerdict]) -> recognise.Earned:
+    """Adds the verdicts that may be kept to a list."""
+
+    def add(info: CollectionInfo, profile: CollectionProfile, sample: Sample | None, rows: Sample | None) -> None:
+        if (made := kept_verdicts.earned(info, profile, sample, rows)) is not None:
+            told.append(made)
+
+    return add
+
+
+def _changed(ns: str) -> str:
+    return f"{ns} is not stored any more as it was when its layout was recognised; read it again."
+
+
+def _named(listed: Listing) -> list[tuple[str, str, str]]:
+    return [(name, kind, uuid) for name, kind, _, uuid in listed]
 
 
 def _keeps_versions(info: CollectionInfo) -> bool:

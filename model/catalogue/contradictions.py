@@ -7,7 +7,8 @@ a field may be damaged; a field that no document has refutes the profile.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
@@ -64,13 +65,28 @@ def contradictions(server: Port, profile: CollectionProfile) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(each.sentence for each in _all(server, profile)), _SEVERAL))
 
 
-def refuted(server: Port, profile: CollectionProfile, sample: Sample) -> str:
-    """Why nothing should be written by a profile, one sentence with an example; "" if nothing forbids it."""
+def refuted(server: Port, profile: CollectionProfile, sample: Sample, rows: Callable[[], Sample] | None = None) -> str:
+    """Why nothing should be written by a profile, one sentence with an example; "" if nothing forbids it.
+
+    ``rows`` takes a sample of the second collection.
+    """
     # One odd document is damage that a scan reports; only what all of them say refutes a profile.
-    return next((each.sentence for each in _all(server, profile, sample) if each.throughout), "")
+    return next((each.sentence for each in _all(server, profile, sample, rows) if each.throughout), "")
 
 
-def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None) -> Iterator[Contradiction]:
+def fits_roles(profile: CollectionProfile, sample: Sample) -> bool:
+    """Whether the documents of a sample play their roles in a profile; asks nothing."""
+    beside = ("archive_id", "version", *TOLD) if declared(profile.layout).written_by_others else ("archive_id",)
+    roles = {role: field for role, field in _stated_roles(profile).items() if role not in (*beside, *TOLD)}
+    return next(_roles(sample, profile, roles), None) is None
+
+
+def _all(
+    server: Port,
+    profile: CollectionProfile,
+    sample: Sample | None = None,
+    rows: Callable[[], Sample] | None = None,
+) -> Iterator[Contradiction]:
     db, _, name = profile.ns.partition(".")
     there = {each for each, _, _ in server.collections(db)}
     if name not in there:
@@ -80,8 +96,8 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
     roles = _stated_roles(profile)
     kind = declared(profile.layout)
     beside = kind.written_by_others
-    rows = ("archive_id", "version", *TOLD) if beside else ("archive_id",)
-    yield from _roles(sample, profile, {role: field for role, field in roles.items() if role not in rows})
+    elsewhere = ("archive_id", "version", *TOLD) if beside else ("archive_id",)
+    yield from _roles(sample, profile, {role: field for role, field in roles.items() if role not in elsewhere})
     if kind.flags_newest and len(sample.documents) >= _SURE and not _is_flagged(server, profile):
         yield Contradiction(f"No document of {profile.ns} has {profile.current}, which is stated as current.", True)
     if kind.own_documents:
@@ -89,7 +105,8 @@ def _all(server: Port, profile: CollectionProfile, sample: Sample | None = None)
     elif not (kind.about_others or kind.counts):
         yield from _twice(sample.documents, profile, (profile.id,), "documents")
     if has_archive(profile.layout):
-        yield from _archived(server, profile, sample, roles, there, beside)
+        rows = rows or partial(take, server, profile.archive)
+        yield from _archived(server, profile, sample, roles, there, beside, rows)
     if sample.documents and (said := _tied(server, profile, sample)):
         where = profile.archive if kind.written_by_others else profile.ns
         yield Contradiction(f"In {where} {said}, which a write by the layout {profile.layout} would not do.", True)
@@ -147,7 +164,13 @@ def _raw(document: Document, path: str) -> bytes:
 
 
 def _archived(
-    server: Port, profile: CollectionProfile, sample: Sample, roles: dict[str, str], there: set[str], beside: bool
+    server: Port,
+    profile: CollectionProfile,
+    sample: Sample,
+    roles: dict[str, str],
+    there: set[str],
+    beside: bool,
+    rows: Callable[[], Sample],
 ) -> Iterator[Contradiction]:
     """How the second collection contradicts the profile."""
     db, _, name = profile.archive.partition(".")
@@ -156,7 +179,7 @@ def _archived(
     if db == profile.ns.partition(".")[0] and name not in there:
         yield Contradiction(f"There is no collection {profile.archive}.")
         return
-    archive = take(server, profile.archive)
+    archive = rows()
     if not archive.documents or profile.where or profile.parts or profile.elements:
         return  # rows of other collections say nothing about this one
     wanted = ("archive_id",) if beside else ("archive_id", "version")

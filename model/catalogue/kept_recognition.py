@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -37,6 +37,7 @@ _DIGEST = hashlib.sha256().digest_size
 _KINDS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind for kind in (CollectionInfo, CollectionProfile, HashRecipe, LockField, Operation, Watch)
 }
+T = TypeVar("T")
 
 
 class KeptRecognition:
@@ -57,7 +58,7 @@ class KeptRecognition:
             found.append(each)
             yield each
         if path is not None and path == self._path(db):  # nobody has written meanwhile
-            _write(path, found)
+            write(path, found)
 
     def one(self, ns: str, recognise: Callable[[], Recognised | None]) -> Recognised | None:
         """One collection with its layout, from its own file or the database's; else recognised, and then kept."""
@@ -68,7 +69,7 @@ class KeptRecognition:
                 return found
         made = recognise()
         if made is not None and path is not None and path == self._path(ns):
-            _write(path, [made])
+            write(path, [made])
         return made
 
     def _path(self, place: str) -> Path | None:
@@ -76,8 +77,12 @@ class KeptRecognition:
         loaded = self._loaded()
         if not loaded:
             return None
-        name = hashlib.sha256("\0".join((loaded, place, _state_of_code())).encode()).hexdigest()[:32]
-        return self._folder / f"recognised-{name}"
+        return self._folder / f"recognised-{name_for(loaded, place)}"
+
+
+def name_for(*told: str) -> str:
+    """The end of a file's name, for what this code recognises in a place of a source."""
+    return hashlib.sha256("\0".join((*told, _state_of_code())).encode()).hexdigest()[:32]
 
 
 @cache
@@ -93,44 +98,60 @@ def _state_of_code() -> str:
 
 def _read(path: Path) -> list[Recognised] | None:
     """The content of a file; None if it is missing or damaged."""
-    data = kept_files.bytes_of(path, _MOST) or b""
-    digest, body = data[:_DIGEST], data[_DIGEST:]
-    if hashlib.sha256(body).digest() != digest:
-        return None
+    made = _content(path)
     try:
-        made = _made(json.loads(body))
         sound = all(
-            isinstance(info, CollectionInfo) and isinstance(profile, CollectionProfile) for info, profile in made
+            isinstance(info, CollectionInfo) and isinstance(profile, CollectionProfile) for info, profile in made or ()
         )
     except kept_files.DAMAGE:
         return None
     return made if sound else None
 
 
-def _write(path: Path, found: Sequence[Recognised]) -> None:
-    body = json.dumps(_told(list(found))).encode()
+def read(path: Path, kind: type[T]) -> list[T]:
+    """What a file has of a kind; empty if it is missing or damaged."""
+    _KINDS.setdefault(kind.__name__, kind)
+    made = _content(path)
+    return made if isinstance(made, list) and all(isinstance(each, kind) for each in made) else []
+
+
+def _content(path: Path) -> list[Any] | None:
+    data = kept_files.bytes_of(path, _MOST) or b""
+    digest, body = data[:_DIGEST], data[_DIGEST:]
+    if hashlib.sha256(body).digest() != digest:
+        return None
+    try:
+        made = _made(json.loads(body))
+    except kept_files.DAMAGE:
+        return None
+    return made if isinstance(made, list) else None
+
+
+def write(path: Path, found: Sequence[object], lasts: float = _KEPT) -> None:
+    """Keep something in a file; nothing happens if that fails. Older ones with such a name are deleted."""
+    body = json.dumps(told(list(found))).encode()
     with suppress(OSError):  # it is recognised again next time
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path) as file:
             file.write(hashlib.sha256(body).digest() + body)
-        for other in path.parent.glob("recognised-*"):
-            if other.stat().st_mtime < time.time() - _KEPT:
+        for other in path.parent.glob(f"{path.name.partition('-')[0]}-*"):
+            if other.stat().st_mtime < time.time() - lasts:
                 other.unlink()
 
 
-def _told(value: Any) -> Any:
+def told(value: Any) -> Any:
     """A value as JSON; what JSON lacks becomes a pair of a kind and its parts."""
     if isinstance(value, Struct):
-        return [type(value).__name__, {name: _told(part) for name, part in asdict(value).items()}]
+        return [type(value).__name__, {name: told(part) for name, part in asdict(value).items()}]
     if isinstance(value, list | tuple):
-        return [type(value).__name__, [_told(part) for part in value]]
+        return [type(value).__name__, [told(part) for part in value]]
     if isinstance(value, dt.timedelta):
         return ["seconds", value.total_seconds()]
-    return {name: _told(part) for name, part in value.items()} if isinstance(value, Mapping) else value
+    return {name: told(part) for name, part in value.items()} if isinstance(value, Mapping) else value
 
 
 def _made(told: Any) -> Any:
-    """The value from which :func:`_told` made this JSON."""
+    """The value from which :func:`told` made this JSON."""
     if isinstance(told, dict):
         return {name: _made(part) for name, part in told.items()}
     if not isinstance(told, list):

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, Protocol
+from functools import cache, partial
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from model.catalogue import near_collections
-from model.catalogue.contradictions import refuted
+from model.catalogue.contradictions import fits_roles, refuted
 from model.catalogue.find_writers import signed, written
 from model.catalogue.lock_history import strays
 from model.catalogue.offers import of_keyed_rows
@@ -50,6 +50,7 @@ from model.recognition.sampling import (
     take,
 )
 from model.recognition.small_collections import SmallCollections
+from model.server.port import Listed
 from model.server.retry import Port
 from model.storage import overflow_archive
 from model.values import canonical as c
@@ -66,6 +67,9 @@ class Stated(Protocol):
     @property
     def collections(self) -> Sequence[CollectionProfile]: ...
 
+
+Earned: TypeAlias = Callable[[CollectionInfo, CollectionProfile, Sample | None, Sample | None], object]
+"""Told of each layout, with the samples of its collection and of its archive by which it was earned."""
 
 UNSURE = "That is not sure enough to write by it."
 SEALS_TRIED = 5  # documents whose hash may show whether it covers the author
@@ -88,6 +92,7 @@ def recognise(
     profile: Stated | None = None,
     checkpoint: Checkpoint = no_checkpoint,
     unseen: Mapping[str, str] | None = None,
+    earned: Earned | None = None,
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
     """Each collection of a database with its layout; a layout stated in the profile is taken as it is.
 
@@ -95,7 +100,7 @@ def recognise(
     ``NotAllowed``; an unreadable collection is listed with the reason. ``unseen`` says, under a database's name,
     which collections its list omits.
     """
-    ground = _Ground(server, db, profile, unseen)
+    ground = _Ground(server, db, profile, unseen, earned=earned)
     # Twice, because every collection is read before any is judged: one may be another's history.
     steps = _Steps(checkpoint, 2 * len(ground.kinds))
     for ns in ground.kinds:
@@ -113,13 +118,17 @@ def recognise_one(
     profile: Stated | None = None,
     unseen: Mapping[str, str] | None = None,
     uncounted: Callable[[str], object] | None = None,
+    earned: Earned | None = None,
+    listed: Listed | None = None,
 ) -> tuple[CollectionInfo, CollectionProfile] | None:
     """One collection with its layout, as :func:`recognise` finds it, by reading only related collections.
+
+    ``listed`` are the collections of its database, if they were just asked for.
 
     None if it does not exist, or if all collections must be read to tell. If ``uncounted`` is given, it is told of a
     large collection instead of counting it. Raises ``Unreachable`` and ``NotAllowed``.
     """
-    ground = _Ground(server, ns.partition(".")[0], profile, unseen, uncounted)
+    ground = _Ground(server, ns.partition(".")[0], profile, unseen, uncounted, earned, listed)
     if ns not in ground.kinds:
         return None
     # Nothing about others can change what these are, so no other collection is read.
@@ -186,9 +195,12 @@ class _Ground:
         profile: Stated | None,
         unseen: Mapping[str, str] | None,
         uncounted: Callable[[str], object] | None = None,
+        earned: Earned | None = None,
+        listed: Listed | None = None,
     ) -> None:
-        self.server, self._db, self._uncounted = server, db, uncounted
-        shown = ((name, kind) for name, kind, _ in server.collections(db) if kind == "system" or not is_system(name))
+        self.server, self._db, self._uncounted, self._earned = server, db, uncounted, earned
+        there = server.collections(db) if listed is None else listed
+        shown = ((name, kind) for name, kind, _ in there if kind == "system" or not is_system(name))
         self.kinds = {f"{db}.{name}": kind for name, kind in shown}
         self._left_out = (unseen or {}).get(db, "")
         profiles = profile.collections if profile else ()
@@ -256,14 +268,18 @@ class _Ground:
     def judged(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
         """The layout of a collection."""
         if ns in self.stated:
-            return as_stated(self.server, self.stated[ns], self.share)
+            return as_stated(self.server, self.stated[ns], self.share, self._earned)
         if ns in self.claimed:
             return _second_half(ns, self.claimed[ns], self._proposals, self._count(ns))
         proposed = self._proposals.get(ns) or self._logs.get(ns)
         made = _judged(self.here, self.found[ns], proposed, self._samples, _recorded_in(ns, self._logs))
         if self.found[ns].sample is not None:
             made = replace(made[0], documents=self._count(ns)), made[1]
-        return _with_what_is_hidden(made, self.found, self._left_out)
+        made = _with_what_is_hidden(made, self.found, self._left_out)
+        if self._earned is not None:
+            rows = self.found.get(made[1].archive)
+            self._earned(*made, self.found[ns].sample, rows.sample if rows is not None else None)
+        return made
 
     def _count(self, ns: str) -> int | None:
         """The number of documents in a collection; None if unknown, or to be counted later."""
@@ -313,16 +329,17 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
 
 
 def as_stated(
-    server: Port, profile: CollectionProfile, most: int = SAMPLE_BYTES
+    server: Port, profile: CollectionProfile, most: int = SAMPLE_BYTES, earned: Earned | None = None
 ) -> tuple[CollectionInfo, CollectionProfile]:
     """A collection as stated in a profile, plus a lock field that the profile does not name, and contradictions."""
     sample = _look(server, profile.ns, "collection", most).sample
     if sample is None:
         return info_of(profile, None, 1.0, STATED), profile
     found, said = _with_lock(_with_author(server, _with_token(profile, sample), sample), sample)
+    rows = cache(partial(take, server, found.archive))
     try:
         # A statement that takes too long to check counts as not refuted: the person has said so, and knows more.
-        doubt = gently(lambda: refuted(server, found, sample), "")
+        doubt = gently(lambda: refuted(server, found, sample, rows), "")
         if found.token_unsaid and not found.token:
             doubt = doubt or token_doubt(_bearers(found, sample), sample.ns)
         if not doubt and (astray := gently(partial(strays, server, found, sample), "")):
@@ -330,7 +347,26 @@ def as_stated(
     except NotAllowed:  # for the archive
         doubt = ""
     why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
-    return replace(info_of(found, sample.count, 1.0, why), doubt=doubt), found
+    documents = sample.count if earned is None or sample.whole is not None else None
+    info = replace(info_of(found, documents, 1.0, why), doubt=doubt)
+    if earned is not None and not doubt:
+        earned(info, found, sample, rows() if found.archive else None)
+    return info, found
+
+
+def as_read(profile: CollectionProfile, document: Document) -> CollectionProfile | None:
+    """A stated profile as completed by one document that was read; None if only a sample of others tells that.
+
+    That is so if the document contradicts the profile, or may have a lock of another program.
+    """
+    sample = Sample(profile.ns, lambda: None, (document,), 0, lambda: ())
+    if (profile.author and profile.hash) or declared(profile.layout).written_by_others:
+        return None
+    found = _with_token(profile, sample)
+    locked, _ = _with_lock(found, sample)
+    if locked != found or token_doubt(_bearers(found, sample), sample.ns) or not fits_roles(found, sample):
+        return None
+    return found
 
 
 def _with_token(profile: CollectionProfile, sample: Sample) -> CollectionProfile:

@@ -34,8 +34,10 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
 
 def document(args: argparse.Namespace, session: Session, create: bool = False) -> Value:
     """The id that NS and ID name, with the requested layout; with ``create``, an id that nothing has is allowed."""
-    choose_layout(args, session)
-    return find_id(session, args.ns, args.id, create)
+    use_layout(args, session)
+    id = find_id(session, args.ns, args.id, create)
+    tell_doubt(args, session)
+    return id
 
 
 def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
@@ -50,11 +52,21 @@ def find_id(session: Session, ns: str, written: str, create: bool) -> Value:
 
 def choose_layout(args: argparse.Namespace, session: Session) -> None:
     """Use ``--layout`` for NS; say once if the data contradict the profile's statement on it."""
+    use_layout(args, session)
+    tell_doubt(args, session)
+
+
+def use_layout(args: argparse.Namespace, session: Session) -> None:
+    """Use ``--layout`` for NS."""
     if args.layout:
         session.catalogue.set_layout(args.ns, args.layout)
+
+
+def tell_doubt(args: argparse.Namespace, session: Session) -> None:
+    """Say once if the data contradict the profile's statement on NS; after reading, as far as what was read tells."""
     if args.profile and (_overrides_doubt(args) or not hasattr(args, "yes_layout")):  # others are refused
         with contextlib.suppress(NotFound):
-            if doubt := session.catalogue.info(args.ns).doubt:
+            if doubt := session.catalogue.known(args.ns)[0].doubt:
                 say(f"palimpsest: {doubt} The profile states it otherwise.", file=sys.stderr)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from model import text
 from model.catalogue.offers import Offer
-from model.commands.arguments import choose_layout, document, open_session, tell_unseen
+from model.commands.arguments import choose_layout, document, open_session, tell_doubt, tell_unseen, use_layout
 from model.commands.output import NEVER, Progress, json_row, moment, number, size, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
@@ -93,7 +93,7 @@ def history(args: argparse.Namespace) -> int:
                 progress.make_way()
                 say(_history_json(version))
             return 0
-        named = session.catalogue.info(args.ns).fields
+        named = session.catalogue.known(args.ns)[0].fields
         said = [role for role in ("author", "reason") if role in named]  # columns only for what is recorded
         rows = (
             (
@@ -135,8 +135,9 @@ def _history_json(version: Version) -> str:
 def show(args: argparse.Namespace) -> int:
     """Print one version's content, or the stored document."""
     with open_session(args) as session:
-        choose_layout(args, session)
+        use_layout(args, session)
         id, version = _version_meant(session, args.ns, args.id, args.of_version)
+        tell_doubt(args, session)
         raw = version.content
         if args.stored:
             raw = None if version.raw is None else session.history.stored(args.ns, version.raw)
@@ -195,7 +196,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
     """The document and version that ID[@V] means: text after the last @ is a version only if the document has it."""
     if of_version is not None:
         id = session.documents.find_id(ns, written)
-        return id, session.history.version(ns, id, session.catalogue.find_version(ns, id, of_version))
+        return id, session.catalogue.version_meant(ns, id, of_version)
     head, at, tail = written.rpartition("@")
     why: Refused | None = None
     if at and head and tail:
@@ -207,7 +208,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
             why = error  # several ids are written like this
         else:
             try:
-                return id, session.history.version(ns, id, session.catalogue.find_version(ns, id, tail))
+                return id, session.catalogue.version_meant(ns, id, tail)
             except NotFound as error:
                 why = error
     try:

@@ -29,7 +29,8 @@ def _set(names: str) -> frozenset[str]:
 
 _TAGS = re.compile(rb"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z|[0-9a-f]{16,128}\Z|[0-9A-F]{16,128}\Z")
 _NUMBERED_TAGS = re.compile(rb"[0-9]+-[0-9a-f]{8,128}\Z")  # of CouchDB and PouchDB
-_SAYS_LOCK = re.compile(rb"lock|ver|revision|concurrency|change|token", re.IGNORECASE)  # part of each name of a lock
+SAYS_LOCK = re.compile(rb"lock|ver|revision|concurrency|change|token", re.IGNORECASE)
+"""Finds a part of each name of a lock."""
 _MOST = 0.8  # the share of documents that must have it
 _DEEPEST = 4  # levels of sub-documents that are searched
 
@@ -189,7 +190,7 @@ def _in_arrays(sample: Sample, taken: Collection[str]) -> str:
         if name in taken or not shape.share(c.ARRAY):
             continue
         found: dict[str, list[Value]] = {}
-        arrays = (v for v in shape.values if v.type == c.ARRAY and _SAYS_LOCK.search(v.data))
+        arrays = (v for v in shape.values if v.type == c.ARRAY and SAYS_LOCK.search(v.data))
         elements = [each for v in arrays for each in c.items(v) if each.type == c.OBJECT]
         for element in elements:
             for inner, value in c.fields(element.data):

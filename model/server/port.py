@@ -77,6 +77,10 @@ class End(Struct, frozen=True):
     retried: bool = False
 
 
+Listed: TypeAlias = Sequence[tuple[str, str, dict[str, Any]]]
+"""Name, type and options of each collection of a database."""
+
+
 class Port(Protocol):
     """The server's interface for layouts. Each call is one operation."""
 

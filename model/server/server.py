@@ -390,6 +390,10 @@ class Server:
 
         If they may not be listed: those on which the user has a privilege, with a note in :attr:`unseen`.
         """
+        return [each[:3] for each in self.listing(db)]
+
+    def listing(self, db: str) -> list[tuple[str, str, dict[str, Any], str]]:
+        """What :meth:`collections` returns, each with its UUID in hex; "" if the server reports none."""
         try:
             found = [decode(raw) for raw in self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)]
             self.unseen.pop(db, None)
@@ -403,11 +407,8 @@ class Server:
         if left_out := len(found) - len(named):
             self.unseen[db] = f"Left out of {db} are names that no collection can have: the server lists {left_out:,}."
         try:
-            return sorted(
-                (row["name"], str(row.get("type", "collection"))[:LONGEST_NAME], dict(row.get("options") or {}))
-                for row in named
-                if not row["name"].startswith("system.") or row.get("type") == SYSTEM
-            )
+            shown = [row for row in named if not row["name"].startswith("system.") or row.get("type") == SYSTEM]
+            return sorted((_described(row) for row in shown), key=lambda each: each[:2])
         except (TypeError, ValueError) as error:
             raise self._trouble(error, "listCollections", db) from None
 
@@ -420,12 +421,7 @@ class Server:
             rows = [decode(raw) for raw in self._rows(f"{db}.$cmd", {"listCollections": 1}, few=True)]
         except NotAllowed:
             return {}
-        infos = {str(row.get("name")): row.get("info") for row in rows}
-        return {
-            name: bytes(info["uuid"]).hex()
-            for name, info in infos.items()
-            if isinstance(info, dict) and isinstance(info.get("uuid"), bytes)
-        }
+        return {str(row.get("name")): uuid for row in rows if (uuid := _uuid_in(row))}
 
     def _own_collections(self, db: str) -> list[dict[str, Any]]:
         """The collections on which the user has a privilege, from the server's list or from the privileges."""
@@ -1014,6 +1010,18 @@ def _is_index(row: Mapping[str, Any]) -> bool:
         and isinstance(key, Mapping)
         and all(isinstance(way, int | float | str) for way in key.values())
     )
+
+
+def _described(row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any], str]:
+    """A collection in the answer to ``listCollections``: name, type, options and UUID."""
+    return row["name"], str(row.get("type", "collection"))[:LONGEST_NAME], dict(row.get("options") or {}), _uuid_in(row)
+
+
+def _uuid_in(row: Mapping[str, Any]) -> str:
+    """The UUID of a collection in hex; "" if the server reports none."""
+    info = row.get("info")
+    uuid = info.get("uuid") if isinstance(info, Mapping) else None
+    return bytes(uuid).hex() if isinstance(uuid, bytes) else ""
 
 
 def _is_name(name: object) -> bool:

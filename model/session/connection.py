@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from model.catalogue.catalogue import Catalogue
 from model.catalogue.kept_recognition import KeptRecognition
+from model.catalogue.kept_verdicts import KeptVerdicts
 from model.checks.damage_tally import KnownClass
 from model.errors import Unreadable
 from model.foundation.records import Version
@@ -43,7 +44,10 @@ class Connection:
         self.journal = Journal(home, lifetime)
         self.port = CompositeIds(opened.server, lambda ns: self.catalogue.profile_of_ids(ns))
         kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
-        self.catalogue = Catalogue(opened.server, self.port, profile, opened.text, opened.database, kept, _class_of)
+        verdicts = None if opened.is_local else KeptVerdicts(folders.kept_again(home), opened.text)
+        self.catalogue = Catalogue(
+            opened.server, self.port, profile, opened.text, opened.database, kept, _class_of, verdicts
+        )
         self.trust = Trust(opened, self.catalogue, home, lambda: self.name)
         self.dump = UnreadDump(opened, self.catalogue)
         self.writer = Writer(self.catalogue, self.port, self.journal, opened.text, _user(), self.data)

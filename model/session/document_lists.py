@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from model.catalogue.catalogue import ALL
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Matches, Outline, Page, Row, Version
 from model.history import following
@@ -168,11 +169,16 @@ class DocumentLists:
 
         Raises ``NotFound``, or ``Refused`` with the ids that match.
         """
+        if not self._catalogue.is_supposed(ns):
+            return self._catalogue.layout(ns).find_id(text)
+        with contextlib.suppress(NotFound):  # a deleted document has an id, and no current version
+            return self.find_current(ns, text)[0]
+        self._catalogue.look_again(ns)
         return self._catalogue.layout(ns).find_id(text)
 
     def find_current(self, ns: str, text: str) -> tuple[Value, Version]:
         """The stored id that a text means, and its current version; raises as :meth:`find_id` does."""
-        return self._catalogue.layout(ns).find_current(text)
+        return self._catalogue.read(ns, lambda layout: layout.find_current(text), lambda found: (found[1],))
 
 
 def _mark(raw: bytes) -> bytes:

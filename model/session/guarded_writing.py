@@ -117,7 +117,7 @@ class GuardedWriting:
         layout, writer = self._catalogue.layout(ns), self._connection.because(reason)
         try:
             stored_id = layout.find_id(id) if isinstance(id, str) else value_of(id)
-            current = layout.version(stored_id)
+            current = self._catalogue.version(ns, stored_id)
         except NotFound:
             if not create:
                 raise

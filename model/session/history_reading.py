@@ -80,7 +80,7 @@ class HistoryReading:
 
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with content and stored document; the current one if ``v`` is None. Raises ``NotFound``."""
-        return self._catalogue.layout(ns).version(id, v)
+        return self._catalogue.version(ns, id, v)
 
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version for reading, the current one if ``v`` is None; raises ``NotFound``."""
@@ -109,10 +109,13 @@ class HistoryReading:
 
         ``rules`` leave out differences that do not count.
         """
-        layout = self._catalogue.layout(ns)
-        before, after = layout.version(id, v), layout.version(id, w)
-        legacy_uuids.learn(filter(None, (before.content, after.content)))
-        return comparison(before, after, layout.profile.keys, rules)
+        a, b = (self._catalogue.version(ns, id, each) for each in (v, w))
+        return self.compare_read(ns, a, b, rules)
+
+    def compare_read(self, ns: str, a: Version, b: Version, rules: ComparisonRules = EXACT) -> Comparison:
+        """Two versions that were read, and the difference from the first to the second, as :meth:`compare` finds it."""
+        legacy_uuids.learn(filter(None, (a.content, b.content)))
+        return comparison(a, b, self._catalogue.layout(ns).profile.keys, rules)
 
     def chain(
         self,

@@ -133,6 +133,8 @@ class Trust:
         ``writes`` are further kinds of writes; without either, it is every kind.
         """
         for ns in names or ("",):
+            if ns:
+                self._catalogue.ready_to_write(ns)
             if reason := self.why_read_only(ns, writes):
                 raise NotAllowed(reason)
 

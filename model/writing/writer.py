@@ -61,7 +61,7 @@ class Writer(Struct, frozen=True):
         layout = self.catalogue.layout(ns)
         if base.content == content:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
-        if reason := self.catalogue.objection(ns) or layout.writable(base):
+        if reason := self.catalogue.objection(ns, base) or layout.writable(base):
             # Another program writes here: with the values spelled out, a person can make the edit there.
             if layout.read_only and base.content is not None:
                 reason = f"{reason} The values to enter there: {edit.spelled(base.content, content)}."

@@ -17575,6 +17575,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist im DNS nicht als MongoDB-Cluster bekannt; prüfen Sie den Namen und das Netz.</translation>
     </message>
     <message>
+      <source>{0} is not stored any more as it was when its layout was recognised; read it again.</source>
+      <translation>{0} ist nicht mehr so gespeichert wie zu der Zeit, als das Layout erkannt wurde; lesen Sie es erneut.</translation>
+    </message>
+    <message>
       <source>{0} is not taken here: {1}.</source>
       <translation>{0} wird hier nicht angenommen: {1}.</translation>
     </message>

@@ -203,7 +203,7 @@ def test_everything_that_a_profile_can_say_comes_back_equal() -> None:
         row={"a": [1, 2.0, True, None, {"b": "$content"}]},
     )
     info = replace(info_of(profile, 3, 0.5, "why"), alternatives=("plain",))
-    told = json.dumps(kept_recognition._told((info, profile)))
+    told = json.dumps(kept_recognition.told((info, profile)))
     assert repr(kept_recognition._made(json.loads(told))) == repr((info, profile))
 
 

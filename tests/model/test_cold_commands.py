@@ -1,0 +1,225 @@
+"""What commands ask that start anew each time: of a server that joins collections, one that cannot, and few rights."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bson
+import pymongo
+import pytest
+from bson import ObjectId
+
+from model.commands import command_line
+from model.localserver import LocalServer
+from model.profile import stated
+from model.profile.profile_file import block
+from model.session import Session
+from model.values.canonical import Value
+from tests import support
+from tests.guarded_server import GuardedServer
+from tests.model.command_log import CommandLog, listening
+from tests.model.test_command_counts import named, stored
+from tests.privileges import may
+from tests.servers.hosted_server import PROFILES, HostedServer, Refusal
+
+JOINS = PROFILES["standalone"]
+CANNOT_JOIN = replace(JOINS, refuses=(Refusal("stage", 40324, "Unrecognized pipeline stage name", ("$unionWith",)),))
+SERVERS = ("joins", "cannot join", "few rights")
+FEW = ("find", "insert", "update", "remove", "listIndexes")
+
+
+@pytest.fixture
+def log() -> Iterator[CommandLog]:
+    with listening() as made:
+        yield made
+
+
+@contextlib.contextmanager
+def serving(server: str) -> Iterator[tuple[LocalServer, str]]:
+    """A server to load, and the address under which the user of the commands meets it."""
+    if server != "few rights":
+        with HostedServer(JOINS if server == "joins" else CANNOT_JOIN) as made:
+            yield made, made.uri
+        return
+    rights = {"eva": [may("db", *FEW, collection=name) for name in ("things", "things_history")]}
+    with GuardedServer({"eva": "p"}, rights) as guarded:
+        yield guarded.store, f"mongodb://eva:p@{guarded.host}/?serverSelectionTimeoutMS=60000"
+
+
+def load(server: LocalServer, layout: str, others: int = 0, documents: int = 420) -> None:
+    for n in range(others):
+        server.load(f"db.c{n}", [bson.encode(named(n, at)) for at in range(8)])
+    for name, rows in stored(layout, documents).items():
+        server.load(f"db.{name}", map(bson.encode, rows))
+        if "docId" in rows[0]:
+            server.index(f"db.{name}", [("docId", 1), ("v", 1)], unique=True)
+
+
+def run(*arguments: str) -> int:
+    return command_line.main([*map(str, arguments)])
+
+
+PLACES = {
+    "archive": {"archive": "db.things_history", "archive_id": "docId"},
+    "versions": {"id": "docId"},
+    "nested": {"version": "v", "prev": "versions"},
+}
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("layout", support.every(2, ["archive", "versions", "plain", "embedded", "nested"]))
+def test_a_stated_layout_is_read_without_a_sample_and_edited_with_one_a_day(
+    server: str, layout: str, log: CommandLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = tmp_path / "team.toml"
+    profile.write_text(block(stated("db.things", layout, token_unsaid=True, **PLACES.get(layout, {}))), "utf-8")
+    with serving(server) as (local, uri):
+        load(local, layout)
+        told = ("--profile", str(profile))
+        # A newest version is read with the row below it, by which it is known for the newest.
+        each = 2 if layout == "versions" else 1
+        assert run("show", uri, "db.things", "d3", *told) == 0
+        assert log.rows <= each + 2
+        log.clear()
+        assert run("history", uri, "db.things", "d3", *told) == 0
+        assert log.rows <= 2 * each + 2
+        log.clear()
+        assert run("diff", uri, "db.things", "d3", "1", "2", *told) == (2 if layout in ("plain", "hashed") else 1)
+        assert log.rows <= 4 * each + 2
+        for price in (2, 3):
+            log.clear()
+            assert run("edit", uri, "db.things", "d3", "--set", f"price={price}", *told) == 0
+        # Without the right to list collections nobody can tell that a collection is still the same.
+        assert server == "few rights" or log.rows <= 3 * each + 2
+        capsys.readouterr()
+        assert run("show", uri, "db.things", "d3", *told) == 0
+        assert json.loads(capsys.readouterr().out)["price"] == {"$numberInt": "3"}
+
+
+@pytest.mark.parametrize(
+    ("server", "others", "layouts"),
+    [
+        ("cannot join", 16, ["versions"]),
+        ("few rights", 16, ["versions"]),
+        pytest.param("joins", 200, ["hashed", "archive"], marks=[pytest.mark.deep, pytest.mark.slice]),
+        pytest.param("cannot join", 200, ["embedded"], marks=[pytest.mark.deep, pytest.mark.slice]),
+        pytest.param("cannot join", 60, ["hashed", "archive"], marks=pytest.mark.deep),
+    ],
+)
+def test_a_layout_that_was_recognised_is_used_again_and_costs_a_dozen_commands(
+    server: str, others: int, layouts: list[str], log: CommandLog
+) -> None:
+    for layout in layouts:
+        with serving(server) as (local, uri):
+            load(local, layout, others, 8)
+            assert run("show", uri, "db.things", "d3") == 0
+            assert (
+                run("edit", uri, "db.things", "d3", "--set", "more=1") == 0
+            )  # damage is looked for once a day as well
+            commands = [
+                ("show", uri, "db.things", "d2"),
+                ("history", uri, "db.things", "d3"),
+                ("edit", uri, "db.things", "d3", "--set", "price=7"),
+            ]
+            for command in commands:
+                log.clear()
+                assert run(*command) == 0
+                assert server == "few rights" or len(log.names) <= 12
+                assert log.rows <= (24 if layout == "hashed" else 12) or server == "few rights"
+            if server != "few rights":
+                assert run("show", uri, "db.c0", "c0-3") == 0
+                log.clear()
+                assert run("show", uri, "db.c1", "c1-3") == 0
+                assert server == "joins" or len(log.names) <= 12  # all were recognised together
+
+
+def test_a_kept_layout_that_a_document_contradicts_is_recognised_anew(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with serving("joins") as (local, uri), pymongo.MongoClient[dict[str, Any]](uri) as client:
+        load(local, "plain", 0, 30)
+        assert run("show", uri, "db.things", "d3") == 0
+        client.db.things.delete_many({})
+        client.db.things.insert_many(stored("versions", 30)["things"])
+        capsys.readouterr()
+        assert run("history", uri, "db.things", "d3", "--json") == 0
+        assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_a_new_collection_beside_it_and_another_one_of_its_name_are_recognised_anew() -> None:
+    with serving("joins") as (_, uri), pymongo.MongoClient[dict[str, Any]](uri) as client:
+        things, past = (stored("archive", 30)[name] for name in ("things", "things_history"))
+        client.db.things.insert_many(things)
+        assert run("show", uri, "db.things", "d2") == 0
+        client.db.things_history.insert_many(past)
+        with Session.open(uri) as session:
+            session.documents.find_current("db.things", "d2")
+            assert session.catalogue.known("db.things")[0].layout == "archive"
+        client.db.things.drop()
+        client.db.things_history.drop()
+        client.db.things.insert_many(stored("plain", 30)["things"])
+        with Session.open(uri) as session:
+            session.documents.find_current("db.things", "d2")
+            assert session.catalogue.known("db.things")[0].layout == "plain"
+
+
+def test_nothing_is_written_by_a_kept_layout_where_documents_may_have_become_versions_meanwhile() -> None:
+    with serving("joins") as (_, uri), pymongo.MongoClient[dict[str, Any]](uri) as client:
+        firsts = [{"_id": ObjectId(), "docId": f"d{at}", "v": 1, "name": f"n{at}"} for at in range(30)]
+        client.db.things.insert_many(firsts)
+        with Session.open(uri) as session:
+            session.documents.find_current("db.things", str(firsts[3]["_id"]))
+            session.catalogue.known("db.things")
+        with Session.open(uri) as session:
+            _, base = session.documents.find_current("db.things", str(firsts[3]["_id"]))
+            found = session.catalogue.known("db.things")[0].layout
+            client.db.things.insert_many([{**each, "_id": ObjectId(), "v": v} for each in firsts for v in (2, 3, 4)])
+            content = bson.encode({"docId": "d3", "v": 1, "name": "changed"})
+            outcome = session.writing.save("db.things", Value.of(firsts[3]["_id"]), base, content)
+        assert (found, outcome.kind) == ("plain", "refused")
+        assert "not stored any more as it was" in outcome.detail
+        assert not client.db.things.find_one({"name": "changed"})
+
+
+def test_what_is_written_without_a_document_read_is_written_by_a_layout_recognised_now(log: CommandLog) -> None:
+    with serving("joins") as (local, uri):
+        load(local, "versions", 0, 30)
+        assert run("show", uri, "db.things", "d3") == 0
+        log.clear()
+        assert run("show", uri, "db.things", "d3") == 0
+        assert "aggregate" not in log.names
+        log.clear()
+        assert run("edit", uri, "db.things", "new", "--create", "--set", 'name="n"', "--set", "price=1") == 0
+        assert "aggregate" in log.names
+
+
+def test_a_damaged_file_of_kept_layouts_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_CACHE", str(tmp_path))
+    with serving("joins") as (local, uri):
+        load(local, "versions", 0, 30)
+        assert run("show", uri, "db.things", "d3") == 0
+        (kept,) = tmp_path.glob("verdicts-*")
+        kept.write_bytes(kept.read_bytes().replace(b"versions", b"flagged "))
+        with Session.open(uri) as session:
+            session.documents.find_current("db.things", "d3")
+            assert session.catalogue.known("db.things")[0].layout == "versions"
+
+
+def test_a_profile_that_does_not_fit_is_refused_for_writing_although_a_document_was_read_by_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = tmp_path / "team.toml"
+    profile.write_text(block(stated("db.things", "archive", archive="db.other", token_unsaid=True)), "utf-8")
+    with serving("joins") as (local, uri):
+        load(local, "archive", 0, 30)
+        local.load("db.other", [bson.encode({"_id": n, "docId": f"x{n}", "v": 1}) for n in range(30)])
+        assert run("show", uri, "db.things", "d3", "--profile", str(profile)) == 0
+        assert run("edit", uri, "db.things", "d3", "--set", "price=1", "--profile", str(profile)) == 2
+        assert "None of the rows sampled in db.other" in capsys.readouterr().err
