@@ -14,6 +14,8 @@ from msgspec import Struct, field
 
 from model.checks.rules import ORDER_ONLY
 from model.foundation.findings import Finding
+from model.storage.gaps import LOSS
+from model.storage.reserved_fields import number_of
 from model.text.names import id_name
 from model.values.canonical import Value
 
@@ -52,6 +54,8 @@ class DamageTally(Struct):
         """Count a finding, if it says something about the layout."""
         if each.ns != self.ns or each.id is None or self.class_of(each.code).in_any_layout:
             return
+        if _is_cut_off(each):
+            return
         if each.code != "H1" or "hash differs" in each.detail.replace(ORDER_ONLY, ""):  # servers reorder fields
             known = self._found.setdefault(each.code, _Class(each.id, each.detail))
             known.ids.add(hash(each.id))
@@ -72,6 +76,12 @@ class DamageTally(Struct):
 
     def _is_too_often(self, code: str, found: _Class, documents: int) -> bool:
         return len(found.ids) >= FEWEST and len(found.ids) > self.class_of(code).tolerable * documents
+
+
+def _is_cut_off(each: Finding) -> bool:
+    """Whether a document lacks its first versions and no other: who keeps only the newest leaves just this."""
+    missing = [number_of(v) for v in each.versions]
+    return f"missing: {LOSS}" in each.detail and ";" not in each.detail and missing == [*range(1, len(missing) + 1)]
 
 
 class _Class(Struct):

@@ -338,6 +338,22 @@ def _cleanup(made: Parser) -> None:
     _writing_options(made)
 
 
+@_command("retain", "retain:retain", "remove earlier versions by a rule, with a copy in the quarantine")
+def _retain(made: Parser) -> None:
+    made.add_argument("ns", metavar="NS", help="database.collection")
+    made.add_argument("--keep", metavar="K", type=int, help="the newest K versions of each document stay")
+    made.add_argument("--younger-than", metavar="AGE", type=_age, help="what is younger stays, as in 30d or 24h")
+    made.add_argument("--daily", action="store_true", help="beyond these, the newest version of each day stays")
+    hold = "documents that match keep all versions, and versions that match stay"
+    made.add_argument("--hold", metavar="FILTER", default="", help=hold)
+    made.add_argument("--id", metavar="ID", help="only this document")
+    made.add_argument("--version", metavar="V", dest="version_of", help="instead of a rule: this version of it alone")
+    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _options(made)
+    _writing_options(made)
+
+
 @_command("migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old")
 def _migrate(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection as it is now")

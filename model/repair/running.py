@@ -228,7 +228,7 @@ class Running(Struct):
 
     def __iter__(self) -> Iterator[tuple[int, Outcome]]:
         items = [item for item in self.plan.items if item.repair is not None]
-        self._remember()
+        self.remember()
         for done, item in enumerate(items):
             self.checkpoint(done, len(items))
             yield item.no, self.do(item)
@@ -242,7 +242,7 @@ class Running(Struct):
         ground, today = self.ground, self.ground.today
         if today is None:
             return []
-        self._remember()
+        self.remember()
         found: list[DryItem] = []
         for item in self.plan.items:
             with suppress(Refused):  # reported when the item is run
@@ -263,7 +263,7 @@ class Running(Struct):
         back = all(end.kind == "applied" for end in ends)
         return self._ends(item, "conflict" if back else ends[-1].kind, wanted.done if back else ends[-1].detail)
 
-    def _remember(self) -> None:
+    def remember(self) -> None:
         """Read the writes of this plan's earlier runs from the journal, and settle those in doubt."""
         for record in self.writer.journal.records("plan", self.plan.id):
             if record.entry.kind in ("applied", "begun", "unknown"):

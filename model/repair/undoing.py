@@ -39,7 +39,7 @@ def back(ground: RepairContext, record: Record) -> Prepared:
     """Prepare the undo of one repair write from the documents as they are; writes nothing."""
     ns, id = record.extra["target"], text.value_from_text(record.extra["physical"])
     who = id_name(record.document) if record.document is not None else id_name(id)
-    what = "import" if record.extra["repair"] == "import" else "repair"
+    what = {"import": "import", "retain": "removal"}.get(record.extra["repair"], "repair")
     try:
         now = ground.at(ns, id)
         if ground.alike(ns, now, record.before):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # imported late, so that a window appears before the parts of
     from model.foundation.records import Outcome, ServerFacts
     from model.profile import Profile
     from model.session.authorship import Authorship
-    from model.session.batch_writing import Batches, Changing, TakingBack
+    from model.session.batch_writing import Batches, Changing, Retaining, TakingBack
     from model.session.collection_indexes import CollectionIndexes
     from model.session.data_exchange import DataExchange
     from model.session.document_lists import DocumentLists
@@ -242,6 +242,13 @@ class Session:
         from model.session.batch_writing import changing
 
         return changing(self._connection)
+
+    @property
+    def retaining(self) -> Retaining:
+        """Removes earlier versions by a rule, with a preview and one undo for all."""
+        from model.session.batch_writing import retaining
+
+        return retaining(self._connection)
 
     @property
     def taking_back(self) -> TakingBack:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from model.operations.batches import Batches, Deleted, DeletionPlan, Documents, InsertionPlan, Run
 from model.operations.changing import Changed, ChangePlan, Changing
+from model.operations.retaining import Retaining, RetentionPlan, Rule, Thinned
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
 from model.session.connection import Connection
 
@@ -17,11 +18,16 @@ __all__ = [
     "DeletionPlan",
     "Documents",
     "InsertionPlan",
+    "Retaining",
+    "RetentionPlan",
+    "Rule",
     "Run",
     "TakenBack",
     "TakingBack",
+    "Thinned",
     "batches",
     "changing",
+    "retaining",
     "taking_back",
 ]
 
@@ -39,3 +45,8 @@ def taking_back(connection: Connection) -> TakingBack:
 def changing(connection: Connection) -> Changing:
     """One change in many documents, under the name and reason that the connection has now."""
     return Changing(connection.writer, connection.trust.check_allowed, connection.trust.is_production)
+
+
+def retaining(connection: Connection) -> Retaining:
+    """Earlier versions removed by a rule."""
+    return Retaining(connection.writer, connection.trust.check_allowed, connection.trust.is_production)

@@ -9843,6 +9843,10 @@ Zum Verbinden öffnen</translation>
       <translation> {0} der Dokumente in der Stichprobe lassen sich nicht lesen.</translation>
     </message>
     <message>
+      <source> {0} versions were removed before; run it again.</source>
+      <translation> {0} Versionen wurden vorher entfernt; führen Sie es noch einmal aus.</translation>
+    </message>
+    <message>
       <source> {0} {1} then sorted in memory.</source>
       <translation> {0}: danach im Speicher sortiert.</translation>
     </message>
@@ -9995,8 +9999,16 @@ Zum Verbinden öffnen</translation>
       <translation>; sie lassen {0} weg</translation>
     </message>
     <message>
+      <source>; what it changed ({0}{1}) is then shown as a change of {2}</source>
+      <translation>; was sie änderte ({0}{1}), erscheint dann als Änderung von {2}</translation>
+    </message>
+    <message>
       <source>; {0} is the number beside them</source>
       <translation>; {0} ist die Zahl daneben</translation>
+    </message>
+    <message>
+      <source>; {0} is then the first, and what it changed is not known any more</source>
+      <translation>; {0} ist dann die erste, und was sie änderte, ist nicht mehr bekannt</translation>
     </message>
     <message>
       <source>A DeepDiff Delta cannot say this difference exactly; take another format, such as json-patch.</source>
@@ -10151,6 +10163,10 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Version von {0} lässt sich nicht archivieren: Sie {1}.</translation>
     </message>
     <message>
+      <source>A version of {0} holds only changes and is what proves those after it, so none is removed; `palimpsest migrate --to versions` makes whole ones.</source>
+      <translation>Eine Version von {0} enthält nur Änderungen und belegt die späteren, also wird keine entfernt; `palimpsest migrate --to versions` macht ganze daraus.</translation>
+    </message>
+    <message>
       <source>A version of {0} was deleted before it could be read.</source>
       <translation>Eine Version von {0} wurde gelöscht, bevor sie gelesen werden konnte.</translation>
     </message>
@@ -10205,6 +10221,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>All its versions stay; one that says that it is deleted follows them, and restoring an earlier one brings it back.</source>
       <translation>Alle seine Versionen bleiben; eine, die es für gelöscht erklärt, folgt ihnen, und das Wiederherstellen einer früheren bringt es zurück.</translation>
+    </message>
+    <message>
+      <source>All versions of {0} stay.</source>
+      <translation>Alle Versionen von {0} bleiben.</translation>
     </message>
     <message>
       <source>Amazon DocumentDB</source>
@@ -10285,6 +10305,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Another document has the id {0}; it is not known whether yours was there before it.</source>
       <translation>Ein anderes Dokument hat die Id {0}; ob Ihres vorher da war, kann niemand sagen.</translation>
+    </message>
+    <message>
+      <source>Another program keeps the versions of {0}, and only that can remove them.</source>
+      <translation>Ein anderes Programm führt die Versionen von {0}, und nur dieses kann sie entfernen.</translation>
     </message>
     <message>
       <source>Another write to the same document was in the way; try again.</source>
@@ -10525,6 +10549,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Documents of {0} have no versions, so an edit cannot name its base; leave it out.</source>
       <translation>Dokumente von {0} haben keine Versionen, daher kann eine Bearbeitung ihre Grundlage nicht nennen; lassen Sie sie weg.</translation>
+    </message>
+    <message>
+      <source>Documents of {0} keep no earlier versions, so none can be removed.</source>
+      <translation>Dokumente von {0} behalten keine früheren Versionen, also kann keine entfernt werden.</translation>
     </message>
     <message>
       <source>Documents were moved.</source>
@@ -13591,6 +13619,10 @@ Zum Verbinden öffnen</translation>
       <translation>ein Feld, das wiederkommt, steht hinter allen anderen</translation>
     </message>
     <message>
+      <source>a hold names it</source>
+      <translation>sie ist zurückgehalten</translation>
+    </message>
+    <message>
       <source>a key has more than {0} parts</source>
       <translation>ein Schlüssel hat mehr als {0} Teile</translation>
     </message>
@@ -14107,6 +14139,10 @@ Zum Verbinden öffnen</translation>
       <translation>jede Version enthält nur, was sich änderte</translation>
     </message>
     <message>
+      <source>earlier versions are taken out of {0}</source>
+      <translation>frühere Versionen werden aus {0} genommen</translation>
+    </message>
+    <message>
       <source>earlier versions in a second collection</source>
       <translation>frühere Versionen in einer zweiten Sammlung</translation>
     </message>
@@ -14535,6 +14571,10 @@ Zum Verbinden öffnen</translation>
       <translation>darin sind {0}, aber {1} wurden exportiert</translation>
     </message>
     <message>
+      <source>it is damaged, not proven or never became the current one, which `palimpsest scan` settles</source>
+      <translation>sie ist beschädigt, nicht belegt oder wurde nie die aktuelle; das klärt `palimpsest scan`</translation>
+    </message>
+    <message>
       <source>it is missing</source>
       <translation>sie fehlt</translation>
     </message>
@@ -14555,8 +14595,16 @@ Zum Verbinden öffnen</translation>
       <translation>es wird zurückgelegt, da das, was bleiben sollte, weg ist</translation>
     </message>
     <message>
+      <source>it is removed</source>
+      <translation>sie wird entfernt</translation>
+    </message>
+    <message>
       <source>it is still there</source>
       <translation>es ist noch da</translation>
+    </message>
+    <message>
+      <source>it is the current one</source>
+      <translation>sie ist die aktuelle</translation>
     </message>
     <message>
       <source>it lacks the file {0}, which was moved or lost</source>
@@ -14569,6 +14617,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>it or the version before it is damaged</source>
       <translation>sie oder die Version davor ist beschädigt</translation>
+    </message>
+    <message>
+      <source>it says that the document was deleted</source>
+      <translation>sie sagt, dass das Dokument gelöscht wurde</translation>
     </message>
     <message>
       <source>it stands above the current version</source>
@@ -15891,6 +15943,10 @@ Zum Verbinden öffnen</translation>
       <translation>es gibt kein {0} in {1}</translation>
     </message>
     <message>
+      <source>there is none</source>
+      <translation>es gibt sie nicht</translation>
+    </message>
+    <message>
       <source>there is {0} {1}</source>
       <translation>da ist {0} {1}</translation>
     </message>
@@ -16563,6 +16619,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} änderte sich inzwischen ohne neue Version und wurde behalten.</translation>
     </message>
     <message>
+      <source>{0} changed meanwhile; run it again.</source>
+      <translation>{0} hat sich inzwischen geändert; führen Sie es noch einmal aus.</translation>
+    </message>
+    <message>
       <source>{0} changed since ({1} → {2}); nothing was written.</source>
       <translation>{0} hat sich seitdem geändert ({1} → {2}); es wurde nichts geschrieben.</translation>
     </message>
@@ -17039,6 +17099,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält die früheren Versionen von {1}; ändern Sie die Dokumente dort.</translation>
     </message>
     <message>
+      <source>{0} holds the earlier versions of {1}; name that collection.</source>
+      <translation>{0} enthält die früheren Versionen von {1}; nennen Sie jene Collection.</translation>
+    </message>
+    <message>
       <source>{0} holds the history of {1}, which {2} writes.</source>
       <translation>{0} enthält den Verlauf von {1}, den {2} schreibt.</translation>
     </message>
@@ -17357,6 +17421,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is gone.</source>
       <translation>{0} ist weg.</translation>
+    </message>
+    <message>
+      <source>{0} is held, so all of its versions stay.</source>
+      <translation>{0} ist zurückgehalten, also bleiben alle Versionen.</translation>
     </message>
     <message>
       <source>{0} is in order now.</source>
@@ -18075,6 +18143,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} aus {1} von {2} zurückgenommen.</translation>
     </message>
     <message>
+      <source>{0} of {1} stays: {2}.</source>
+      <translation>{0} von {1} bleibt: {2}.</translation>
+    </message>
+    <message>
       <source>{0} of {1} taken back.</source>
       <translation>{0} von {1} zurückgenommen.</translation>
     </message>
@@ -18217,6 +18289,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} versions</source>
       <translation>{0} Versionen</translation>
+    </message>
+    <message>
+      <source>{0} versions from {1} to {2}</source>
+      <translation>{0} Versionen von {1} bis {2}</translation>
     </message>
     <message>
       <source>{0} versions missing</source>

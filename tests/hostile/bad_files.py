@@ -109,6 +109,7 @@ READERS: dict[str, Words] = {
     "plan": lambda path, _: ("repair", "sample:", "--plan", str(path)),
     "plan of a reversal": lambda path, _: ("revert", "sample:", NS, "--plan", str(path), "--apply"),
     "plan of a change": lambda path, _: ("change", "sample:", NS, "--plan", str(path), "--apply"),
+    "plan of a retention": lambda path, _: ("retain", "sample:", NS, "--plan", str(path), "--apply"),
     "password": lambda path, _: ("collections", NOWHERE, "--password-file", str(path)),
     "compared": lambda path, _: ("diff", str(path), str(path)),
     "merged": lambda path, _: ("merge", str(path), str(path), str(path)),

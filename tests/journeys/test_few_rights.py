@@ -263,6 +263,7 @@ WRITING = [
     "edit URI shop.orders 1 --set total=5",
     "restore URI shop.orders 1 1",
     "change URI shop.orders {} --set total=5 --apply",
+    "retain URI shop.orders --keep 1 --apply",
     "revert URI shop.orders --id 1 --version 3 --apply",
     'insert URI shop.orders {"total":5} --id 77',
     "import DIR/lines URI shop.orders --apply",
@@ -277,7 +278,7 @@ WRITING = [
     "check URI --quick",
 ]
 LOOKS = {"collections", "history", "show", "diff", "blame", "bisect"}
-READING = LOOKS | {"activity", "tail", "asof", "report", "export", "scan", "profile"}
+READING = LOOKS | {"activity", "tail", "asof", "report", "export", "scan", "profile", "find"}
 ALONE = {"merge", "health", "journal", "help"}  # these open no source
 
 

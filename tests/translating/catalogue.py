@@ -81,7 +81,7 @@ OPENING = (
 """The files of `localserver` that say why a dump cannot be opened."""
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
-    "palimpsest change",
+    "palimpsest change", "palimpsest retain",
     "Of the kind", "module {0} has no attribute {1}",
     "A row of model/values/kinds.py names {0}: write {1} in {2}, above its tables.",
     "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",

@@ -1,0 +1,68 @@
+"""Earlier versions removed on the command line: by a rule, guarded, undoable as one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journeys.command_support import Rows, Run
+
+PROFILE = '[[collection]]\nns = "{ns}"\nlayout = "archive"\narchive = "{ns}_past"\n'
+
+
+@pytest.fixture
+def orders(database: Any, tmp_path: Path) -> tuple[str, str]:
+    """Two orders with four versions each."""
+    ns = f"{database.name}.orders"
+    database["orders_past"].create_index([("docId", 1), ("v", 1)], unique=True)
+    for id in "AB":
+        database["orders"].insert_one({"_id": id, "v": 4, "total": 4})
+        database["orders_past"].insert_many({"docId": id, "v": v, "total": v} for v in (1, 2, 3))
+    file = tmp_path / "profile.toml"
+    file.write_text(PROFILE.format(ns=ns))
+    return ns, str(file)
+
+
+def past(database: Any) -> list[tuple[str, int]]:
+    return sorted((row["docId"], row["v"]) for row in database["orders_past"].find())
+
+
+def test_a_plan_is_carried_out_and_undone(
+    run: Run, rows: Rows, server_uri: str, database: Any, orders: tuple[str, str], tmp_path: Path
+) -> None:
+    (ns, profile), plan = orders, str(tmp_path / "plan.json")
+    stated, before = ("--profile", profile), past(database)
+    status, drawn = rows("retain", server_uri, ns, "--keep", "2", "--plan", plan, *stated)
+    assert (status, [(row["id"], row["versions"]) for row in drawn]) == (
+        0,
+        [(id, [{"$numberInt": "2"}, {"$numberInt": "1"}]) for id in "AB"],
+    )
+    assert list(drawn[0]) == ["outcome", "ns", "id", "detail", "versions", "bytes"]
+    assert past(database) == before, "nothing is written without --apply"
+    status, done = rows("retain", server_uri, ns, "--plan", plan, "--apply", *stated)
+    assert (status, list(done[0])) == (0, ["outcome", "ns", "id", "detail", "run"])
+    assert past(database) == [("A", 3), ("B", 3)]
+    assert database["quarantine"].count_documents({}) == 4
+    assert rows("retain", server_uri, ns, "--plan", plan, "--apply", *stated) == (0, []), "once more it writes nothing"
+    assert run("undo", done[0]["run"], "--source", server_uri, *stated)[0] == 0
+    assert (past(database), database["quarantine"].count_documents({})) == (before, 0)
+
+
+def test_bad_words_are_one_sentence(run: Run, server_uri: str, orders: tuple[str, str]) -> None:
+    ns, profile = orders
+    for words, said in (
+        ([], "Say what stays"),
+        (["--keep", "0"], "at least 1"),
+        (["--version", "1"], "say --id ID with it"),
+        (["--id", "A", "--version", "1", "--keep", "1"], "and no rule"),
+        (["--id", "A", "--version", "9"], "has no version 9"),
+        (["--keep", "1", "--hold", "{a"], "line 1"),
+        (["--keep", "1", "--plan", "p", "--apply"], "leave one of them out"),
+        (["--plan", "none.json", "--apply"], "There is no plan none.json"),
+        (["--younger-than", "long"], "is not an age"),
+    ):
+        status, out, err = run("retain", server_uri, ns, *words, "--profile", profile)
+        assert (status, out, said.lower() in err.lower()) == (2, "", True), (words, err)
+        assert len(err.strip().splitlines()) == 1
