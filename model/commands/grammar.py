@@ -391,6 +391,25 @@ def _check(made: Parser) -> None:
     _connecting(made)
 
 
+@_command("pipe", "pipe:pipe", "a proxy before a server that fails on cue, then an audit", source=False)
+def _pipe(made: Parser) -> None:
+    made.add_argument("listen", metavar="LISTEN", help="host:port, as in 127.0.0.1:27100; port 0 takes a free one")
+    made.add_argument("source", metavar="SOURCE", help="the server behind it: a mongodb:// URI, or sample:")
+    faults = made.add_mutually_exclusive_group()
+    faults.add_argument("--plan", metavar="FILE", help="what goes wrong, on cue: TOML, or JSON lines")
+    faults.add_argument("--seed", metavar="N", type=int, help="draw the faults from this; else from a seed it prints")
+    made.add_argument("--rate", metavar="PERCENT", type=float, default=30.0, help="of writes that fail; else 30")
+    only = "draw only this kind of fault; again for others"
+    made.add_argument("--fault", metavar="KIND", action="append", default=[], help=only)
+    made.add_argument("--audit", metavar="PROFILE", help="a profile: at the end, audit its collections")
+    made.add_argument("--for", metavar="AGE", type=_age, dest="seconds", help="end after this long, as in 30s")
+    made.add_argument("--into-memory", action="store_true", help="open a dump writable, and throw it away at the end")
+    made.add_argument("--json", action="store_true", help="one JSON object a line")
+    _connecting(made)
+    run = "last: start this program, which finds the address in PALIMPSEST_PIPE, and end with it"
+    made.add_argument("--run", metavar="PROGRAM", nargs=argparse.REMAINDER, dest="program", help=run)
+
+
 @_command("next", "once:next_number", "the next number of a counter, handed out to nobody else")
 def _next(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection of the counters")

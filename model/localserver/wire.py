@@ -98,15 +98,27 @@ class Command(Struct):
 
 def receive(connection: socket.socket) -> Command | None:
     """The next command from a connection, or None if the other side has closed it."""
+    message = read_message(connection)
+    return None if message is None else command_in(*message)
+
+
+def read_message(connection: socket.socket) -> tuple[bytes, bytes] | None:
+    """The next whole message, as its header and its body; None if the other side has closed the connection."""
     head = _read(connection, 16)
     if head is None:
         return None
-    length, request, _, opcode = _header.unpack(head)
+    length = _header.unpack(head)[0]
     if not 16 < length <= MESSAGE_LIMIT:
         raise Garbled(f"a message of {length} bytes")
     body = _read(connection, length - 16)
     if body is None:
         raise Garbled("the connection ended inside a message")
+    return head, body
+
+
+def command_in(head: bytes, body: bytes) -> Command:
+    """The command that a message is."""
+    _, request, _, opcode = _header.unpack(head)
     try:
         if opcode == OP_MSG:
             return _message(request, body)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -26,6 +27,7 @@ from pymongo.database import Database
 from pymongo.errors import (
     ConnectionFailure,
     ExecutionTimeout,
+    InvalidOperation,
     OperationFailure,
     ProtocolError,
     PyMongoError,
@@ -270,6 +272,33 @@ class Server:
         with pymongo.timeout(min(FAREWELL, self.patience)):
             self._client.close()
         _end(self._tunnel)
+
+    def dial(self) -> socket.socket:
+        """A new connection to the member that takes writes, for messages of others: encrypted as the address says.
+
+        Nobody is logged in on it. Raises ``OSError`` if the server does not answer.
+        """
+        chosen = self._client.options.pool_options
+        try:
+            host, port = self._client.address or next(iter(self._client.nodes))
+        except InvalidOperation:  # several routers of a cluster, which are all alike
+            host, port = next(iter(self._client.nodes))
+        except PyMongoError as error:
+            raise ConnectionRefusedError(str(cannot_connect(error, self._uri))) from None
+        if port is None:
+            found = socket.socket(socket.AF_UNIX)
+            try:
+                found.connect(host)
+            except BaseException:
+                found.close()
+                raise
+            return found
+        found = socket.create_connection((host, port), chosen.connect_timeout)
+        found.settimeout(None)
+        if chosen._ssl_context is None:
+            return found
+        secured: socket.socket = chosen._ssl_context.wrap_socket(found, server_hostname=host)
+        return secured
 
     def __enter__(self) -> Server:
         return self

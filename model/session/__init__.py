@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Self
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 
 if TYPE_CHECKING:  # imported late, so that a window appears before the parts of a session
+    import socket
+
     from model.catalogue.catalogue import Catalogue
     from model.foundation.records import Outcome, ServerFacts
     from model.profile import Profile
@@ -141,6 +143,10 @@ class Session:
         legacy_uuids.forget(self)
         self._connection.opened.close()
         self.journal.close()
+
+    def dial(self) -> socket.socket:
+        """A new connection to the server for messages made elsewhere; raises ``OSError`` if it does not answer."""
+        return self._connection.server.dial()
 
     def __enter__(self) -> Self:
         return self

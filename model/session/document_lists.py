@@ -164,6 +164,10 @@ class DocumentLists:
         own = [pair for pair in canonical.fields(document) if pair[0] not in (key, "_id")]
         return canonical.document([(key, id), *own])
 
+    def holds(self, ns: str, key: Value) -> bool:
+        """Whether a collection has a stored document with this ``_id``."""
+        return next(self._connection.port.find(ns, {"_id": key}, projection={"_id": 1}, limit=1), None) is not None
+
     def find_id(self, ns: str, text: str) -> Value:
         """The stored id that a text means: plain text if only one matches, else Extended JSON.
 

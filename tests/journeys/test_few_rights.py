@@ -276,6 +276,7 @@ WRITING = [
     "process URI shop.seen a x --field total --layout processed",
     "undo 1 --source URI",
     "check URI --quick",
+    "pipe 127.0.0.1:0 URI --for 1s",
 ]
 LOOKS = {"collections", "history", "show", "diff", "blame", "bisect"}
 READING = LOOKS | {"activity", "tail", "asof", "report", "export", "scan", "profile", "find"}

@@ -100,7 +100,9 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["process", here, f"{db}.teams", "Spain", "brasil-2014", "--field", "wins"]),
         (1, ["diff", one, two, "--format", "deepdiff"]),
     ]
-    assert {words[0] for _, words in commands} == set(grammar.names()) - {"tail"}, "which ends when it is stopped"
+    assert {words[0] for _, words in commands} == set(grammar.names()) - {"tail", "pipe"}, (
+        "which end when they are stopped"
+    )
     with pymongo.MongoClient(here) as client:
         for scene in (session_scenes.archive, session_scenes.versions, session_scenes.plain, session_scenes.pending):
             scene(client[db])

@@ -16,11 +16,13 @@ from typing import Any
 import pymongo.database
 from bson import ObjectId
 
+from model.pipe import Drawn, Pipe
+from model.server.retry import Server
 from tests import support
 from tests.processes.editor import APPLIED, UNKNOWN
-from tests.proxy import Proxy
 
 ROOT = support.ROOT
+DOUBTS = ("lose-request", "lose-reply", "late")
 Db = pymongo.database.Database[dict[str, Any]]
 Doc = dict[str, Any]
 
@@ -84,8 +86,9 @@ def run(
     lines += ['id = "docId"'] if layout in ("versions", "flagged", "deltas") else []
     profile.write_text("\n".join(lines) + "\n", encoding="utf-8")
     told = Told()
-    with Proxy(uri, seed) as proxy:
-        started = [_start(proxy.uri, ns, profile, home, f"w{number}", edits, fresh) for number in range(processes)]
+    with Server.connect(uri) as server, Pipe(server.dial, Drawn(seed, kinds=DOUBTS)) as proxy:
+        through = proxy.uri_like(uri)
+        started = [_start(through, ns, profile, home, f"w{number}", edits, fresh) for number in range(processes)]
         attempts = [json.loads(line) for process in started for line in _lines(process)]
         proxy.settle()
         told.wire = proxy.did

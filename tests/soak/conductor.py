@@ -25,8 +25,10 @@ from typing import Any, Literal, TypeAlias
 import pymongo
 
 import model
+from model.pipe import Drawn, Pipe
+from model.pipe.proxy import PASSED
+from model.server.retry import Server
 from tests import servers, support
-from tests.proxy import Proxy
 from tests.soak import auditing, clearances, departures, ground
 from tests.soak.jumping_clock import JumpingClock
 from tests.soak.ledger import attempts
@@ -111,9 +113,10 @@ class Conductor:
         for home in self.homes:
             home.mkdir()
         with TinyDisk(self.homes[0], self.soak.mounted) as self.disk:
-            with Proxy(self.uri, self.soak.seed, 0.0, 0.0) as self.proxy:
+            dice = Drawn(self.soak.seed, 0.0, 0.0, ("lose-request", "lose-reply", "late"))
+            with Server.connect(self.uri) as server, Pipe(server.dial, dice) as self.proxy:
                 self._alone("first", 0, "beginning")
-                self.proxy.doubt, self.proxy.cuts = self.soak.doubt, self.soak.doubt / 15
+                dice.doubt, dice.cuts = self.soak.doubt, self.soak.doubt / 15
                 try:
                     self._play(said)
                 finally:
@@ -121,7 +124,7 @@ class Conductor:
                 self.disk.free()
                 self.proxy.calm()
                 self._settle()
-                self.told.did.update({name: n for name, n in self.proxy.did.items() if name != "writes told"})
+                self.told.did.update({name: n for name, n in self.proxy.did.items() if name != PASSED})
             tried = [each for path in sorted(self.folder.glob("*.jsonl")) for each in attempts(path)]
             journals = auditing.rows(self.homes)
         self.told.outcomes = Counter(f"{each.what} {each.outcome or 'never told'}" for each in tried)
@@ -175,7 +178,7 @@ class Conductor:
             home=str(self.homes[of.home]),
             complaints=str(of.complaints),
             # The driver's own second try hides most of what the product has to find out for itself.
-            uri=f"{self.proxy.uri}&retryWrites={'true' if of.home % 2 else 'false'}",
+            uri=f"{self.proxy.uri_like(self.uri)}&retryWrites={'true' if of.home % 2 else 'false'}",
             database=self.database.name,
             profile=str(self.folder / "layouts.toml"),
             name=of.name,

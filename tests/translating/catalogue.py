@@ -69,7 +69,7 @@ def _read_model() -> dict[Path, tuple[set[str], set[str]]]:
     return found
 
 
-UNSEEN = ("commands", "mql", "localserver", "over_time/report.py", "repair/reports.py", "text/web_page.py",
+UNSEEN = ("commands", "mql", "localserver", "pipe", "over_time/report.py", "repair/reports.py", "text/web_page.py",
           "server/code_preview.py", "diff/delta_program.py", "recognition/field_names.py",
           "recognition/lock_fields.py")  # fmt: skip
 """The rooms and files of the model that say nothing to the window: the command line, a server's own words, pages that
