@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,36 @@ def test_a_write_before_the_first_question_is_noticed(
         return canonical.get(page.editor.content, ("name",))
 
     qtbot.waitUntil(lambda: shown() == wanted and not tasks.tasks.running)
+
+
+@pytest.mark.parametrize("took", [0.01, 0.25, 0.5, 1.0, 1.5, 1.66])
+def test_a_write_is_seen_in_front_within_five_seconds_by_a_slow_server_too(took: float) -> None:
+    assert took + remote_watch.rest(took) / 1000 + took <= 5
+
+
+def test_a_server_is_asked_for_half_of_the_time_at_most() -> None:
+    assert all(remote_watch.rest(took) >= took * 1000 for took in (0.0, 0.5, 1.0, 2.0, 3.0))
+
+
+@pytest.mark.deep
+def test_the_page_in_front_does_not_wait_for_the_tabs_behind_it(
+    window: Window, client: pymongo.MongoClient[dict[str, Any]], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, answers = window.sessions[0], threading.Event()
+    behind = window.workspace.open(session, PageRequest("collection", "remote_watch.people"))
+    page = window.workspace.open(session, PageRequest("document", "remote_watch.people", Value.of(3)))
+    assert isinstance(page, DocumentPage)
+    asked: list[object] = []
+    monkeypatch.setattr(behind, "pulse_of", lambda _: lambda: asked.append(answers.wait(60)))
+    qtbot.waitUntil(lambda: page.editor.is_loaded and page.ns in window.remote.known(session))
+    try:
+        client.remote_watch.people.update_one({"_id": 3}, {"$set": {"name": "by another program"}})
+        wanted = Value.of("by another program")
+        qtbot.waitUntil(lambda: canonical.get(page.editor.content, ("name",)) == wanted)
+        assert not asked
+    finally:
+        answers.set()
+    qtbot.waitUntil(lambda: bool(asked) and not tasks.tasks.running)
 
 
 @pytest.mark.deep
