@@ -51,6 +51,7 @@ class ActivityPage(Page):
         self.panel.open_asked.connect(self._open)
         self.panel.activity_asked.connect(self._activity_of)
         self.panel.take_back_asked.connect(self._take_back)
+        self.panel.wider_asked.connect(self._widen)
         self.panel.stack.turned.connect(self.changed)  # its keys are told only while there are rows
         self.panel.read_ended.connect(self.changed)
 
@@ -91,6 +92,9 @@ class ActivityPage(Page):
 
     def _activity_of(self, row: Activity) -> None:
         self.asked.emit(PageRequest("activity", row.ns, row.id))
+
+    def _widen(self, place: str) -> None:
+        self.asked.emit(PageRequest("activity", place))
 
     def _take_back(self, rows: Sequence[Activity]) -> None:
         several: dict[Value, list[Value]] = {}

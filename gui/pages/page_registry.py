@@ -37,6 +37,7 @@ class SidebarEntry(Struct, frozen=True):
     text: str
     ink: str
     ground: str
+    of_front: str = ""  # the action that opens the page about the collection in front
 
 
 class PageKind(Struct, frozen=True):
@@ -193,7 +194,7 @@ _ROWS = (
                 about="collection"),
             unlisted("View", "activity-document", tr("Activity of this document"), "", "document", about="document"),
         ),
-        entry=SidebarEntry(tr("Activity"), "typ", "typT"),
+        entry=SidebarEntry(tr("Activity"), "typ", "typT", "activity-collection"),
     ),
     PageKind(
         "repair",

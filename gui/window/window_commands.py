@@ -71,10 +71,20 @@ class WindowCommands(QObject):
         return partial(self._workspace.open, session, request)
 
     def open_entry(self, kind: str) -> None:
-        """Open the page of a sidebar entry."""
-        call = self._opening(page_registry.PAGES[kind].actions[0])
+        """Open the page of a sidebar entry, about the collection in front where it is about one."""
+        row = page_registry.PAGES[kind]
+        whole, *others = row.actions
+        of_front = [each for each in others if row.entry is not None and each.id == row.entry.of_front]
+        call = self._opening(of_front[0] if of_front and self._front_has_versions() else whole)
         if call is not None:
             call()
+
+    def _front_has_versions(self) -> bool:
+        page = self._workspace.tab_area.page
+        if page is None:
+            return False
+        known = self._workspace.sidebar.ns_known(page.session)
+        return any(info.ns == page.ns and bool(info.keeps_history or info.belongs_to) for info in known)
 
     def choose_other(self, there: DocumentSide, side: str) -> None:
         """Ask for a document of any open connection, and compare it with the given one, as A or B."""

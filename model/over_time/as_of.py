@@ -81,6 +81,7 @@ def _by_id(id: Value, version: Version) -> bytes:
 
 
 _EXACT = (c.STRING, c.OBJECT_ID, c.BINARY, c.DATE)  # types of ids that equal only themselves
+_NAMED = (*_EXACT, c.INT32, c.INT64, c.DOUBLE, c.DECIMAL128, c.BOOLEAN)  # types of ids that a filter may name
 
 
 class AsOf(Struct):
@@ -130,7 +131,8 @@ class AsOf(Struct):
     def _read(self, checkpoint: Checkpoint) -> Iterator[StateAt | None]:
         """Each document, counted; None if it did not exist, does not match, or could not be read."""
         # Also documents that are deleted today: they may have existed at that moment.
-        wanted = everyone(self.layout) if self.ids is None else iter(self.ids)
+        known = self.ids is not None and all(id.type in _EXACT for id in self.ids)
+        wanted = iter(self.ids or ()) if known else everyone(self.layout, self.ids)
         for id, layout in together(self.layout, wanted):
             self.documents += 1
             checkpoint(self.documents, None)
@@ -199,15 +201,21 @@ def named_fields(filter: bytes) -> list[str]:
 def ids_in(filter: bytes, layout: Layout) -> list[Value] | None:
     """The ids that a filter names, so that no other document needs to be read; None if it leaves ids open.
 
-    Numbers are left open, because equal ones of other types match too.
+    Stored ids may be equal numbers of other types. An id of several parts is named by all of these.
     """
-    named = None if layout.profile.id_parts else c.get(filter, (layout.profile.id,))
+    fields, parts = dict(c.fields(filter)), layout.profile.id_parts
+    if parts:
+        values = [fields[part] for part in parts if part in fields]
+        if len(values) < len(parts) or not all(value.type in _NAMED for value in values):
+            return None
+        return [Value.document(c.document(zip(parts, values, strict=True)))]
+    named = fields.get(layout.profile.id)
     if named is None:
         return None
     one_of = c.fields(named.data) if named.type == c.OBJECT else []
     listed = [name for name, _ in one_of] == ["$in"] and one_of[0][1].type == c.ARRAY
     values = c.items(one_of[0][1]) if listed else [named]
-    return list(dict.fromkeys(values)) if all(value.type in _EXACT for value in values) else None
+    return list(dict.fromkeys(values)) if all(value.type in _NAMED for value in values) else None
 
 
 def state_at(layout: Layout, id: Value, moment: dt.datetime) -> StateAt | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -32,21 +32,32 @@ class Span(Struct, frozen=True):
         return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
 
 
-def everyone(layout: Layout) -> Iterator[Value]:
-    """The ids of all documents, including deleted ones with a history."""
+def everyone(layout: Layout, ids: Sequence[Value] | None = None) -> Iterator[Value]:
+    """The ids of all documents, including deleted ones with a history; with ``ids``, those that equal one of these.
+
+    Equal numbers of other types count, as in any query, and ids are yielded as they are stored.
+    """
     seen: set[bytes] = set()
-    query = PageQuery(projection={"_id": 1}, limit=ALL, any_version=layout.own_documents, deleted=True)
-    for id in chain((row.id for row in layout.page(query)), _archived(layout)):
+    named = None if ids is None else {"$in": list(ids)}
+    query = PageQuery(
+        None if named is None else {layout.profile.id: named},
+        projection={"_id": 1},
+        limit=ALL,
+        any_version=layout.own_documents,
+        deleted=True,
+    )
+    for id in chain((row.id for row in layout.page(query)), _archived(layout, named)):
         if (key := _key(id)) not in seen:
             seen.add(key)
             yield id
 
 
-def _archived(layout: Layout) -> Iterator[Value]:
+def _archived(layout: Layout, named: dict[str, list[Value]] | None = None) -> Iterator[Value]:
     if layout.archive is None or layout.written_by_others:
         return
     name = layout.profile.archive_id
-    for raw in layout.server.find(layout.archive.ns, projection={name: 1}):
+    filter = None if named is None else {name: named}
+    for raw in layout.server.find(layout.archive.ns, filter, projection={name: 1}):
         if (id := c.get(raw, (name,))) is not None:
             yield id
 

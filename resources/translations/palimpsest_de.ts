@@ -2716,6 +2716,10 @@ Nummern: {numbering}</translation>
       <translation>In einem Profil</translation>
     </message>
     <message>
+      <source>In all of {name}</source>
+      <translation>In ganz {name}</translation>
+    </message>
+    <message>
       <source>In memory; closed with the window</source>
       <translation>Im Speicher; mit dem Fenster geschlossen</translation>
     </message>

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -48,6 +47,7 @@ class ActivityPanel(QWidget):
     take_back_asked = Signal(object)  # a list of Activity, all from one collection
     read_ended = Signal()
     live_asked = Signal()
+    wider_asked = Signal(str)  # the place around this one
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ActivityPanel(QWidget):
         """``place`` is a collection, a database, or "" for all of them."""
         super().__init__(parent)
         self._session, self.place, self.id = session, place, id
-        self._began = 0.0
+        self._task: tasks.Task | None = None
         self._stopped = False
         self._answers = True
         self.asked = Asked()
@@ -126,6 +126,11 @@ class ActivityPanel(QWidget):
         made = QWidget()
         row = self._title_parts = boxes.wrapping(made, 16, 8, gap=10, least=44)
         row.addWidget(words(tr("Activity"), "title"))
+        self.wider_place = button("", self._widen_place, "small", "quiet")
+        if (wider := self._wider_place) is not None:
+            self.wider_place.setText(tr("In all of {name}", name=wider or wording.source(self._session.name)))
+        row.addWidget(self.wider_place)
+        self.wider_place.setVisible(wider is not None)
         row.addStretch(1)
         if self.id is None:
             beside, self.modes = boxes.segments(self, MODES, tr("Shown: {}"))
@@ -144,6 +149,17 @@ class ActivityPanel(QWidget):
         self.take_back_button = button(tr("Take back…"), self.take_back, "small", icon="arrow-counter-clockwise")
         row.addWidget(self.take_back_button)
         return made
+
+    @property
+    def _wider_place(self) -> str | None:
+        """The place around this one; None around a connection."""
+        if self.id is not None:
+            return self.place
+        database, dot, _ = self.place.partition(".")
+        return None if not self.place else database if dot else ""
+
+    def _widen_place(self) -> None:
+        self.wider_asked.emit(self._wider_place)
 
     def _mode(self, which: int) -> None:
         if which == 1:
@@ -219,11 +235,12 @@ class ActivityPanel(QWidget):
         work = partial(_read, self._session, self.place, self.id, asked, zone)
         title = tr("Reading the activity of {place}", place=self.place_said)
         task = self.reading.ask(work, done, tr("Reading documents"), title=title, partial=part)
-        self._began = time.monotonic()
+        self._task = task
         task.progressed.connect(self._say_pace)
 
-    def _say_pace(self, done: int, total: int | None) -> None:
-        self.pace.setText(pace_said(done, total, time.monotonic() - self._began))
+    def _say_pace(self) -> None:
+        if self._task is not None:
+            self.pace.setText(pace_said(self._task.pace.rate, self._task.pace.left))
 
     def stop(self) -> None:
         """Stop reading; what was read stays."""
@@ -565,17 +582,15 @@ def doubts_said(part: Newest) -> str:
     return "; ".join(said) + "." if said else ""
 
 
-def pace_said(done: int, total: int | None, seconds: float) -> str:
-    """How fast documents are read, and the remaining time; "" in the first moments."""
-    if seconds < 1 or not done:
+def pace_said(rate: float | None, left: float | None) -> str:
+    """How many documents are read a second, and the remaining seconds; "" in the first moments.
+
+    These are the numbers of the task, so that its line in the list of tasks says the same.
+    """
+    if rate is None:
         return ""
-    rate = done / seconds
     said = tr("{documents} a second", documents=wording.many(max(1, round(rate)), "document"))
-    if not total or total <= done:
-        return said
-    left = (total - done) / rate
-    after = tr("{seconds} s", seconds=round(left)) if left < 90 else tr("{minutes} min", minutes=round(left / 60))
-    return tr("{said}, about {after} left", said=said, after=after)
+    return said if left is None else tr("{said}, about {after} left", said=said, after=wording.duration(left))
 
 
 def _read(

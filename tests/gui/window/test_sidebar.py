@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
+from gui.pages.activity_page import ActivityPage
 from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import PendingPage
 from gui.style.cells import CELL
@@ -28,6 +29,7 @@ from model.localserver import LocalServer
 from model.localserver.command_table import CommandTable
 from model.mql.command_error import CommandError
 from model.userdata.connections import SavedConnection
+from model.values.canonical import Value
 from tests.gui.window.windows import (
     NS,
     collection,
@@ -437,3 +439,28 @@ def test_reading_the_collections_can_be_stopped_and_their_names_stay(
     assert empty.accessibleName() == "No collection is open"
     empty_window.workspace.sidebar.collection_asked.emit(shop.session, "shop.orders", False)
     wait_idle(qtbot, lambda: bool(collection(empty_window).browser.model.rows))
+
+
+@pytest.mark.deep
+def test_the_activity_is_that_of_the_collection_in_front_and_widens_on_request(window: Window, qtbot: QtBot) -> None:
+    session, sidebar = window.sessions[-1], window.workspace.sidebar
+
+    def widened() -> tuple[str, str]:
+        page = window.workspace.page
+        assert isinstance(page, ActivityPage)
+        wait_idle(qtbot)
+        wider = page.panel.wider_place
+        said = wider.text() if wider.isVisible() else ""
+        if said:
+            wider.click()
+        return page.ns, said
+
+    window.workspace.open(session, PageRequest("document", "insurance.claims", Value.of(1)))
+    sidebar.entry_asked.emit("activity")
+    assert widened() == ("insurance.claims", "In all of insurance")
+    assert widened() == ("insurance", "In all of the sample")
+    assert widened() == ("", "")
+    window.workspace.open(session, PageRequest("collection", "reporting.texts"))  # keeps no versions
+    sidebar.entry_asked.emit("activity")
+    assert widened() == ("", "")
+    wait_idle(qtbot)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import bson
+import pymongo
 import pytest
 
+from model.profile import Profile
 from model.session import Session
 
 NS, THEN = "insurance.contracts", "2026-10-01"
@@ -41,3 +47,36 @@ def test_documents_named_by_their_ids_are_those_that_a_whole_reading_finds(sampl
     whole = sample.time.as_of(NS, THEN, f'{{ "$and": [{{ "_id": {named} }}] }}')
     assert {each.id: each.v for each in found} == {each.id: each.v for each in whole}
     assert whole.documents > 2000
+
+
+@pytest.fixture(scope="module")
+def things(local_uri: str) -> Iterator[str]:
+    """Documents with two versions each, whose numbers are of several types and repeat among the tenants."""
+    with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
+        at = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
+        ids = [("a", 7), ("b", 7.0), ("a", 8), ("c", bson.Int64(9)), ("a", "7")]
+        client.asof_ids.things.insert_many(
+            {"tenant": tenant, "number": number, "v": v, "at": at} for tenant, number in ids for v in (1, 2)
+        )
+        yield local_uri
+        client.drop_database("asof_ids")
+
+
+@pytest.mark.parametrize(
+    ("id", "filter", "read"),
+    [
+        ('"number"', '{ "number": 7 }', 2),
+        ('"number"', '{ "number": { "$in": [8.0, 9, "7"] } }', 3),
+        ('["tenant", "number"]', '{ "number": 7, "tenant": "a" }', 1),
+        ('["tenant", "number"]', '{ "number": 7, "tenant": "nobody" }', 0),
+    ],
+)
+def test_ids_that_are_numbers_or_have_parts_are_found_by_the_index(
+    things: str, tmp_path: Path, id: str, filter: str, read: int
+) -> None:
+    stated = f'[[collection]]\nns = "asof_ids.things"\nlayout = "versions"\nid = {id}\nversion = "v"\nat = "at"\n'
+    with Session.open(things, Profile.read(tomllib.loads(stated), "p.toml"), home=tmp_path) as session:
+        found = session.time.as_of("asof_ids.things", "2026-11-01", filter)
+        whole = session.time.as_of("asof_ids.things", "2026-11-01", f'{{ "$and": [{filter}] }}')
+        assert {each.id for each in found} == {each.id for each in whole}
+        assert (found.documents, whole.documents) == (read, 5)
