@@ -154,6 +154,16 @@ def _diff(made: Parser) -> None:
     _options(made)
 
 
+@_command("compare", "compare:compare", "what differs between two collections, in one or two sources")
+def _compare(made: Parser) -> None:
+    made.add_argument("ns", metavar="NS", help="database.collection, the one here")
+    made.add_argument("other_source", metavar="SOURCE", help="the source of the other one, which may be the same")
+    made.add_argument("other_ns", metavar="NS", help="the other one, there")
+    made.add_argument("--key", metavar="PATH", default="", help="pair documents by this field instead of their ids")
+    _rules(made)
+    _options(made)
+
+
 @_command("merge", "comparing:merged", "three files as one document, or the conflicts", source=False)
 def _merge(made: Parser) -> None:
     for name in ("base", "mine", "theirs"):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # imported late, so that a window appears before the parts of
     from model.session.sources import Source
     from model.session.through_time import ThroughTime
     from model.session.trust import Trust
+    from model.session.two_collections import TwoCollections
     from model.session.unread_dump import UnreadDump
     from model.session.way_back import WayBack
     from model.userdata.drafts import Drafts
@@ -297,6 +298,12 @@ class Session:
         from model.session.repairs import Repairs
 
         return Repairs(self._connection.writer, self.trust.check_server, self.trust.is_production)
+
+    def beside(self, ns: str, other: Session, other_ns: str, key: str = "") -> TwoCollections:
+        """A collection of this session beside one of another session, paired by ``key`` or else by id."""
+        from model.session.two_collections import TwoCollections
+
+        return TwoCollections(self._connection, ns, other._connection, other_ns, key)
 
     @cached_property
     def exchange(self) -> DataExchange:

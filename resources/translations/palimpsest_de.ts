@@ -12407,6 +12407,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Schlüssel in {0} ist verschlossen; geben Sie sein Passwort an (tlsCertificateKeyFilePassword).</translation>
     </message>
     <message>
+      <source>The key to pair documents by is a field, as in --key number.</source>
+      <translation>Der Schlüssel, nach dem Dokumente gepaart werden, ist ein Feld, wie in --key number.</translation>
+    </message>
+    <message>
       <source>The keyring of this computer cannot be read ({0}); unlock it, or give the password.</source>
       <translation>Der Schlüsselbund dieses Rechners kann nicht gelesen werden ({0}); entsperren Sie ihn, oder geben Sie das Passwort an.</translation>
     </message>
@@ -15107,6 +15111,14 @@ Zum Verbinden öffnen</translation>
       <translation>eines ohne _id</translation>
     </message>
     <message>
+      <source>only here</source>
+      <translation>nur hier</translation>
+    </message>
+    <message>
+      <source>only there</source>
+      <translation>nur dort</translation>
+    </message>
+    <message>
       <source>only where {0}</source>
       <translation>nur wo {0}</translation>
     </message>
@@ -16819,6 +16831,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat einen Namen mit Punkt oder Dollarzeichen; den ändert nur `palimpsest edit`.</translation>
     </message>
     <message>
+      <source>{0} has an array in {1}, in {2}, so documents cannot be paired by it; take another key.</source>
+      <translation>{0} hat ein Array in {1}, in {2}, darum können Dokumente nicht danach gepaart werden; nehmen Sie einen anderen Schlüssel.</translation>
+    </message>
+    <message>
       <source>{0} has caught up.</source>
       <translation>{0} hat aufgeholt.</translation>
     </message>
@@ -16965,6 +16981,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} has {1} beside its versions, which would not be moved; copy them into its versions or take them out with your own tools first.</source>
       <translation>{0} hat {1} neben seinen Versionen, was nicht mit umzöge; kopieren Sie es zuerst mit eigenen Werkzeugen in die Versionen, oder nehmen Sie es heraus.</translation>
+    </message>
+    <message>
+      <source>{0} has {1} in {2} several times, so documents cannot be paired by it; take a key that is unique.</source>
+      <translation>{0} hat {1} in {2} mehrmals, darum können Dokumente nicht danach gepaart werden; nehmen Sie einen eindeutigen Schlüssel.</translation>
     </message>
     <message>
       <source>{0} has {1} versions there and {2} here.</source>
@@ -18233,6 +18253,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} says what each row did, and does so otherwise in the first</source>
       <translation>{0} sagt, was jede Zeile tat, und in der ersten etwas anderes</translation>
+    </message>
+    <message>
+      <source>{0} sorts {1} otherwise, perhaps by a collation, so it cannot be compared in that order; take another key.</source>
+      <translation>{0} sortiert {1} anders, vielleicht nach einer Collation, und kann darum in dieser Reihenfolge nicht verglichen werden; nehmen Sie einen anderen Schlüssel.</translation>
     </message>
     <message>
       <source>{0} ssh says: {1}.</source>

@@ -134,6 +134,7 @@ ACTIONS = [
     Action("find documents", lambda b: b.shop("find", SHOP["archive"], "{price: {$exists: true}}")),
     Action("open a version", lambda b: b.shop("show", SHOP["archive"], "K-1@2")),
     Action("compare", lambda b: b.shop("diff", SHOP["archive"], "K-1", 1, 3)),
+    Action("compare collections", lambda b: b.shop("compare", SHOP["archive"], b.uri, SHOP["versions"])),
     Action("blame", lambda b: b.shop("blame", SHOP["archive"], "K-1")),
     Action("bisect", lambda b: b.shop("bisect", SHOP["archive"], "K-1", '{"price": {"$gt": 1}}')),
     Action("activity", lambda b: b.shop("activity", SHOP["archive"])),

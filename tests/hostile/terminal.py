@@ -41,6 +41,7 @@ def commands(uri: str, folder: Path) -> list[list[str]]:
         ["show", uri, CURRENT, id],
         ["show", uri, CURRENT, id, "--stored"],
         ["find", uri, CURRENT],
+        ["compare", uri, CURRENT, uri, VERSIONS],
         *(["diff", uri, CURRENT, id, "1", "3", "--format", form] for form in ("text", "words", "json-patch", "delta")),
         ["blame", uri, CURRENT, id],
         ["bisect", uri, CURRENT, id, "{premium: {$gt: 150}}"],

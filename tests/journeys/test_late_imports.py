@@ -72,6 +72,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["find", here, contracts]),
         *((1, ["diff", here, contracts, "K-1", "1", "2", "--format", form]) for form in ("text", "json", "json-patch")),
         (0, ["merge", one, one, two]),
+        (0, ["compare", here, contracts, here, contracts]),
         (0, ["blame", here, contracts, "K-1"]),
         (0, ["bisect", here, contracts, "K-1", '{"status": "active"}']),
         (0, ["activity", here, contracts]),

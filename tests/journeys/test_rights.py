@@ -35,6 +35,7 @@ THINGS = {
         "history URI DB.orders 1",
         "show URI DB.orders 1@2",
         "find URI DB.orders",
+        "compare URI DB.orders URI DB.orders",
         "diff URI DB.orders 1 2 3",
         "blame URI DB.orders 1",
         "activity URI DB",

@@ -1,0 +1,287 @@
+"""Two collections side by side: what is the same, what changed, and what only one of them has.
+
+Both are read once, in the order of a key, so memory does not grow with them. Documents whose stored bytes are equal
+are never decoded. Where both layouts keep versions, the histories of a differing pair tell which side is behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from model.diff.comparison_rules import EXACT, ComparisonRules, Names, written
+from model.errors import NotFound, Refused
+from model.foundation.records import Checkpoint, Version, no_checkpoint
+from model.layouts.base import Layout
+from model.mql.order import value_key
+from model.storage.newest_query import PageQuery
+from model.storage.reserved_fields import number_of
+from model.text.names import id_name
+from model.values import canonical as c
+from model.values.canonical import Value
+
+Change: TypeAlias = Literal["changed", "ahead", "behind", "diverged", "only here", "only there"]
+"""How the first collection stands to the second."""
+
+ALL = 2**31 - 1
+STEP = 1000  # documents between two checkpoints
+
+
+class Standing(Struct, frozen=True):
+    """How one document of both collections differs; a side without it has neither id, version nor mark."""
+
+    key: Value
+    change: Change
+    here: Value | None = None  # its id on each side
+    there: Value | None = None
+    v: Value | None = None  # its current version on each side, if it has one
+    w: Value | None = None
+    since: Value | None = None  # the last version that both have with the same content
+    mark: str = ""  # the hash of its content on each side
+    other_mark: str = ""
+
+
+class Side(Struct, frozen=True):
+    """One collection of a comparison, with the key by which its documents are paired."""
+
+    layout: Layout
+    keeps_history: bool
+    key: Names = ()  # () means the id
+
+    @property
+    def name(self) -> str:
+        """The key in words."""
+        return written(self.key or (self.layout.profile.id,))
+
+    def rows(self) -> Iterator[bytes]:
+        """The current documents as stored, in the order of the key."""
+        layout, p = self.layout, self.layout.profile
+        if self.key:
+            order = {".".join(self.key): 1}
+            if layout.own_documents:
+                return (row.raw for row in layout.page(PageQuery(sort=order, limit=ALL)))
+            inside = self._inside(".".join(self.key))
+            return layout.server.aggregate(layout.ns, [*self._without(), {"$sort": {inside: 1}}])
+        if layout.own_documents or p.id_parts:
+            return (row.raw for row in layout.page(PageQuery(limit=ALL)))
+        fields = {p.prev: 0} if "prev" in layout.roles else None
+        return layout.server.find(layout.ns, sort={p.id: 1}, projection=fields)
+
+    def _inside(self, path: str) -> str:
+        return f"{self.layout.profile.current}.{path}" if self._is_embedded else path
+
+    def _without(self) -> list[dict[str, dict[str, int]]]:
+        return [{"$project": {self.layout.profile.prev: 0}}] if "prev" in self.layout.roles else []
+
+    @property
+    def _is_embedded(self) -> bool:
+        return {"prev", "current"} <= set(self.layout.roles)
+
+    def id(self, raw: bytes) -> Value:
+        """The id of a stored document."""
+        return c.get(raw, (self.layout.profile.id,)) or Value.of(None)
+
+    def value(self, raw: bytes) -> Value:
+        """The key of a stored document; null if it lacks one. Raises ``Refused`` for an array."""
+        if not self.key:
+            return self.id(raw)
+        found = c.get(self.layout.document(raw), self.key) or Value.of(None)
+        if found.type == c.ARRAY:
+            raise Refused(
+                f"{self.layout.ns} has an array in {self.name}, in {id_name(self.id(raw))}, so documents cannot be "
+                "paired by it; take another key."
+            )
+        return found
+
+
+class SideBySide(Struct):
+    """A comparison: an iterator over what differs; :attr:`same` and :attr:`counts` grow while it is read."""
+
+    here: Side
+    there: Side
+    rules: ComparisonRules = EXACT
+    step: Checkpoint = no_checkpoint
+    same: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Standing]:
+        for each in self._merged():
+            if each is None:
+                self.same += 1
+            else:
+                self.counts[each.change] = self.counts.get(each.change, 0) + 1
+                yield each
+
+    def _merged(self) -> Iterator[Standing | None]:
+        left, right = _Reader(self.here), _Reader(self.there)
+        # Equal bytes of one layout have equal keys; keys that may repeat must all be looked at.
+        quick = not self.here.key and self._are_alike
+
+        done = 0
+        while True:
+            if quick:
+                done += self._run_of_equal(left, right)
+            a, b = left.raw, right.raw
+            if a is None and b is None:
+                break
+            done += 1
+            if done % STEP == 0:
+                self.step(done, None)
+            order = -1 if b is None else 1 if a is None else _compared(left.key, right.key)
+            if order < 0:
+                assert a is not None
+                yield self._alone(self.here, left.key, a)
+            elif order > 0:
+                assert b is not None
+                yield self._alone(self.there, right.key, b)
+            else:
+                assert a is not None
+                assert b is not None
+                yield self._pair(left.key, a, b)
+            if order <= 0:
+                left.advance()
+            if order >= 0:
+                right.advance()
+        self.step(done, done)
+
+    @property
+    def _are_alike(self) -> bool:
+        """Whether both layouts read equal bytes as the same document."""
+        one, other = self.here.layout, self.there.layout
+        return type(one) is type(other) and one.own == other.own and one.profile.id == other.profile.id
+
+    def _run_of_equal(self, left: _Reader, right: _Reader) -> int:
+        """Pass the documents whose bytes are equal on both sides; returns their number."""
+        a, b, rows, others = left.raw, right.raw, left.rows, right.rows
+        count = 0
+        while a == b and a is not None:
+            count += 1
+            if count % STEP == 0:
+                self.step(self.same + count, None)
+            a, b = next(rows, None), next(others, None)
+        if count:
+            self.same += count
+            left.put(a)
+            right.put(b)
+        return count
+
+    def _alone(self, side: Side, key: Value, raw: bytes) -> Standing:
+        id, v, mark = side.id(raw), _version(side, raw), c.hash_of(side.layout.content(raw))
+        if side is self.here:
+            return Standing(key, "only here", here=id, v=v, mark=mark)
+        return Standing(key, "only there", there=id, w=v, other_mark=mark)
+
+    def _pair(self, key: Value, a: bytes, b: bytes) -> Standing | None:
+        if a == b:
+            return None
+        one, other = self.here.layout.content(a), self.there.layout.content(b)
+        v, w = _version(self.here, a), _version(self.there, b)
+        keys = self.here.layout.profile.keys
+        alike = one == other or (bool(self.rules) and self.rules.same(Value.document(one), Value.document(other), keys))
+        both = self.here.keeps_history and self.there.keeps_history
+        if alike and not (both and v != w):
+            return None
+        here, there = self.here.id(a), self.there.id(b)
+        change: Change = "changed"
+        since: Value | None = None
+        if both:
+            change, since = standing(_history(self.here.layout, here), _history(self.there.layout, there))
+            if alike and change == "changed":
+                return None
+        return Standing(key, change, here, there, v, w, since, c.hash_of(one), c.hash_of(other))
+
+
+class _Reader:
+    """The rows of one side, one at a time, which must come in ascending order of their keys."""
+
+    def __init__(self, side: Side) -> None:
+        self.side, self.rows = side, iter(side.rows())
+        self._before: Value | None = None
+        self._key: Value | None = None
+        self.raw: bytes | None = next(self.rows, None)
+
+    @property
+    def key(self) -> Value:
+        """The key of the current row."""
+        if self._key is None:
+            assert self.raw is not None
+            self._key = self.side.value(self.raw)
+            if self._before is not None:
+                self._check(self._before, self._key)
+        return self._key
+
+    def put(self, raw: bytes | None) -> None:
+        """Continue with this row, after others that nobody looked at."""
+        self.raw, self._key, self._before = raw, None, None
+
+    def advance(self) -> None:
+        """Go to the next row."""
+        self._before, self._key = self.key, None
+        self.raw = next(self.rows, None)
+        if self.raw is not None and self.side.key:
+            _ = self.key  # a repeated key is refused although only one side has it
+
+    def _check(self, before: Value, now: Value) -> None:
+        order, ns, name = _compared(before, now), self.side.layout.ns, self.side.name
+        if order == 0:
+            raise Refused(
+                f"{ns} has {id_name(now)} in {name} several times, so documents cannot be paired by it; take a key "
+                "that is unique."
+            )
+        if order > 0:
+            raise Refused(
+                f"{ns} sorts {name} otherwise, perhaps by a collation, so it cannot be compared in that order; take "
+                "another key."
+            )
+
+
+def _compared(a: Value, b: Value) -> int:
+    if a == b:
+        return 0
+    one, other = value_key(a), value_key(b)
+    return -1 if one < other else 1 if one > other else 0
+
+
+def _version(side: Side, raw: bytes) -> Value | None:
+    layout = side.layout
+    if not side.keeps_history or not layout.numbered:
+        return None
+    p = layout.profile
+    return c.get(raw, (p.current, p.version)) if side._is_embedded else c.get(raw, (p.version,))
+
+
+def _history(layout: Layout, id: Value) -> dict[object, Version]:
+    """The versions of a document that are there, by number, oldest first."""
+    try:
+        found = [each for each in layout.history(id, contents="all") if each.content is not None and each.v is not None]
+    except NotFound:
+        return {}
+    return {_number(each.v): each for each in reversed(found) if each.v is not None}
+
+
+def _number(v: Value | None) -> object:
+    return v if v is None or (number := number_of(v)) is None else number
+
+
+def standing(here: Mapping[object, Version], there: Mapping[object, Version]) -> tuple[Change, Value | None]:
+    """How one history stands to another, and the last version that both have with the same content."""
+    since: Value | None = None
+    common: object = None
+    for number, version in here.items():
+        other = there.get(number)
+        if other is None:
+            continue
+        if other.content != version.content:
+            break
+        common, since = number, version.v
+    later = _after(here, common), _after(there, common)
+    if since is None or all(later):
+        return "diverged", since
+    return ("ahead" if later[0] else "behind" if later[1] else "changed"), since
+
+
+def _after(history: Mapping[object, Version], number: object) -> bool:
+    """Whether a history, oldest first, goes on after a version."""
+    return bool(history) and next(reversed(history)) != number

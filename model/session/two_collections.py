@@ -1,0 +1,42 @@
+"""Collections of two sessions side by side, and documents copied from one to the other."""
+
+from __future__ import annotations
+
+from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
+from model.errors import Refused
+from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.operations.side_by_side import Side, SideBySide, Standing
+from model.session.connection import Connection
+
+__all__ = ["SideBySide", "Standing", "TwoCollections"]
+
+
+class TwoCollections:
+    """A collection here, and one there."""
+
+    def __init__(self, here: Connection, ns: str, there: Connection, other: str, key: str = "") -> None:
+        """Created by a session. ``key`` is a path by which documents are paired; "" means their ids.
+
+        Raises ``NotFound`` and ``Refused``.
+        """
+        self._here, self._ns, self._there, self._other = here, ns, there, other
+        named = names_from_text(key) if key.strip() else ()
+        if key.strip() and not named:
+            raise Refused("The key to pair documents by is a field, as in --key number.")
+        self._key = named
+        self._sides = self._side(here, ns), self._side(there, other)
+
+    def _side(self, connection: Connection, ns: str) -> Side:
+        connection.dump.need(ns)
+        layout, info = connection.catalogue.layout(ns), connection.catalogue.info(ns)
+        return Side(layout, info.keeps_history, () if self._key == (layout.profile.id,) else self._key)
+
+    @property
+    def unordered(self) -> ComparisonRules:
+        """The rules that the profile of the first collection states."""
+        paths = self._sides[0].layout.profile.unordered
+        return ComparisonRules(unordered=tuple(map(names_from_text, paths)))
+
+    def compare(self, rules: ComparisonRules = EXACT, checkpoint: Checkpoint = no_checkpoint) -> SideBySide:
+        """What differs, as it is found; read once."""
+        return SideBySide(*self._sides, rules, checkpoint)

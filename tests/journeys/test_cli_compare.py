@@ -1,0 +1,53 @@
+"""Two collections compared on the command line: rows, statuses, one sentence of trouble."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model.values import canonical
+from tests.journeys.command_support import Rows, Run
+
+
+@pytest.fixture
+def pair(database: Any) -> tuple[str, str]:
+    """Two collections of three orders, of which one is the same."""
+    database["l"].insert_many([{"_id": n, "n": n, "no": f"N{n}"} for n in (1, 2, 3)])
+    database["r"].insert_many([{"_id": n, "n": float(n) if n < 3 else 7, "no": f"N{n}"} for n in (2, 3, 4)])
+    return f"{database.name}.l", f"{database.name}.r"
+
+
+def test_what_differs_is_told_and_counted(run: Run, rows: Rows, server_uri: str, pair: tuple[str, str]) -> None:
+    here, there = pair
+    asked = ("compare", server_uri, here, server_uri, there)
+    status, found = rows(*asked)
+    assert status == 1
+    assert [(row["key"], row["change"]) for row in found] == [
+        ({"$numberInt": "1"}, "only here"),
+        ({"$numberInt": "2"}, "changed"),
+        ({"$numberInt": "3"}, "changed"),
+        ({"$numberInt": "4"}, "only there"),
+    ]
+    assert list(found[0]) == ["key", "id", "other_id", "change", "from", "to", "since"]
+    status, out, err = run(*asked, "--numbers-by-value", "--key", "no")
+    assert (status, err) == (1, "")
+    assert out.startswith("Compared by rules: numbers by value.\n")
+    assert out.endswith("1 same, 1 only here, 1 changed, 1 only there.\n")
+    assert run("compare", server_uri, here, server_uri, here) == (0, "3 same.\n", "")
+    for wrong in (("--key", "a..b"), ("--key", "nothing"), ("--key", "."), ("--ignore", "")):
+        status, out, err = run(*asked, *wrong)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+    assert run("compare", server_uri, here, server_uri, f"{there}_not")[0] == 2
+
+
+@pytest.mark.deep
+def test_a_server_is_compared_with_a_dump(
+    run: Run, rows: Rows, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "shop" / "r.bson"
+    file.parent.mkdir()
+    file.write_bytes(b"".join(canonical.encode(row) for row in database["r"].find()))
+    assert run("compare", server_uri, pair[1], str(file), "shop.r") == (0, "3 same.\n", "")
+    assert rows("compare", str(file), "shop.r", server_uri, pair[0])[0] == 1
