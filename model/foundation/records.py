@@ -199,6 +199,8 @@ class Outline(Struct, frozen=True):
     health: str  # "Sound", or the damage in a few words
     severity: Literal["sound", "warn", "error"]
     at: dt.datetime | None = None  # when the current version was written, if rows beside the document say so
+    author: str | None = None  # who wrote the current version, if rows beside the document say so
+    reason: str | None = None  # and why
 
 
 class Matches(Struct, frozen=True):

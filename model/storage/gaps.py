@@ -153,8 +153,8 @@ def outlined(id: Value, versions: Sequence[Version], phantoms: Sequence[int] = (
         words.append(note)
         severity = _at_least_warn(severity)
     health = ", ".join(words) or "Sound"
-    at = currents[0].at if currents else None
-    return Outline(id, marks_of(versions), health[:1].upper() + health[1:], severity, at)
+    by = (currents[0].at, currents[0].author, currents[0].reason) if currents else ()
+    return Outline(id, marks_of(versions), health[:1].upper() + health[1:], severity, *by)
 
 
 def _damage(versions: Sequence[Version], gone: int, phantoms: Sequence[int]) -> tuple[list[str], Severity]:

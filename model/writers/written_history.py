@@ -311,9 +311,10 @@ class WrittenHistory:
             marks = self._marks(rows[id], there.get(id), drafts.get(id, lambda row: not row.aside))
             versions = list(with_gaps(marks))
             made = outlined(id, versions)
-            if versions and not any(version.current for version in versions):
+            if rows[id] and not any(version.current for version in versions):
                 severity: Literal["sound"] = "sound"
-                made = Outline(id, marks_of(versions), "Deleted", severity)
+                author, reason = rows[id][-1].author, rows[id][-1].reason
+                made = Outline(id, marks_of(versions), "Deleted", severity, author=author, reason=reason)
             yield made
 
     def _existing(self, ids: Sequence[Value]) -> Mapping[Value, bytes]:
@@ -375,8 +376,8 @@ class WrittenHistory:
         """A row's version without its state; without a row, the version that the first row changed."""
         stored: Stored = "delta" if self.profile.patch else "archive"
         v = row.v if row is not None else None
-        when = row.at if row is not None and timed else None
-        return Version(v if v is not None else Value.of(place), when, None, stored, "present", False, None, None)
+        made = Version(v if v is not None else Value.of(place), None, None, stored, "present", False, None, None)
+        return made.but(at=row.at, author=row.author, reason=row.reason) if row is not None and timed else made
 
 
 def _newest(rows: Sequence[WrittenRow], stands: Callable[[WrittenRow], bool]) -> int | None:

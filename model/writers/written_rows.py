@@ -316,7 +316,8 @@ class WrittenRows:
     def _outline_fields(self) -> dict[str, int]:
         """The fields that tell versions apart, without those inside of others among them."""
         p = self.profile
-        told = (p.version, p.at, p.order, p.operation.field if p.operation else "", *p.current_where)
+        operation = p.operation.field if p.operation else ""
+        told = (p.version, p.at, p.author, p.reason, p.order, operation, *p.current_where)
         inside = f"{p.elements}." if p.elements else ""
         wanted = {_projected(path) for path in (p.archive_id, *(f"{inside}{path}" for path in told if path))}
         if p.elements:

@@ -844,6 +844,10 @@ Nummern: {numbering}</translation>
       <translation>Davor </translation>
     </message>
     <message>
+      <source>Before: {value}</source>
+      <translation>Vorher: {value}</translation>
+    </message>
+    <message>
       <source>Binary, subtype {data}</source>
       <translation>Binary, Untertyp {data}</translation>
     </message>
@@ -2902,6 +2906,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>It was deleted {at}; nothing tells by whom.</source>
       <translation>Es wurde am {at} gelöscht; von wem, sagt nichts.</translation>
+    </message>
+    <message>
+      <source>It was not there before</source>
+      <translation>Vorher war es nicht da</translation>
     </message>
     <message>
       <source>It was written to {source}; open that to undo it.</source>
@@ -8886,6 +8894,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{kind} of {length}, not loaded</source>
       <translation>{kind} mit {length}, nicht geladen</translation>
+    </message>
+    <message>
+      <source>{kind} of {size}</source>
+      <translation>{kind}, {size}</translation>
     </message>
     <message>
       <source>{kind}, in other documents of this collection {usual}</source>

@@ -66,8 +66,8 @@ def columns_for(info: CollectionInfo | None, query: Query = EVERYTHING) -> tuple
 
 
 def _signed(info: CollectionInfo) -> tuple[str, ...]:
-    """The column with who changed a document last, if documents have that field themselves."""
-    return ("author",) if "author" in info.fields and not info.signed_beside else ()
+    """The column with who changed a document last, where that is known."""
+    return ("author",) if "author" in info.fields else ()
 
 
 SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
@@ -88,6 +88,7 @@ class DocumentsModel(RowsModel[Row]):
         self.id_field = "_id"
         self.headers = self._heads()
         self._roles: Mapping[str, str] = {}
+        self._signed_beside = False
         self._locked: frozenset[str] = frozenset()
         self._cells: dict[tuple[int, int], Cell] = {}
         self._common: dict[str, int] = {}  # by column, while the rows are the same
@@ -121,6 +122,7 @@ class DocumentsModel(RowsModel[Row]):
             middle += 1
         columns = (*base[:middle], *(f"field:{name}" for name, _ in paths), *base[middle:])
         self._roles = roles = info.fields if info is not None else {}
+        self._signed_beside = info is not None and info.signed_beside
         self.id_field = roles.get("id", "_id") if info is not None and info.belongs_to is None else "_id"
         shown = {roles[role] for role in SHOWN if role in roles}
         self._locked = frozenset((*(name for name in roles.values()), *own, "_id")) - shown
@@ -255,7 +257,13 @@ class DocumentsModel(RowsModel[Row]):
 
     def _author(self, row: Row) -> Cell:
         """Who changed a document last, or deleted it; the tooltip says why."""
-        by, why = (self._told(row, role) for role in ("author", "reason"))
+        outline = self.outlines.get(row.id)
+        if self._signed_beside:
+            if outline is None:
+                return Cell()  # its history is still being read
+            by, why = outline.author or "", outline.reason or ""
+        else:
+            by, why = (self._told(row, role) for role in ("author", "reason"))
         by, why = row.author or by, row.reason or why
         return plain(by, "text2", size=12, tip=why) if by else _unknown()
 

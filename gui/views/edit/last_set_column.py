@@ -13,11 +13,13 @@ from gui.parts.fields.field_model import LAST_SET, FieldModel
 from gui.parts.fields.field_tree import FieldTree
 from gui.style import preferences, theme, wording
 from gui.style.cells import Cell, Span
+from model import text
 from model.foundation.records import Version
 from model.session.history_reading import Blame, Chain
 from model.values.canonical import Path
 
 WIDTH = 212
+MOST = 200  # characters of the value before
 HEAD = tr("Last set by")
 _KEPT = "editor-last-set"
 
@@ -145,4 +147,16 @@ def _cell(one: Blame, inside: bool) -> Cell:
     words = " · ".join(parts)
     lead = tr("inside, last set by") if inside else tr("last set by")
     ink = "text3" if inside else "text2"
-    return Cell(spans=(Span(words, ink),), size=12, tip=tip, accessible=f"{lead} {', '.join(parts)}")
+    was = "" if inside else _was(one)
+    why = [line for line in (was, one.version.reason or "", tip) if line]
+    said = ", ".join((f"{lead} {', '.join(parts)}", *([was] if was else [])))
+    return Cell(spans=(Span(words, ink),), size=12, tip="\n".join(why), accessible=said)
+
+
+def _was(one: Blame) -> str:
+    """The value that the version replaced, in words; "" where it replaced none."""
+    if one.before is None:
+        return tr("It was not there before") if one.op == "add" else ""
+    seen = one.before
+    kind = tr("{kind} of {size}", kind=seen.kind, size=wording.size(seen.size))
+    return tr("Before: {value}", value=text.shown(seen.value, preferences.zone(), MOST) if seen.value else kind)

@@ -23,7 +23,7 @@ from gui.views.browse.documents_model import DocumentsModel
 from gui.views.browse.query import Query, field_names, sort_words
 from gui.views.browse.query_options import QueryOptions
 from model import text
-from model.foundation.records import CollectionInfo, Row
+from model.foundation.records import CollectionInfo, Outline, Row
 from model.session import Session
 from model.session.document_lists import DocumentLists
 from model.session.through_time import ThroughTime
@@ -83,7 +83,29 @@ def test_a_row_says_who_changed_it_last_and_its_tooltip_why() -> None:
     named, unnamed = (model.cell(model.index(at, model.columns.index("author"))) for at in (0, 1))
     assert (named.text, named.tip, unnamed.text) == ("rk-204", "the customer called", "not known")
     model.set_columns(replace(info, signed_beside=True), Query())
-    assert "author" not in model.columns  # it stands in the rows beside
+    model.fill(rows)
+    told = model.index(0, model.columns.index("author"))
+    assert model.cell(told) == Cell()  # it stands in the rows beside, which are still being read
+    beside = Outline(Value.of(1), (), "Sound", "sound", author="ann", reason="the law says so")
+    model.put_outline(beside)
+    assert (model.cell(told).text, model.cell(told).tip) == ("ann", "the law says so")
+
+
+@pytest.mark.deep
+def test_the_list_says_who_changed_a_document_last_whose_history_another_program_wrote(
+    qtbot: QtBot, homes: Path
+) -> None:
+    with (
+        as_file(files("resources").joinpath("examples", "javers")) as folder,
+        Session.open(str(folder), home=homes / "signed", read_only=True) as session,
+    ):
+        panel = shown(session, "shop.items", qtbot)
+        wait_idle(qtbot, lambda: all(bool(cells(panel, at)["health"].text) for at in range(len(panel.model.rows))))
+        said = {row.id: cells(panel, at)["author"].text for at, row in enumerate(panel.model.rows)}
+        newest = {id: next(iter(session.history.versions("shop.items", id))).author for id in said}
+        assert said == newest
+        assert any(newest.values())
+        panel.close()
 
 
 @pytest.mark.deep

@@ -34,6 +34,7 @@ from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import PageRequest
 from gui.parts.fields.field_model import LAST_SET
 from gui.style import focus_ring, preferences, theme
+from gui.style.cells import CELL
 from gui.views.browse.query import Query
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.new_document import NewDocument
@@ -936,6 +937,10 @@ def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Win
         said = str(model.find(path, LAST_SET).data())
         assert said.split(" · ")[0].split("–")[-1].removesuffix(" or before") == f"v{expected[path].version.v.python()}"  # type: ignore[union-attr]
     assert str(model.find(("premium",), LAST_SET).data())  # the newest inside
+    phone = model.find(("holder", "phone"), LAST_SET)
+    before = phone.data(CELL).tip.partition("\n")[0]
+    assert before == 'Before: "+49 40 555 0117"'
+    assert str(phone.data(Qt.ItemDataRole.AccessibleTextRole)).endswith(before)
     page.editor.head.last_set.click()
     assert tree.isColumnHidden(LAST_SET)
 
