@@ -308,9 +308,12 @@ def _is_change(form: str, change: Node, path: str) -> bool:
         return isinstance(change, list) and all(isinstance(x, dict) and {"op", "path"} <= x.keys() for x in change)
     if form == "json0":
         return isinstance(change, list) and all(isinstance(x, dict) and len(x) > 1 and "p" in x for x in change)
-    if not path and form == "jsondiffpatch":
-        return False
-    if not path and not (isinstance(change, dict) and any({*pair} <= change.keys() for pair in field_lists.PAIRS)):
+    if form == "fields" and isinstance(change, dict):
+        if field_lists.is_in_letters(change):
+            return True  # also one that changes nothing
+        if not path:
+            return field_lists.is_of_one_field(change) or any({*pair} <= change.keys() for pair in field_lists.PAIRS)
+    if not path:
         return False
     with contextlib.suppress(DoesNotApply):
         return bool(FORMS[form].names(change)) and (form != "jsondiffpatch" or _is_delta(change))
@@ -424,13 +427,15 @@ def _of_rows(made: CollectionProfile, rows: _Rows) -> Iterator[CollectionProfile
         for order in _orders(made, rows, inside):
             yield _with_told(replace(held, content=content, kept=kept, **order), rows, inside)
     for path, form in rows.patches:
-        inside = {path.partition(".")[0]} if path else {name for pair in field_lists.PAIRS for name in pair}
+        inside = {path.partition(".")[0]} if path else {*field_lists.NAMES}
         there = _changed(form, rows.held[path])
         patched = replace(made, layout="patches", patch=form, changes=path, notation=_notation(made, rows, path))
-        for order, way in product(_orders(made, rows, inside), ("forward", "backward")):
-            left_out = _with_unknown(made, rows, there)
+        for order, way in product(_orders(made, rows, inside), ("forward", "backward", "onward")):
+            if way == "onward" and form != "fields":
+                continue
+            left_out = _with_unknown(made, rows, there) if way != "onward" else made.ignored
             if way == "forward":
-                left_out = (*left_out, *(name for name in sorted(rows.names) if name not in there))
+                left_out = (*left_out, *(x for x in sorted(rows.known) if x not in {"_id", *left_out} | there))
             yield _with_told(replace(patched, direction=way, ignored=left_out, **order), rows, inside)
 
 
@@ -486,7 +491,7 @@ def _tells_apart(made: CollectionProfile, rows: Sequence[Document], path: str) -
 
 def _with_told(made: CollectionProfile, rows: _Rows, inside: Set[str]) -> CollectionProfile:
     """The profile with the fields that tell who made a change, and why; others beside a state are no content."""
-    told = [path for path in rows.texts if path.partition(".")[0] not in inside]
+    told = [path for path in rows.texts if path.partition(".")[0] not in inside and path != made.archive_id]
     author = next((path for path in told if bare(path.rpartition(".")[2]) in AUTHORS), "")
     reason = next((path for path in told if bare(path.rpartition(".")[2]) in REASONS), "")
     made = replace(made, author=author, reason=reason)

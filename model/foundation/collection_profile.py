@@ -114,7 +114,7 @@ class CollectionProfile(Struct, frozen=True):
     notation: str = ""  # "json" if rows hold states or patches as JSON text
     patch: str = ""  # a form of model.patches; "" if rows hold states
     changes: str = "patch"  # the path of the patch in a row; "": the whole row
-    direction: str = "forward"  # or "backward": from the current document
+    direction: str = "forward"  # or "backward" from the current document, or "onward" from it as the first state
     current_where: Mapping[str, str] = field(default_factory=dict)  # selects the rows that can be current; empty: all
     ignored: tuple[str, ...] = ()  # top-level names of documents and states that are not content
     edit: str = "no"  # "current": only the document; "both": also its row

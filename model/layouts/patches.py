@@ -40,7 +40,7 @@ class Patches(Layout):
     defaults: ClassVar[Mapping[str, str]] = {"archive": "{ns}_patches", "version": "", "token": "", "hash": ""}
     lacks = "its rows can be written in many ways."
     written_by_others = True
-    further_keys = frozenset({"content", "kept", "patch", "changes", "direction", "notation"})
+    further_keys = frozenset({"content", "elements", "kept", "patch", "changes", "direction", "notation"})
     read_only = (
         "The program that writes this history would not know of an edit from here, and its patches would not lead to "
         "it; edit with that program."

@@ -5,10 +5,14 @@
     {original: {qty: 1}, modified: {qty: 2}}      the two sides of a change; also before and after, old and new …
     {qty: {from: 1, to: 2}}                       each field with its two values, at any depth
     [{field: "qty", old: 1, new: 2}]              a list of them; also path, key, property …
+    {field: "qty", changedTo: 2}                  one field with its new value
+    {A: {qty: 1}, U: {size: 2}, R: ["note"]}      what is added, updated and removed; {I: null} begins
+    {changes: [{field: "qty", changedTo: 2}]}     rows that were written at once
 
-A field without a value before was added, one without a value after was removed; so was one whose value is null. Names
-may have dots, for fields inside others and for places in arrays. Source: the trackers of Mongoid::History, and audit
-logs of many programs.
+Those that do not say what they replace are only applied forwards. A field without a value before was added, one without
+a value after was removed; so was one whose value is null. Names may have dots, for fields inside others and for places
+in arrays. Source: the trackers of Mongoid::History, historical-collection, mongoose-trackable, and audit logs of many
+programs.
 """
 
 from __future__ import annotations
@@ -38,6 +42,19 @@ PAIRS = (
 FIELDS = ("field", "path", "key", "property", "fieldName", "field_name", "attribute", "name")
 """What the name of a changed field is called in a list."""
 
+ADDED, UPDATED, REMOVED, BEGUN = "A", "U", "R", "I"
+"""The letters of a change that does not say what it replaces."""
+CHANGED_TO = "changedTo"
+"""What the new value is called where there is no old one."""
+NAMES = frozenset([CHANGED_TO, *FIELDS, *(name for pair in PAIRS for name in pair)])
+"""The names of fields and values in a change that is a row by itself."""
+JOINED = "changes"
+"""The list of changes of one field each that were written at once."""
+_UNKNOWN: Node = Value(c.UNDEFINED, b"")
+"""The value before a change that does not say it; told apart by identity."""
+_ANYTHING: Node = Value(c.UNDEFINED, b"")
+"""The value before a change that may have been the first of its field."""
+
 _Sides: TypeAlias = tuple[dict[str, Node], dict[str, Node]]
 _Change: TypeAlias = "tuple[str, Node | None, Node | None]"
 
@@ -50,7 +67,14 @@ def apply(tree: Node, patch: Node) -> Node:
 def unapply(tree: Node, patch: Node) -> Node:
     """The state before a change, from the one after it."""
     before, after = _sides(patch)
+    if any(_is_unsaid(old) for old in before.values()):
+        raise DoesNotApply("the change does not say what it replaced")
     return _exchanged(tree, after, before)
+
+
+def begins(patch: Node) -> bool:
+    """Whether a change says only that a history begins."""
+    return isinstance(patch, dict) and set(patch) == {BEGUN}
 
 
 def without(patch: Node, left: Set[str]) -> Node:
@@ -97,7 +121,7 @@ def _sides(patch: Node) -> _Sides:
     before: dict[str, Node] = {}
     after: dict[str, Node] = {}
     for path, old, new in _changes(patch):
-        if old is not None and not _is_null(old):
+        if old is not None and (_is_unsaid(old) or not _is_null(old)):
             before[path] = old
         if new is not None and not _is_null(new):
             after[path] = new
@@ -111,6 +135,12 @@ def _changes(patch: Node) -> Iterator[_Change]:
     elif isinstance(patch, dict) and (sides := _two_sides(patch)) is not None:
         before, after = sides
         yield from ((path, before.get(path), after.get(path)) for path in {**before, **after})
+    elif isinstance(patch, dict) and isinstance(joined := patch.get(JOINED), list):
+        yield from map(_of_list, joined)
+    elif isinstance(patch, dict) and is_of_one_field(patch):
+        yield _of_list(patch)
+    elif isinstance(patch, dict) and is_in_letters(patch):
+        yield from _of_letters(patch)
     elif isinstance(patch, dict):
         yield from _of_tree(patch, "")
     else:
@@ -129,6 +159,34 @@ def _two_sides(patch: Mapping[str, Node]) -> _Sides | None:
         return None
     before, after = (patch.get(name) for name in names)
     return before if isinstance(before, dict) else {}, after if isinstance(after, dict) else {}
+
+
+def is_of_one_field(patch: Mapping[str, Node]) -> bool:
+    """Whether a change is about one field, which it names, and says its values."""
+    named = any(isinstance(each := patch.get(name), Value) and bool(text(each)) for name in FIELDS)
+    return named and _values(patch) is not None
+
+
+def _is_unsaid(old: Node) -> bool:
+    return old is _UNKNOWN or old is _ANYTHING
+
+
+def is_in_letters(patch: Mapping[str, Node]) -> bool:
+    """Whether a change is written with the letters for added, updated and removed fields."""
+    lists = isinstance(patch.get(REMOVED, []), list)
+    trees = all(isinstance(patch.get(letter, {}), dict) for letter in (ADDED, UPDATED))
+    return set(patch) == {BEGUN} or (lists and trees and {ADDED, UPDATED, REMOVED} >= patch.keys() >= {UPDATED})
+
+
+def _of_letters(patch: Mapping[str, Node]) -> Iterator[_Change]:
+    added, updated, removed = (patch.get(letter) for letter in (ADDED, UPDATED, REMOVED))
+    yield from ((name, None, value) for name, value in (added.items() if isinstance(added, dict) else ()))
+    yield from ((name, _UNKNOWN, value) for name, value in (updated.items() if isinstance(updated, dict) else ()))
+    yield from (
+        (text(name) or "", _UNKNOWN, None)
+        for name in (removed if isinstance(removed, list) else ())
+        if isinstance(name, Value)
+    )
 
 
 def _of_list(change: Node) -> _Change:
@@ -163,7 +221,9 @@ def _path(node: Node) -> str:
 def _values(change: Mapping[str, Node]) -> tuple[Node | None, Node | None] | None:
     """The values before and after a change, None for none; None if the change does not say them."""
     pair = next((pair for pair in PAIRS if any(name in change for name in pair)), None)
-    return None if pair is None else (change.get(pair[0]), change.get(pair[1]))
+    if pair is None:
+        return (_ANYTHING, change[CHANGED_TO]) if CHANGED_TO in change else None
+    return change.get(pair[0]), change.get(pair[1])
 
 
 def _is_null(node: Node) -> bool:
@@ -177,9 +237,11 @@ def _exchanged(tree: Node, old: dict[str, Node], new: dict[str, Node]) -> Node:
         now = _at(parent, step)
         now = None if now is None or _is_null(now) else now
         if path in old:
-            if now is None:
+            if old[path] is _ANYTHING:
+                now = None
+            elif now is None:
                 raise DoesNotApply(f"there is no {path}")
-            if not alike(now, old[path]):
+            elif old[path] is not _UNKNOWN and not alike(now, old[path]):
                 raise DoesNotApply(f"{path} is {shown(now)} and should be {shown(old[path])}")
         elif now is not None:
             raise DoesNotApply(f"there is already a {path}")

@@ -49,7 +49,7 @@ _ROWS = (
     ProfileKey("parts", "the key of rows that each hold a part of a state", place="archive", empty="whole states"),
     ProfileKey("patch", "the form of the patches", "choice", choices=tuple(FORMS)),
     ProfileKey("changes", "where the patch stands in a row", place="archive", empty="the whole row"),
-    ProfileKey("direction", "from where the patches lead", "choice", choices=("forward", "backward")),
+    ProfileKey("direction", "from where the patches lead", "choice", choices=("forward", "backward", "onward")),
     ProfileKey("notation", "how rows hold states and patches", "choice", empty="as documents", choices=("", "json")),
     ProfileKey("current_where", "the rows that can be current", "value", example="{ latest = true }"),
     ProfileKey("current", "the flag of the newest version, or the sub-document with the current state"),

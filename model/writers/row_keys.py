@@ -154,7 +154,7 @@ READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "operation": _operation,
     "ignored": _names,
     "kept": _one_of("all", "earlier"),
-    "direction": _one_of("forward", "backward"),
+    "direction": _one_of("forward", "backward", "onward"),
     "patch": _one_of("", *FORMS),
     "notation": _one_of("", "json"),
     "edit": _one_of("no", "current", "both"),

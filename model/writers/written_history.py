@@ -115,7 +115,9 @@ class WrittenHistory:
         if content is None and self.profile.parts:  # all documents of a kind have the same fields
             content = next((row.content for row in map(self.current.made, self._any_document()) if row.content), None)
         states: Iterable[WrittenState] = states_of(rows, self.profile, content, id, self._kept)
-        if document is None or self._can_be_current(document.raw or c.EMPTY):
+        if self.profile.direction == "onward":
+            standing: int | None = 0 if rows else -1
+        elif document is None or self._can_be_current(document.raw or c.EMPTY):
             standing = _newest(rows, lambda row: not row.aside)
         else:
             states = list(states)
@@ -362,7 +364,10 @@ class WrittenHistory:
             v = value_at(document or c.EMPTY, p.version) if p.kept == "earlier" and p.version else None
             yield current.but(v=v, at=None)
             current = None
-        standing = _newest(rows, stands) if current is not None else None
+        if current is not None and p.direction == "onward":
+            standing: int | None = 0 if rows else -1
+        else:
+            standing = _newest(rows, stands) if current is not None else None
         timed = current is not None and standing is None
         before = self._before(rows)
         marks = (

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise, starmap
+from itertools import groupby, pairwise, starmap
 from operator import lt
 from struct import iter_unpack
 from typing import Any, overload
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from model.errors import TooMuch, Unreadable
 from model.foundation.collection_profile import CollectionProfile
-from model.patches import DoesNotApply, Node, tree_of
+from model.patches import DoesNotApply, Node, field_lists, tree_of
 from model.patches.meaning import ids_of, iso_time, text_of
 from model.patches.tree import node_of
 from model.server.retry import Port, Terms
@@ -166,6 +166,21 @@ def _leads(index: object, keys: Mapping[str, int]) -> bool:
     return last in names and set(names[: names.index(last)]) <= set(before)
 
 
+def _joined(raws: list[bytes], profile: CollectionProfile) -> list[bytes]:
+    """Rows in order, in which those of one field each with one time are one: a program wrote them at once."""
+    if profile.patch != "fields" or profile.changes or not profile.at:
+        return raws
+    found: list[bytes] = []
+    for at, together in groupby(raws, key=lambda raw: value_at(raw, profile.at)):
+        several = list(together)
+        if at is None or len(several) == 1:
+            found += several
+            continue
+        beside = [(name, value) for name, value in c.fields(several[0]) if name != field_lists.JOINED]
+        found.append(c.document([*beside, (field_lists.JOINED, c.array(map(Value.document, several)))]))
+    return found
+
+
 class RowsInOrder(Sequence[WrittenRow]):
     """Rows from oldest to newest, each created from its bytes on request."""
 
@@ -264,7 +279,7 @@ class WrittenRows:
             raws = list(assembled(self._parts(id), p))
         else:
             raws = self._in_order(list(self._stored(id)))
-        return RowsInOrder(raws, p)
+        return RowsInOrder(_joined(raws, p), p)
 
     def in_order(self, rows: Iterable[WrittenRow]) -> RowsInOrder:
         """Rows that are stored documents, oldest to newest."""
@@ -309,7 +324,7 @@ class WrittenRows:
                 if p.order == NEWEST_FIRST:
                     found[id].reverse()
         return {
-            id: [WrittenRow(raw, p) for raw in (raws if p.elements else sorted(raws, key=self._place))]
+            id: [WrittenRow(raw, p) for raw in _joined(raws if p.elements else sorted(raws, key=self._place), p)]
             for id, raws in found.items()
         }
 

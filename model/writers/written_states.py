@@ -24,6 +24,7 @@ from model.writers.written_rows import RowsInOrder, WrittenRow, told_at
 
 KEPT_EVERY = 64  # states between two whole ones that are kept while patches are applied
 LONG = 512  # rows; of a longer history the newest states are built from the last changes of their fields
+GONE = "the document, which is the first state, is gone"
 PAGE = 102  # the number of such states
 DOCUMENTS = 8  # documents whose states are kept between calls
 
@@ -94,6 +95,9 @@ def states_of(
     elif profile.direction == "backward":
         like = tree_of(now) if now is not None else None
         yield from _taken_back(rows, profile, like or {}, like)
+    elif profile.direction == "onward":
+        first = _Kept(0, tree_of(now) if now is not None else {}, "" if now is not None else GONE)
+        yield from reversed(list(_redone(rows, first, profile, None)))
     else:
         yield from _forwards(rows, profile, now, key, kept or KeptStates())
 

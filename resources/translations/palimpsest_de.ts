@@ -15439,6 +15439,10 @@ Zum Verbinden öffnen</translation>
       <translation>das Array eines Dokuments, das die Zeilen enthält</translation>
     </message>
     <message>
+      <source>the change does not say what it replaced</source>
+      <translation>die Änderung sagt nicht, was sie ersetzt hat</translation>
+    </message>
+    <message>
       <source>the change has no original and modified fields</source>
       <translation>der Änderung fehlen die Felder original und modified</translation>
     </message>
@@ -15573,6 +15577,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the document's id</source>
       <translation>die Id des Dokuments</translation>
+    </message>
+    <message>
+      <source>the document, which is the first state, is gone</source>
+      <translation>das Dokument, das der erste Stand ist, ist nicht mehr da</translation>
     </message>
     <message>
       <source>the dump</source>

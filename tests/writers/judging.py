@@ -144,9 +144,11 @@ def _difference(shown: Node, wanted: Node) -> str:
 
 
 OFFERED = (
+    "unknown/historical-collection",
     "unknown/mongoose-audit",
     "unknown/mongoose-audit-trail",
     "unknown/mongoose-log-history",
+    "unknown/mongoose-trackable",
     "unknown/mongoose-version-history",
 )
 """Libraries that there is no preset of, whose histories are offered."""
@@ -160,14 +162,19 @@ def offered(name: str, folder: Path) -> Verdict:
     verdict = Verdict()
     with Session.open(str(folder / name)) as session:
         lives: dict[bytes, list[Told]] = {}
+        places = set()
         for each in told(name, folder):
             lives.setdefault(bson.encode({"": each.id}), []).append(each)
-        made = next(session.catalogue.offers(["shop.items"]), None)
+            places.add(each.ns)
+        made = next(session.catalogue.offers(sorted(places)), None)
         if made is None:
             return Verdict(wrong=["nothing is offered"])
         layout = bind(session.catalogue._port, made.profile)
+        ignored = (*made.profile.ignored, *(key for key in [made.profile.id] if key != "_id"))
         for life in lives.values():
-            saves = iter([_stripped(made.profile.ignored, each.state) for each in life if each.state is not None])
+            if life[-1].state is None and not layout.reader.exists(Value.of(life[0].id)):
+                continue  # its rows went with it
+            saves = iter([_stripped(ignored, each.state) for each in life if each.state is not None])
             for version in list(layout.history(Value.of(life[0].id), contents=True))[::-1]:
                 if version.detail == "deleted":
                     continue

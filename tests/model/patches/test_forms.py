@@ -223,3 +223,18 @@ def test_offsets_in_texts_count_as_javascript_counts() -> None:
 )  # fmt: skip
 def test_what_json_cannot_tell_apart_is_alike(one: Any, other: Any, same: bool) -> None:
     assert alike(patch(one), patch(other)) is same
+
+
+def test_changes_that_do_not_say_what_they_replace_lead_forwards_alone() -> None:
+    form = FORMS["fields"]
+    letters = patch({"A": {"c": 3}, "U": {"a": 9}, "R": ["b"]})
+    joined = patch({"changes": [{"field": "a", "changedTo": 5}, {"field": "d", "changedTo": "new"}]})
+    assert plain(form.apply(tree(a=1, b=2), letters)) == {"a": 9, "c": 3}
+    assert plain(form.apply(tree(a=1, b=2), patch({"I": None}))) == {"a": 1, "b": 2}
+    assert plain(form.apply(tree(a=1, b=2), joined)) == {"a": 5, "b": 2, "d": "new"}
+    for each in (letters, joined):
+        with pytest.raises(DoesNotApply, match="does not say what it replaced"):
+            form.unapply(tree(a=9, c=3), each)
+    for wrong in ({"A": {}, "U": {"z": 1}, "R": []}, {"A": {"a": 1}, "U": {}}, {"U": {}, "R": ["z"]}):
+        with pytest.raises(DoesNotApply):
+            form.apply(tree(a=1, b=2), patch(wrong))

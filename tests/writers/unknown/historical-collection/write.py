@@ -1,9 +1,10 @@
-"""Patches users through historical-collection, which keeps what each patch changed."""
+"""Patches users through historical-collection, which keeps what each patch changed, and prints each state."""
 
 import os
 import random
 
 import pymongo
+from bson import json_util
 from historical_collection.historical import HistoricalCollection
 
 random = random.Random(int(os.environ["SEED"]))
@@ -23,4 +24,7 @@ for number in range(int(os.environ["COUNT"])):
             "score": random.randrange(9),
             "email": f"{random.randrange(5)}@example.org",
         }
-        users.patch_one(state | ({"color": "blue"} if random.random() < 0.5 else {}))
+        state |= {"color": "blue"} if random.random() < 0.5 else {}
+        users.patch_one(dict(state))
+        told = {"ns": "shop.users", "id": state["username"], "kind": "saved", "state": state}
+        print(json_util.dumps(told, json_options=json_util.CANONICAL_JSON_OPTIONS))
