@@ -432,8 +432,10 @@ _NOTHING = CollectionProfile("")
 
 def history_by_rows(server: Port, profile: CollectionProfile) -> WrittenHistory:
     """The history of a collection's documents, by the rows that its profile names."""
+    version = "" if "." in profile.version else profile.version
     # A row has it beside the id in its `_id`, a document under the same name at the top.
-    version = profile.version.removeprefix("_id.") if profile.kept == "earlier" else profile.version
-    version = "" if "." in version or version not in profile.ignored else version
+    at_top = profile.version.removeprefix("_id.")
+    if profile.kept == "earlier" and at_top in profile.ignored:
+        version = at_top
     own = Own(profile.id, version, others=tuple(name for name in profile.ignored if "." not in name))
     return WrittenHistory(CurrentDocuments(server, profile, own, numbered=False), WrittenRows(server, profile))

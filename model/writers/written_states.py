@@ -96,8 +96,7 @@ def states_of(
         like = tree_of(now) if now is not None else None
         yield from _taken_back(rows, profile, like or {}, like)
     elif profile.direction == "onward":
-        first = _Kept(0, tree_of(now) if now is not None else {}, "" if now is not None else GONE)
-        yield from reversed(list(_redone(rows, first, profile, None)))
+        yield from reversed(list(_redone(rows, _first_of(now), profile, None)))
     else:
         yield from _forwards(rows, profile, now, key, kept or KeptStates())
 
@@ -161,6 +160,11 @@ def begun_before(rows: Sequence[WrittenRow], profile: CollectionProfile) -> int:
         if row.snapshot is not None:
             return at
     return len(rows)
+
+
+def _first_of(document: bytes | None) -> _Kept:
+    """The document as the state before all rows."""
+    return _Kept(0, tree_of(document), "") if document is not None else _Kept(0, {}, GONE)
 
 
 def _taken_back(
