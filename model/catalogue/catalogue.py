@@ -37,6 +37,7 @@ from model.profile import Profile
 from model.recognition import sampling
 from model.recognition.sampling import Sample
 from model.server.retry import Port, Server, Terms
+from model.storage.composite_ids import CompositeIds
 from model.storage.newest_query import PageQuery
 from model.storage.reserved_fields import time_of
 from model.text.names import id_name, split, version_name
@@ -86,6 +87,7 @@ class Catalogue:
         self._picked_names: dict[str, str] = {}  # the layouts that were picked by name
         self._bound: dict[str, Layout] = {}
         self._supposed: dict[str, KeptVerdict] = {}  # verdicts in use that no sample has earned in this session
+        self._keeping: dict[str, tuple[KeptVerdict, Listing]] = {}  # as they are kept, supposed ones or earned here
         self._held: set[str] = set()  # those of them that a document read has borne out
         self._damaged: dict[str, str] = {}  # what scans found to speak against a recognised layout; "": nothing
 
@@ -122,6 +124,7 @@ class Catalogue:
                 with self._lock:
                     # Meanwhile another thread may have stated a layout that this recognition did not know.
                     self._supposed.pop(info.ns, None)
+                    self._keeping.pop(info.ns, None)
                     if by is self._profile and self._known.get(info.ns) != (info, profile):
                         self._known[info.ns] = (info, profile)
                         self._damaged.pop(info.ns, None)
@@ -337,7 +340,8 @@ class Catalogue:
         with self._lock:
             supposed = self._supposed.get(ns)
             known = self._known.get(ns)
-        if supposed is None or known is None or version.raw is None or version.stored == "prev":
+        stored = None if supposed is None else kept_verdicts.stored_in(version, supposed.profile)
+        if supposed is None or known is None or stored is None:
             return True
         if not supposed.provisional:
             if supposed.fits(version):
@@ -345,9 +349,9 @@ class Catalogue:
                 return True
             self.look_again(ns, version)
             return self.known(ns)[1] == known[1]
-        if version.stored == "archive":
+        if supposed.profile.archive and not version.current:
             return True
-        document = sampling.read(bytes(version.raw))
+        document = sampling.read(stored)
         made = recognise.as_read(supposed.profile, document) if document is not None else None
         with self._lock:
             is_first = ns not in self._held
@@ -381,6 +385,10 @@ class Catalogue:
                 return ns in self._supposed
             self._supposed[ns], self._known[ns] = kept, (self._with_grounds(kept.info), kept.profile)
             self._uncounted.add(ns)
+            if not kept.provisional:
+                self._keeping[ns] = kept, listed
+        if isinstance(self._port, CompositeIds):
+            self._port.recall_indexes(kept.indexes)
         return True
 
     def look_again(self, ns: str, seen: Version | None = None) -> None:
@@ -391,6 +399,7 @@ class Catalogue:
         with self._lock:
             supposed = self._supposed.pop(ns, None)
             self._held.discard(ns)
+            self._keeping.pop(ns, None)
             if supposed is None:
                 return
             self._known.pop(ns, None)
@@ -414,7 +423,7 @@ class Catalogue:
             supposed, known = self._supposed.get(ns), self._known.get(ns)
         if supposed is None or known is None:
             return True
-        held = base is not None and base.raw is not None and base.stored != "archive"
+        held = base is not None and base.raw is not None and base.current
         if held and base is not None and supposed.told and not supposed.provisional and supposed.fits(base):
             return True
         self.look_again(ns, base)
@@ -438,6 +447,25 @@ class Catalogue:
         if seen is not None:
             told = [each.widened(seen) if each.info.ns == ns else each for each in told]
         self._verdicts.keep(told, _named(listed), self._statements)
+        with self._lock:
+            self._keeping.update({each.info.ns: (each, listed) for each in told if each.info.ns == ns})
+
+    def keep_learned(self, ns: str) -> None:
+        """Keep what a write has found out about a collection whose verdict is kept, for the next run."""
+        with self._lock:
+            kept, layout = self._keeping.get(ns), self._bound.get(ns)
+            undamaged = self._damaged.get(ns) == "" or (kept is not None and kept[0].undamaged)
+        if kept is None or layout is None or self._verdicts is None:
+            return
+        known, listed = kept
+        made = replace(known, undamaged=undamaged, proven=layout.proven or known.proven)
+        if isinstance(self._port, CompositeIds):
+            now = self._port.listed_indexes(list(filter(None, (ns, known.profile.archive))))
+            if any(at - known.indexes.get(each, (0.0, []))[0] > 1 for each, (at, _) in now.items()):
+                made = replace(made, indexes=now)
+        if made != known:
+            self._keeping[ns] = made, listed
+            self._verdicts.keep([made], _named(listed), self._statements)
 
     def objection(self, ns: str, base: Version | None = None) -> str:
         """Why nothing is written to a collection with its layout, in one or two sentences; "" if writing is fine.
@@ -521,11 +549,6 @@ class Catalogue:
         except Refused:
             found = ""  # it takes too long to tell
         with self._lock:
-            supposed = self._supposed.get(info.ns)
-        if not found and supposed is not None and self._verdicts is not None:
-            listed = _named(self._listing(info.ns))
-            self._verdicts.keep([replace(supposed, undamaged=True)], listed, self._statements)
-        with self._lock:
             return self._damaged.setdefault(info.ns, found)
 
     def stated_for(self, ns: str) -> CollectionProfile | None:
@@ -578,6 +601,7 @@ class Catalogue:
             # Everything, not only what is new: more documents can also contradict what few of them suggested.
             self._known.clear()
             self._supposed.clear()
+            self._keeping.clear()
             self._damaged.clear()
             self._bound.clear()
 
@@ -593,6 +617,7 @@ class Catalogue:
         self._profile, self._by_hand = profile, by_hand
         self._known.clear()  # a recognised collection may now be the archive of another
         self._supposed.clear()
+        self._keeping.clear()
         self._damaged.clear()
         self._bound.clear()
         for each in profile.collections:
@@ -622,6 +647,8 @@ class Catalogue:
                 # Meanwhile another thread may have recognised or picked another layout, which must stay.
                 _, profile = self._picked.get(ns) or self._known.get(ns) or found
                 bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
+                if (supposed := self._supposed.get(ns)) is not None and supposed.proven is not None:
+                    bound.proven_before = supposed.proven
         return bound
 
     def with_versions(self, places: Sequence[str]) -> list[str]:

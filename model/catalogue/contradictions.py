@@ -76,8 +76,8 @@ def refuted(server: Port, profile: CollectionProfile, sample: Sample, rows: Call
 
 def fits_roles(profile: CollectionProfile, sample: Sample) -> bool:
     """Whether the documents of a sample play their roles in a profile; asks nothing."""
-    beside = ("archive_id", "version", *TOLD) if declared(profile.layout).written_by_others else ("archive_id",)
-    roles = {role: field for role, field in _stated_roles(profile).items() if role not in (*beside, *TOLD)}
+    left_out = ("archive_id", "at", "author", "reason")  # in rows, or not in every document
+    roles = {role: field for role, field in _stated_roles(profile).items() if role not in left_out}
     return next(_roles(sample, profile, roles), None) is None
 
 

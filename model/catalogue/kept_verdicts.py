@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from model.recognition.find_version_documents import near_miss
 from model.recognition.key_candidates import is_id_name
 from model.recognition.lock_fields import SAYS_LOCK
 from model.recognition.sampling import Document, Sample, is_hash, read
+from model.storage.lazy_version import LazyVersion
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS
@@ -39,6 +40,17 @@ LASTS = 24 * 3600
 _ORDINARY = frozenset((*NUMBERS, c.STRING, c.DATE, c.NULL))
 """Types of values by which no layout is told, save under names that say otherwise."""
 _MOST_NAMES = 500  # fields of documents that are kept; others have values for names, and every one differs
+
+
+def stored_in(version: Version, profile: CollectionProfile) -> bytes | None:
+    """The document or row that stores a version; None if there is none, or if it is a part of the current one.
+
+    A version that is read only when it is used stays unread.
+    """
+    if not version.current and "prev" in declared(profile.layout).roles:
+        return None
+    raw = version.document if isinstance(version, LazyVersion) else version.raw
+    return None if raw is None else bytes(raw)
 
 
 class KeptVerdict(Struct, frozen=True):
@@ -56,17 +68,21 @@ class KeptVerdict(Struct, frozen=True):
     """Whether documents of these shapes cannot be versions of one another in a way that the layout does not say."""
     undamaged: bool = False
     """Whether a look for damage found none."""
+    proven: CollectionProfile | None = None
+    """The profile with the recipe that the collection's hashes prove."""
+    indexes: Mapping[str, tuple[float, list[Any]]] = {}
+    """The indexes of collections, and when they were listed."""
     provisional: bool = False
     """A statement of a profile that no sample was held against yet."""
 
     def fits(self, version: Version) -> bool:
         """Whether a document or row that was read has the shape that the verdict was earned by."""
-        if version.raw is None:
+        if (stored := stored_in(version, self.profile)) is None:
             return True
-        document = read(bytes(version.raw))
+        document = read(stored)
         if document is None:
             return False
-        if version.stored == "archive":
+        if self.profile.archive and not version.current:
             return _within(document, self.rows, {self.profile.archive_id, self.profile.version})
         if not _within(document, self.shapes, {*fields_of(self.profile).values()}):
             return False
@@ -74,10 +90,11 @@ class KeptVerdict(Struct, frozen=True):
 
     def widened(self, version: Version) -> KeptVerdict:
         """The verdict after it was earned again among documents of which one has another shape."""
-        document = None if version.raw is None else read(bytes(version.raw))
+        stored = stored_in(version, self.profile)
+        document = None if stored is None else read(stored)
         if document is None:
             return self
-        if version.stored == "archive":
+        if self.profile.archive and not version.current:
             return replace(self, rows=_joined(self.rows, _shapes([document])))
         always = tuple(name for name in self.always if name in document.fields)
         return replace(self, shapes=_joined(self.shapes, _shapes([document])), always=always)
@@ -157,6 +174,10 @@ class KeptVerdicts:
 
     def keep(self, found: Sequence[KeptVerdict], listed: Collections, stated: Sequence[CollectionProfile]) -> None:
         """Keep one verdict, or those on all collections of a database together."""
+        with suppress(TypeError):  # an index may have values that are no JSON
+            self._keep(found, listed, stated)
+
+    def _keep(self, found: Sequence[KeptVerdict], listed: Collections, stated: Sequence[CollectionProfile]) -> None:
         if not found:
             return
         own, shared = self._paths(found[0].info.ns, listed, stated) or (None, None)

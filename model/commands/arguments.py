@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+import time
 
 from model.commands.output import Progress
 from model.commands.standard_streams import say
 from model.errors import NotFound
+from model.foundation.records import Version
 from model.session import Session
 from model.storage import document_ids
 from model.values.canonical import Value
@@ -38,6 +40,20 @@ def document(args: argparse.Namespace, session: Session, create: bool = False) -
     id = find_id(session, args.ns, args.id, create)
     tell_doubt(args, session)
     return id
+
+
+def current_document(
+    args: argparse.Namespace, session: Session, create: bool = False
+) -> tuple[Value, tuple[Version, float] | None]:
+    """The id as :func:`document` finds it, and the current version, if there is one, with the time of its reading."""
+    use_layout(args, session)
+    now, current = time.monotonic(), None
+    try:
+        id, current = session.documents.find_current(args.ns, args.id)
+    except NotFound:
+        id = find_id(session, args.ns, args.id, create)
+    tell_doubt(args, session)
+    return id, None if current is None else (current, now)
 
 
 def find_id(session: Session, ns: str, written: str, create: bool) -> Value:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from model import text
-from model.commands.arguments import choose_layout, document, open_session
+from model.commands.arguments import choose_layout, current_document, open_session
 from model.commands.output import json_row, moment, table
 from model.commands.repair import undo_run
 from model.commands.standard_streams import drop_output, say
 from model.errors import Refused, Unreadable
-from model.foundation.records import Entry, Outcome
+from model.foundation.records import Entry, Outcome, Version
 from model.session import Session
 from model.session.sources import with_kept_password
 from model.text.names import id_name
@@ -21,6 +22,10 @@ from model.userdata.journal import Journal
 from model.values.canonical import Path, Value
 
 EXITS = {"applied": 0, "skipped": 0, "conflict": 1, "refused": 2, "unknown": 3}
+
+
+Read: TypeAlias = tuple[Version, float] | None
+"""The current version of the document to write over, and when it was read, by the monotonic clock."""
 
 
 def edit(args: argparse.Namespace) -> int:
@@ -38,8 +43,10 @@ def edit(args: argparse.Namespace) -> int:
             "--create makes a document of what --set says, and has no --base; say --set, and leave out --base."
         )
 
-    def change(session: Session, id: Value) -> Outcome:
-        return session.edit(args.ns, id, values, list(args.unset_fields), base=args.base, create=args.create)
+    def change(session: Session, id: Value, read: Read) -> Outcome:
+        current, at = read or (None, 0.0)
+        unset, create = list(args.unset_fields), args.create
+        return session.edit(args.ns, id, values, unset, args.base, create=create, current=current, read_at=at)
 
     return _one_write(args, change, args.create)
 
@@ -63,26 +70,26 @@ def restore(args: argparse.Namespace) -> int:
     fields = None if args.fields is None else [text.path_from_text(f) for f in args.fields]
     return _one_write(
         args,
-        lambda session, id: session.writing.restore(
+        lambda session, id, _: session.writing.restore(
             args.ns, id, session.catalogue.find_version(args.ns, id, args.v), fields
         ),
     )
 
 
-def _one_write(args: argparse.Namespace, write: Callable[[Session, Value], Outcome], create: bool = False) -> int:
+def _one_write(args: argparse.Namespace, write: Callable[[Session, Value, Read], Outcome], create: bool = False) -> int:
     with open_session(args) as session:
         id: Value | None = None
         try:
-            id = document(args, session, create)
+            id, read = current_document(args, session, create)
             if args.reason:
                 session.authorship.because(args.ns, args.reason)
-            outcome = write(session, id)
+            outcome = write(session, id, read)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
         # Documents in memory end with this process, so they cannot be undone afterwards.
         hint = ""
         if outcome.kind == "applied" and outcome.entry is not None and not session.is_local:
-            why = session.way_back.hindrance(outcome.entry)
+            why = session.way_back.hindrance(outcome.entry, outcome.found)
             hint = f" This cannot be undone. {why}" if why else f" (palimpsest undo {outcome.entry})"
         if outcome.kind == "applied" and (names := session.writing.written_beside(args.ns)):
             hint = f" Beside the edit it wrote {', '.join(names)}.{hint}"

@@ -30,6 +30,7 @@ Undoing a purge puts the rows back below a document created meanwhile, unless th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -58,6 +59,10 @@ from model.values.canonical import Value
 
 GONE = ("applied", "conflict")
 """The outcomes of removing a row after which it is gone, removed by this writer or by somebody else."""
+
+
+JUST_READ = 0.5
+"""Seconds for which a base that was read for this very write is not looked at again before it is archived."""
 
 
 class Archive(Layout):
@@ -118,7 +123,7 @@ class Archive(Layout):
         copy = self._archiving(row, f"{version_name(base.v)} is archived")
         # Replaced values are compared before the archiving: a swap that failed because of them would leave a row that
         # differs from the document.
-        return replace(self._writer.swap(base, content, values, replaced=False), before=(copy,))
+        return replace(self._writer.swap(base, content, values, replaced=False), before=(copy,), read_at=stamp.read_at)
 
     def explain(self, base: Version) -> str:
         """The order of the two writes, and the guard."""
@@ -144,7 +149,9 @@ class Archive(Layout):
         """Archive the base, unless it is no longer current."""
         (copy,) = steps.before
         # Most lost races end at this look, before anything is written; the others end at the guard of the swap.
-        return self._overtaken(id, base, content) or self._archived(copy, id, base)
+        if time.monotonic() - steps.read_at > JUST_READ and (met := self._overtaken(id, base, content)):
+            return met
+        return self._archived(copy, id, base)
 
     def _swapped(self, outcome: Outcome, content: bytes, stamp: Stamp) -> Outcome:
         """The outcome, with the copy that a rejected swap leaves: to remove it could take it from another writer."""

@@ -10,7 +10,7 @@ import contextlib
 import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Protocol
 
 from bson import ObjectId
@@ -396,6 +396,11 @@ class Layout(ABC):
         reason = self._barred(version) or self.foreign.objection(version.raw or c.EMPTY)
         return reason or self.writer.hindrance(version)
 
+    proven: CollectionProfile | None = None
+    """The profile with the recipe that the collection's hashes prove; None if nothing is proven yet, or needed."""
+    proven_before: CollectionProfile | None = None
+    """What :attr:`proven` was in another run; it serves only if the hash that is replaced fits it."""
+
     def guards_any(self, size: int) -> bool:
         """Whether writes over any document of this size are certainly guarded."""
         return self.numbered
@@ -571,9 +576,11 @@ class Layout(ABC):
             # Before the steps, which hold it. A number whose swap then fails stays a gap; it is given to nobody else.
             v = self._number(id, base, content, stamp)
             steps = self.steps(id, base, content, stamp, v)
+            held_by = partial(self._held, id, steps.made, None if self.own_documents else base.raw)
             # Before anything is sent: after the preparing writes, a rejected swap would leave rows that no version
-            # follows.
-            if held := self._held(id, steps.made, None if self.own_documents else base.raw):
+            # follows. A swap alone leaves nothing.
+            looks_first = bool(steps.before) or self.own_documents or self.rows is not None
+            if looks_first and (held := held_by()):
                 return self.writer.outcomes.hindered(id, base, held)
             if stopped := self._prepared(steps, id, base, content):
                 return stopped
@@ -581,6 +588,8 @@ class Layout(ABC):
             return self.writer.outcomes.refused(id, str(error))
         end = run(self.server, steps.decides, self.writer.asks(id, stamp, steps.made, base), steps.repeatable)
         outcome = self.writer.outcomes.swapped(end, id, base, content, stamp, v)
+        if outcome.kind == "refused" and not looks_first and (held := held_by()):
+            return self.writer.outcomes.hindered(id, base, held)
         if self.rows is not None:
             # Another program's rows are completed also if the swap failed: a row written before it has to go again.
             return self.rows.finish(outcome, steps, id, base, stamp)

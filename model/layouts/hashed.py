@@ -38,7 +38,7 @@ from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, run
 from model.storage import update_operators
-from model.storage.content_hashes import Sealed, content_hash, hashed_part, hashes_any, recipe_after, settled
+from model.storage.content_hashes import Sealed, content_hash, fits, hashed_part, hashes_any, recipe_after, settled
 from model.storage.current_documents import CurrentDocuments
 from model.storage.current_writer import CurrentWriter, HashGuard
 from model.storage.reserved_fields import own_of
@@ -102,7 +102,6 @@ class Hashed(Layout):
         self.reader = self._current = CurrentDocuments(server, profile, self.own, numbered=False)
         self._guard = HashGuard(self._current)
         self.writer = self._writer = HashWriter(server, self._current, self._guard)
-        self._proven: CollectionProfile | None = None
         self._judged: tuple[Version, tuple[CollectionProfile, Value | None, Value | None]] | None = None
 
     @classmethod
@@ -154,13 +153,13 @@ class Hashed(Layout):
 
         The data are read until they settle it, then never again. Raises ``Refused``.
         """
-        return self._proven or self._settled(self.seals())
+        return self.proven or self._settled(self.seals())
 
     def _settled(self, seals: Sequence[Sealed]) -> CollectionProfile:
         made = settled(self.profile, seals)
         # Only a proof is remembered: a doubt may be gone after the next edit by the program that writes the hashes.
         if seals and not made.hash_doubt:
-            self._proven = made
+            self.proven = made
         return made
 
     def seals(self) -> list[Sealed]:
@@ -212,14 +211,16 @@ class Hashed(Layout):
             return self._judged[1]
         raw, old = base.raw or c.EMPTY, base.content or c.EMPTY
         stored, physical = c.get(raw, (self.profile.hash,)), c.get(raw, ("_id",))
-        profile = self._proven
+        own = [Sealed(old, stored, physical)] if stored is not None else []
+        if self.proven_before is not None and own and fits(own[0], self.proven_before):
+            self.proven = self.proven or self.proven_before
+        profile = self.proven
         if profile is None:  # judged as read: if it has changed since, the swap detects that
-            own = [Sealed(old, stored, physical)] if stored is not None else []
             # The document itself counts as it was read, not as it is now: the new hash has to follow the one that is
             # replaced.
             profile = self._settled([*(seal for seal in self.seals() if seal.id != physical), *own])
         found = recipe_after(profile, old, stored, physical), stored, physical
-        if self._proven is not None:
+        if self.proven is not None:
             self._judged = base, found
         return found
 

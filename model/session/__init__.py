@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # imported late, so that a window appears before the parts of
     import socket
 
     from model.catalogue.catalogue import Catalogue
-    from model.foundation.records import Outcome, ServerFacts
+    from model.foundation.records import Outcome, ServerFacts, Version
     from model.profile import Profile
     from model.session.authorship import Authorship
     from model.session.batch_writing import Batches, Changing, Retaining, TakingBack
@@ -322,6 +322,8 @@ class Session:
         tries: int = 20,
         create: bool = False,
         reason: str = "",
+        current: Version | None = None,
+        read_at: float = 0.0,
     ) -> Outcome:
         """Change some fields of a document in one guarded write, as :meth:`.GuardedWriting.edit` says."""
-        return self.writing.edit(ns, id, set, unset, base, tries, create, reason)
+        return self.writing.edit(ns, id, set, unset, base, tries, create, reason, current, read_at)

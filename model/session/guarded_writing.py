@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from bson import ObjectId
@@ -99,6 +100,8 @@ class GuardedWriting:
         tries: int = 20,
         create: bool = False,
         reason: str = "",
+        current: Version | None = None,
+        read_at: float = 0.0,
     ) -> Outcome:
         """Change some fields of the current version in one guarded write.
 
@@ -109,15 +112,18 @@ class GuardedWriting:
         effect is ``skipped`` and writes nothing. Without ``base`` the document is read, and the edit is repeated up
         to ``tries`` times if somebody was faster but left its fields alone (with the numbering ``loop``: in any
         case). ``create`` makes a missing document from the fields in ``set``; it is a ``conflict`` if somebody else
-        creates it at the same time.
+        creates it at the same time. ``current`` is the current version, where the
+        caller has read it at ``read_at`` of the monotonic clock.
         """
-        self._trust.check_server(ns)
+        if not self._checked(ns, current is not None):
+            current, read_at = None, 0.0
         if create and (base is not None or not set):
             raise Refused("A new document has no base, only fields to set; say which.")
         layout, writer = self._catalogue.layout(ns), self._connection.because(reason)
         try:
             stored_id = layout.find_id(id) if isinstance(id, str) else value_of(id)
-            current = self._catalogue.version(ns, stored_id)
+            now = time.monotonic()
+            current = current or self._catalogue.version(ns, stored_id)
         except NotFound:
             if not create:
                 raise
@@ -131,21 +137,29 @@ class GuardedWriting:
             )
             return Outcome("conflict", ns, stored_id, detail)
         content, paths = _edited(current.content, set, unset, layout.locked)
-        outcome, tried = writer.save(ns, stored_id, current, content), 1
+        outcome, tried = writer.save(ns, stored_id, current, content, read_at=read_at or now), 1
         while outcome.kind == "conflict" and base is None and tried < tries:
             try:
-                newer = layout.version(stored_id)
+                now = time.monotonic()
+                newer = self._catalogue.version(ns, stored_id)
                 if layout.profile.numbering != "loop" and not _left_alone(paths, current, newer):
                     break
                 content, paths = _edited(newer.content, set, unset, layout.locked)
             except Refused:  # it is deleted, or has no place for these fields any more
                 break
             current, tried = newer, tried + 1
-            outcome = writer.save(ns, stored_id, current, content)
+            outcome = writer.save(ns, stored_id, current, content, read_at=now)
         if tried == 1:
             return outcome
         said = f"Others wrote {id_name(stored_id)} meanwhile, so this was tried {tried} times."
         return replace(outcome, detail=f"{outcome.detail} {said}")
+
+    def _checked(self, ns: str, read: bool) -> bool:
+        """Check that the server may be written, and whether what was ``read`` was read as it is read now."""
+        layout = self._catalogue.layout(ns) if read else None
+        self._trust.check_server(ns)
+        # A profile's statement may have been held against a sample only now, and completed by it.
+        return layout is None or self._catalogue.layout(ns) is layout
 
     def _is_at(self, ns: str, id: Value, current: Version, base: Value | object) -> bool:
         """Whether ``base`` means the current version; False for a version that is not stored."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.foundation.records import Outcome
+from model.foundation.records import Outcome, Version
 from model.repair.undoing import asked, hindered, reason
 from model.session.batch_writing import batches
 from model.session.connection import Connection
@@ -95,9 +96,15 @@ class WayBack:
         rest = f" What else was written is undone with palimpsest undo {run}." if others else ""
         return f"{lacking}{rest}" if lacking else ""
 
-    def hindrance(self, entry: str) -> str:
-        """Why this server cannot undo a journal entry, one sentence; "" if it can."""
-        return "".join(map(reason, self._hindrances([self._journal.record(entry)])))
+    def hindrance(self, entry: str, found: Version | None = None) -> str:
+        """Why this server cannot undo a journal entry, one sentence; "" if it can.
+
+        ``found`` is what the write left, if its answer brought it.
+        """
+        record = self._journal.record(entry)
+        if found is None or found.raw is None:
+            return "".join(map(reason, self._hindrances([record])))
+        return "".join(map(reason, asked(partial(self._connection.writer.hindrance, found=found), [record])))
 
     def _hindrances(self, records: Sequence[Record]) -> list[str]:
         """Why this server cannot undo some writes, one sentence each; only for those it cannot."""

@@ -454,6 +454,18 @@ class CompositeIds(Struct, frozen=True, eq=False):
             at, found = self._indexes[ns] = time.monotonic(), self.indexes(ns)
         return found
 
+    def listed_indexes(self, names: Sequence[str]) -> dict[str, tuple[float, list[dict[str, Any]]]]:
+        """The indexes of some collections that are remembered, and the time in seconds when they were listed."""
+        now = time.time() - time.monotonic()
+        return {ns: (now + self._indexes[ns][0], self._indexes[ns][1]) for ns in names if ns in self._indexes}
+
+    def recall_indexes(self, listed: Mapping[str, tuple[float, list[dict[str, Any]]]]) -> None:
+        """Remember what :meth:`listed_indexes` returned in another process, as long as in this one."""
+        now = time.time()
+        for ns, (at, found) in listed.items():
+            if ns not in self._indexes and 0 <= now - at <= REMEMBERED:
+                self._indexes[ns] = time.monotonic() - (now - at), found
+
     def create_index(self, ns: str, keys: Terms, unique: bool = False) -> None:
         """Create an index over the stored fields."""
         id = self._id(ns)

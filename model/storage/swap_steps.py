@@ -23,6 +23,8 @@ class SwapSteps(Struct, frozen=True, dict=True):
     made: Made
     before: tuple[Write, ...] = ()
     after: tuple[Write, ...] = ()
+    read_at: float = 0.0
+    """When the base was read for this write, by the monotonic clock; 0.0 if it was read for anything else."""
     repeatable: bool = True
     """Whether the deciding write may be repeated in doubt: its guard distinguishes a base that was replaced and put
     back from one that never changed.
@@ -50,6 +52,7 @@ class Stamp(Struct, frozen=True, dict=True):
     author: str | None = None
     at: dt.datetime = field(default_factory=_now)
     reason: str | None = None
+    read_at: float = 0.0  # when the base was read for this write, by the monotonic clock; 0.0 if for anything else
 
     @cached_property
     def row(self) -> ObjectId:

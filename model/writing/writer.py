@@ -55,9 +55,19 @@ class Writer(Struct, frozen=True):
     named: str | None = None  # the author name that the user entered, for collections that ask for one
 
     def save(
-        self, ns: str, id: Value, base: Version, content: bytes, action: str = "edit", undoes: str | None = None
+        self,
+        ns: str,
+        id: Value,
+        base: Version,
+        content: bytes,
+        action: str = "edit",
+        undoes: str | None = None,
+        read_at: float = 0.0,
     ) -> Outcome:
-        """Swap ``base`` for a version with this content."""
+        """Swap ``base`` for a version with this content.
+
+        ``read_at`` is when the base was read for this write, by the monotonic clock; 0.0 if for anything else.
+        """
         layout = self.catalogue.layout(ns)
         if base.content == content:
             return Outcome("skipped", ns, id, "Nothing was changed, so nothing was written.", base.v)
@@ -73,12 +83,15 @@ class Writer(Struct, frozen=True):
         # If the outcome stays unknown, rows of other programs need the stored base to be completed or cleaned up.
         stored = _packed(((ns, base.raw),)) if layout.rows is not None and base.raw is not None else None
         intent = self._intent(layout, ns, id, action, base, content, undoes, stored)
-        return self._send(
+        outcome = self._send(
             layout,
             intent,
-            lambda stamp: layout.swap_writable(id, base, content, stamp),
+            lambda stamp: layout.swap_writable(id, base, content, replace(stamp, read_at=read_at)),
             lambda outcome: _as_stored(layout, id, outcome, content),
         )
+        if outcome.kind == "applied":
+            self.catalogue.keep_learned(ns)
+        return outcome
 
     def create(
         self,
@@ -379,10 +392,11 @@ class Writer(Struct, frozen=True):
             raise Refused(f"{name} was deleted since; undo its deletion first, or restore one of its versions.")
         return found
 
-    def hindrance(self, record: Record) -> str:
+    def hindrance(self, record: Record, found: Version | None = None) -> str:
         """Why this server cannot undo an entry, one sentence; "" if it can.
 
-        Raises ``Unreachable`` if it could not be asked.
+        ``found`` is the document as the write left it, if it was read since. Raises ``Unreachable`` if it could not
+        be asked.
         """
         ns, id = record.entry.ns, record.document
         if record.after is None or id is None or counts_of(record.layout):
@@ -390,7 +404,7 @@ class Writer(Struct, frozen=True):
         try:
             layout = self._layout(ns)
             # The document is read only if its guard depends on what is in it.
-            current = None if layout.guards_any(len(record.after)) else self._current(ns, id)
+            current = None if layout.guards_any(len(record.after)) else found or self._current(ns, id)
             if current is None or current.content != record.after:
                 return ""
             if record.before is None:

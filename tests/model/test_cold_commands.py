@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bson
-import pymongo
 import pytest
 from bson import ObjectId
+from pymongo.mongo_client import MongoClient
 
 from model.commands import command_line
 from model.localserver import LocalServer
 from model.profile import stated
 from model.profile.profile_file import block
 from model.session import Session
+from model.storage import composite_ids
 from model.values.canonical import Value
 from tests import support
 from tests.guarded_server import GuardedServer
@@ -49,6 +51,11 @@ def serving(server: str) -> Iterator[tuple[LocalServer, str]]:
     rights = {"eva": [may("db", *FEW, collection=name) for name in ("things", "things_history")]}
     with GuardedServer({"eva": "p"}, rights) as guarded:
         yield guarded.store, f"mongodb://eva:p@{guarded.host}/?serverSelectionTimeoutMS=60000"
+
+
+def connected(uri: str) -> MongoClient[dict[str, Any]]:
+    """A client whose commands no log has."""
+    return MongoClient[dict[str, Any]](uri)
 
 
 def load(server: LocalServer, layout: str, others: int = 0, documents: int = 420) -> None:
@@ -143,7 +150,7 @@ def test_a_layout_that_was_recognised_is_used_again_and_costs_a_dozen_commands(
 def test_a_kept_layout_that_a_document_contradicts_is_recognised_anew(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with serving("joins") as (local, uri), pymongo.MongoClient[dict[str, Any]](uri) as client:
+    with serving("joins") as (local, uri), connected(uri) as client:
         load(local, "plain", 0, 30)
         assert run("show", uri, "db.things", "d3") == 0
         client.db.things.delete_many({})
@@ -154,7 +161,7 @@ def test_a_kept_layout_that_a_document_contradicts_is_recognised_anew(
 
 
 def test_a_new_collection_beside_it_and_another_one_of_its_name_are_recognised_anew() -> None:
-    with serving("joins") as (_, uri), pymongo.MongoClient[dict[str, Any]](uri) as client:
+    with serving("joins") as (_, uri), connected(uri) as client:
         things, past = (stored("archive", 30)[name] for name in ("things", "things_history"))
         client.db.things.insert_many(things)
         assert run("show", uri, "db.things", "d2") == 0
@@ -171,7 +178,7 @@ def test_a_new_collection_beside_it_and_another_one_of_its_name_are_recognised_a
 
 
 def test_nothing_is_written_by_a_kept_layout_where_documents_may_have_become_versions_meanwhile() -> None:
-    with serving("joins") as (_, uri), pymongo.MongoClient[dict[str, Any]](uri) as client:
+    with serving("joins") as (_, uri), connected(uri) as client:
         firsts = [{"_id": ObjectId(), "docId": f"d{at}", "v": 1, "name": f"n{at}"} for at in range(30)]
         client.db.things.insert_many(firsts)
         with Session.open(uri) as session:
@@ -223,3 +230,62 @@ def test_a_profile_that_does_not_fit_is_refused_for_writing_although_a_document_
         assert run("show", uri, "db.things", "d3", "--profile", str(profile)) == 0
         assert run("edit", uri, "db.things", "d3", "--set", "price=1", "--profile", str(profile)) == 2
         assert "None of the rows sampled in db.other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("layout", "commands"), [("archive", 4), ("hashed", 2), ("embedded", 2), ("plain", 2)])
+def test_an_edit_takes_few_commands_beyond_those_that_tell_its_layout(
+    layout: str, commands: int, log: CommandLog
+) -> None:
+    with serving("cannot join") as (local, uri):
+        load(local, layout, 2, 30)
+        for price in (50, 51, 52):
+            log.clear()
+            assert run("edit", uri, "db.things", "d3", "--set", f"price={price}") == 0
+        assert log.names[0] == "listCollections"
+        assert len(log.names) <= 1 + commands, log.names
+
+
+def test_a_recipe_that_was_proven_before_is_used_only_after_a_hash_that_fits_it(
+    log: CommandLog,
+) -> None:
+    with serving("joins") as (local, uri), connected(uri) as client:
+        load(local, "hashed", 0, 30)
+        for price in (50, 51, 52):
+            log.clear()
+            assert run("edit", uri, "db.things", "d3", "--set", f"price={price}") == 0
+        assert log.names.count("find") == 1
+        client.db.things.update_one({"_id": "d3"}, {"$set": {"_versioned_id": 40 * "0"}})
+        log.clear()
+        run("edit", uri, "db.things", "d3", "--set", "price=53")
+        assert log.names.count("find") == 3  # the hashes at both ends of the collection are read for a proof
+
+
+def test_indexes_listed_by_another_run_are_believed_for_minutes_and_no_longer(
+    log: CommandLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving("joins") as (local, uri), connected(uri) as client:
+        load(local, "archive", 0, 30)
+        for price in (50, 51, 52):
+            log.clear()
+            assert run("edit", uri, "db.things", "d3", "--set", f"price={price}") == 0
+        assert "listIndexes" not in log.names
+        client.db.things_history.drop_index([("docId", 1), ("v", 1)])
+        later = time.time() + composite_ids.REMEMBERED + 1
+        monkeypatch.setattr(time, "time", lambda: later)
+        assert run("edit", uri, "db.things", "d3", "--set", "price=53") == 2
+        assert client.db.things.count_documents({"_id": "d3", "price": 52}) == 1
+
+
+def test_a_swap_that_another_index_prevents_is_refused_in_the_same_words_without_a_look_before(
+    log: CommandLog,
+) -> None:
+    with serving("joins") as (local, uri):
+        load(local, "plain", 0, 3)
+        local.load("db.few", [bson.encode({"_id": at, "name": f"n{at}"}) for at in range(3)])
+        local.index("db.few", [("name", 1)], unique=True)
+        with Session.open(uri) as session:
+            _, base = session.documents.find_current("db.few", "1")
+            log.clear()
+            outcome = session.writing.save("db.few", Value.of(1), base, bson.encode({"name": "n2"}))
+        assert (outcome.kind, "name" in outcome.detail, "2" in outcome.detail) == ("refused", True, True)
+        assert log.names.index("findAndModify") < log.names.index("listIndexes")
