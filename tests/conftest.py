@@ -64,6 +64,7 @@ SLICE = (
     "tests/migrating",
     "tests/model",
     "tests/over_time",
+    "tests/piping",
     "tests/processes",
     "tests/recognition",
     "tests/repairing",

@@ -31,7 +31,9 @@ _KINDS = {
     "T1": "token",
     "T2": "token",
 }
-_HARMLESS = ("A1",)  # what an edit leaves that died between its two writes: the next one takes it up
+_RESIDUE = "A1"
+"""What an edit leaves that died between its two writes. The next one takes it up, if the program knows how to."""
+_BLOCKED = 3  # refused tries to archive one version, behind which nobody can save any more
 _LATER = dt.timedelta(days=36_500)
 """A token that is left when the program has ended is left for good, whatever its age."""
 
@@ -39,8 +41,8 @@ _Known: TypeAlias = tuple[str, str, Value | None, tuple[Value, ...]]
 
 
 class Wrong(Struct, frozen=True):
-    """One thing that is wrong; ``kind`` is lost, doubled, fork, token, damage, or refused for what is there although
-    the program said that it is not.
+    """One thing that is wrong; ``kind`` is lost, doubled, fork, blocked, token, damage, or refused for what is there
+    although the program said that it is not.
     """
 
     kind: str
@@ -121,7 +123,12 @@ class Audit:
 
     def _damage(self) -> Iterator[Wrong]:
         for each in self._findings():
-            if _known(each) not in self._known:
+            if each.code == _RESIDUE:
+                tries = [n for made, n in self.seen.refused.items() if (made.ns, made.id) == (each.ns, each.id)]
+                if sum(tries) >= _BLOCKED:
+                    detail = "the archive has the current version already, and the program saves nothing more"
+                    yield Wrong("blocked", each.ns, each.id, detail)
+            elif _known(each) not in self._known:
                 yield Wrong(_KINDS.get(each.code, "damage"), each.ns, each.id, f"{each.code}: {each.detail}")
 
     def _findings(self) -> Iterator[Finding]:
@@ -130,7 +137,7 @@ class Audit:
         for each in self._session.scans.scan(names, now=dt.datetime.now(dt.UTC) + _LATER) if names else ():
             if isinstance(each, Unchecked):
                 self.unchecked.append(f"{each.ns}: {each.why}")
-            elif each.code not in _HARMLESS:
+            else:
                 yield each
 
     def _is_there(self, ns: str) -> bool:

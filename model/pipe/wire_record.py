@@ -8,6 +8,7 @@ a ``ping`` whose comment is ``{told, ns, id, set | inc | push}``.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -31,6 +32,7 @@ Place: TypeAlias = tuple[str, Value]
 _Effect: TypeAlias = tuple[str, bytes, bytes, bool]
 """Kind, filter, document or update, and whether something stored changed."""
 TOLD = ("applied", "refused", "unknown")
+_DUPLICATE = 11000
 WAYS = ("set", "inc", "push")
 
 
@@ -74,6 +76,8 @@ class WireRecord:
         self.inserted: list[Inserted] = []
         self.rewritten: list[Made] = []
         """Versions in an archive that a write changed."""
+        self.refused: Counter[Made] = Counter()
+        """How often a version could not be archived, as the archive had it already."""
         self.deleted: dict[str, list[bytes]] = {}
         """The filters of deletes that may have taken effect, by collection."""
         self.claims: dict[Place, list[ToldChange]] = {}
@@ -151,6 +155,8 @@ class WireRecord:
             effect = list(_effects(command, said))
         except CommandError:
             return
+        if command.name == "insert" and ns in self._archives:
+            self._note_refused(command, said, self._archives[ns])
         if not _ok(reply) or not effect:
             return
         known = delivered and "writeConcernError" not in said
@@ -169,6 +175,15 @@ class WireRecord:
                 id, v = equal_to(filter, of.archive_id), equal_to(filter, of.version)
                 if id is not None and v is not None:
                     self.rewritten.append(Made(of.ns, id, v))
+
+    def _note_refused(self, command: Command, said: Mapping[str, Value], of: CollectionProfile) -> None:
+        documents = command.documents("documents")
+        for error in map(dict, map(c.fields, _errors(said))):
+            at, code = number_of(error.get("index")), number_of(error.get("code"))
+            if code == _DUPLICATE and isinstance(at, int) and at < len(documents):
+                id, v = c.get(documents[at], (of.archive_id,)), c.get(documents[at], (of.version,))
+                if id is not None and v is not None:
+                    self.refused[Made(of.ns, id, v)] += 1
 
     def _note_version(self, ns: str, filter: bytes, body: bytes, known: bool) -> None:
         of = self._by_ns[ns]

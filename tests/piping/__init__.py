@@ -1,0 +1,1 @@
+"""Programs of three languages behind the pipe: published mistakes that it convicts, and code that it lets pass."""
