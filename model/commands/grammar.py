@@ -364,6 +364,18 @@ def _retain(made: Parser) -> None:
     _writing_options(made)
 
 
+@_command("erase", "erase:erase", "take fields of one document out of all its versions, for good")
+def _erase(made: Parser) -> None:
+    _document(made)
+    field = "the field to erase; several times for several"
+    made.add_argument("--path", metavar="P", action="append", default=[], dest="paths", help=field)
+    made.add_argument("--certificate", metavar="FILE", help="write what was erased, where, when and by whom")
+    made.add_argument("--apply", action="store_true", help="erase, with no way back; without it this only says where")
+    _reasoned(made)
+    _options(made)
+    _writing_options(made)
+
+
 @_command("migrate", "migrate:migrate", "move a collection to another layout: copy, verify every version, keep the old")
 def _migrate(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", help="the collection as it is now")

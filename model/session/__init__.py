@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # imported late, so that a window appears before the parts of
     from model.foundation.records import Outcome, ServerFacts, Version
     from model.profile import Profile
     from model.session.authorship import Authorship
-    from model.session.batch_writing import Batches, Changing, Retaining, TakingBack
+    from model.session.batch_writing import Batches, Changing, Erasing, Retaining, TakingBack
     from model.session.collection_indexes import CollectionIndexes
     from model.session.data_exchange import DataExchange
     from model.session.document_lists import DocumentLists
@@ -256,6 +256,13 @@ class Session:
         from model.session.batch_writing import retaining
 
         return retaining(self._connection)
+
+    @property
+    def erasing(self) -> Erasing:
+        """Takes fields of one document out of all its versions and everything kept here; there is no way back."""
+        from model.session.batch_writing import erasing
+
+        return erasing(self._connection)
 
     @property
     def taking_back(self) -> TakingBack:

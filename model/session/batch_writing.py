@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from model.operations.batches import Batches, Deleted, DeletionPlan, Documents, InsertionPlan, Run
 from model.operations.changing import Changed, ChangePlan, Changing
+from model.operations.erasing import Certificate, Erasing, Trace
 from model.operations.retaining import Retaining, RetentionPlan, Rule, Thinned
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
 from model.session.connection import Connection
+from model.userdata.drafts import Drafts
 
 __all__ = [
     "Batches",
+    "Certificate",
     "ChangePlan",
     "Changed",
     "Changing",
@@ -17,6 +20,7 @@ __all__ = [
     "Deleted",
     "DeletionPlan",
     "Documents",
+    "Erasing",
     "InsertionPlan",
     "Retaining",
     "RetentionPlan",
@@ -25,8 +29,10 @@ __all__ = [
     "TakenBack",
     "TakingBack",
     "Thinned",
+    "Trace",
     "batches",
     "changing",
+    "erasing",
     "retaining",
     "taking_back",
 ]
@@ -50,3 +56,9 @@ def changing(connection: Connection) -> Changing:
 def retaining(connection: Connection) -> Retaining:
     """Earlier versions removed by a rule."""
     return Retaining(connection.writer, connection.trust.check_allowed, connection.trust.is_production)
+
+
+def erasing(connection: Connection) -> Erasing:
+    """Fields of one document erased for good."""
+    drafts = Drafts(connection.home)
+    return Erasing(connection.writer, drafts, connection.trust.check_allowed, connection.trust.is_production)

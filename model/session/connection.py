@@ -41,6 +41,7 @@ class Connection:
         self.source, self.name = opened.text, opened.name
         self.is_sample = opened.text == SAMPLE
         self.data = f"{opened.text} {lifetime}".rstrip()
+        self.home = home
         self.journal = Journal(home, lifetime)
         self.port = CompositeIds(opened.server, lambda ns: self.catalogue.profile_of_ids(ns))
         kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None

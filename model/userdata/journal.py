@@ -61,9 +61,11 @@ _DOCUMENTS = "before, after, stored"  # may be large, so read only if needed
 _FOR_GOOD = {
     "migrate": "Take a whole migration back with `palimpsest migrate … --take-back --apply`.",
     "create index": "An index is not dropped from here; drop it with your own tools.",
+    "erase": "An erasure has no way back.",
     "next number": "A number that was handed out is not taken back: somebody may use it already.",
 }
 _DIED = "Not known: the process ended before the answer came."
+_ERASED = "erased"  # a key of ``extra``: its contents were taken out for good
 _UPTIME = "uptime"  # a key of ``extra``: for how many seconds the computer was up
 
 
@@ -326,10 +328,32 @@ class Journal:
             # An earlier call may have died between deleting and this, so its documents are still in the file's free
             # pages.
             if apply and (old > kept or db.execute("PRAGMA freelist_count").fetchone()[0]):
-                db.execute("VACUUM")
-                # The write-ahead log holds pages too: without this, what was deleted could still be read from it.
-                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                _forget_free_pages(db)
         return old - kept, kept
+
+    def erase(self, source: str, ns: str, document: Value, apply: bool = False) -> int:
+        """Take the contents of all writes to one document out of their entries; returns how many entries have some.
+
+        The entries stay, without the documents by which they could be undone. Without ``apply`` nothing is changed.
+        Raises ``Refused`` while one of these writes is in doubt: whoever settles it needs its contents.
+        """
+        mine = "WHERE source = :source AND ns = :ns AND document = :document AND action <> 'erase'"
+        named = {"source": source, "ns": ns, "document": _storable(text.value_text(document))}
+        held = "before IS NOT NULL OR after IS NOT NULL OR stored IS NOT NULL OR hash_before IS NOT NULL"
+        with self._file(durably=apply) as db:
+            in_doubt = f"SELECT id FROM entries {mine} AND kind IN ('begun', 'unknown')"
+            if (row := db.execute(in_doubt, named).fetchone()) is not None:
+                raise Refused(f"Whether entry {row['id']} of the journal was written is not known; settle that first.")
+            (found,) = db.execute(f"SELECT count(*) FROM entries {mine} AND ({held})", named).fetchone()
+            if apply:
+                db.execute(
+                    "UPDATE entries SET before = NULL, after = NULL, stored = NULL, hash_before = NULL,"
+                    f" hash_after = NULL, extra = json_set(extra, '$.{_ERASED}', 'yes') {mine} AND ({held})",
+                    named,
+                )
+                db.commit()
+                _forget_free_pages(db)
+        return int(found)
 
     def unsettled(self) -> list[Entry]:
         """Writes that may have arrived: those with an unknown outcome, and those of processes that died."""
@@ -435,6 +459,8 @@ class Journal:
             return f"It was undone already, by entry {row['undone_by']}."
         if self._is_gone(row):
             return "It was written to data in memory, which are gone."
+        if f'"{_ERASED}"' in row["extra"]:
+            return "Fields of this document were erased, and what it was before is not kept any more."
         return _FOR_GOOD.get(row["action"], "")
 
 
@@ -452,6 +478,13 @@ class _OpenFile(Struct, frozen=True):
         except OSError:
             return False
         return self.process == os.getpid() and (now.st_ino, now.st_dev) == (self.file.st_ino, self.file.st_dev)
+
+
+def _forget_free_pages(db: sqlite3.Connection) -> None:
+    """Write the file anew, so that nothing that was deleted can be read in it."""
+    db.execute("VACUUM")
+    # The write-ahead log holds pages too: without this, what was deleted could still be read from it.
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _now() -> str:

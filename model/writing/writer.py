@@ -550,6 +550,8 @@ class Writer(Struct, frozen=True):
             # The old collection shows what was migrated, so there is nothing to look for.
             said = f"It stopped on its way to {record.extra.get('to')}: run it again to continue, or take it back."
             return Outcome("applied", ns, None, said)
+        if record.entry.action == "erase":
+            return Outcome("applied", ns, id, "It may have stopped half-way: run the erasure again, for what is left.")
         if id is None:
             missing = self.catalogue.layout(ns).missing_index() is not None
             return not_there(record, None) if missing else Outcome("applied", ns, None, "The index is there.")

@@ -10283,6 +10283,10 @@ Zum Verbinden öffnen</translation>
       <translation>Ein gleiches Dokument ist als {0} vorhanden, und niemand kann sagen, wessen es ist.</translation>
     </message>
     <message>
+      <source>An erasure has no way back.</source>
+      <translation>Ein Löschen von Feldern lässt sich nicht rückgängig machen.</translation>
+    </message>
+    <message>
       <source>An id belongs to one collection; name just that one.</source>
       <translation>Eine Id gehört zu einer Sammlung; nennen Sie nur diese.</translation>
     </message>
@@ -10321,6 +10325,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Another document has the id {0}; it is not known whether yours was there before it.</source>
       <translation>Ein anderes Dokument hat die Id {0}; ob Ihres vorher da war, kann niemand sagen.</translation>
+    </message>
+    <message>
+      <source>Another program keeps the versions of {0} in a form of its own; erase there.</source>
+      <translation>Ein anderes Programm führt die Versionen von {0} in eigener Form; löschen Sie dort.</translation>
     </message>
     <message>
       <source>Another program keeps the versions of {0}, and only that can remove them.</source>
@@ -10703,6 +10711,14 @@ Zum Verbinden öffnen</translation>
       <translation>Felder behalten ihre Reihenfolge</translation>
     </message>
     <message>
+      <source>Fields of this document were erased, and what it was before is not kept any more.</source>
+      <translation>Felder dieses Dokuments wurden endgültig gelöscht; was es vorher war, ist nicht mehr aufbewahrt.</translation>
+    </message>
+    <message>
+      <source>Fields were erased in {0}.</source>
+      <translation>Felder wurden in {0} endgültig gelöscht.</translation>
+    </message>
+    <message>
       <source>Filters can tell 1.0 from 1.00, 0.0 from -0.0, and one order from another.</source>
       <translation>Filter unterscheiden 1.0 von 1.00, 0.0 von -0.0 und eine Reihenfolge von der anderen.</translation>
     </message>
@@ -10793,6 +10809,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>How the hash in {0} is made is not proven: {1} fits in {2} of {3} documents looked at, and not in the others; {4}.</source>
       <translation>Wie der Hash in {0} entsteht, ist nicht bewiesen: {1} passt bei {2} von {3} angesehenen Dokumenten und bei den anderen nicht; {4}.</translation>
+    </message>
+    <message>
+      <source>Ids of {0} have several fields, which an erasure cannot follow into all places.</source>
+      <translation>Ids von {0} haben mehrere Felder; denen kann ein endgültiges Löschen nicht überallhin folgen.</translation>
     </message>
     <message>
       <source>In {0} of {1}, {2} is {3}.</source>
@@ -10969,6 +10989,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It leaves {0}{1} empty, which each of the {2} documents looked at has.</source>
       <translation>Das lässt {0}{1} leer, was jedes der {2} angesehenen Dokumente hat.</translation>
+    </message>
+    <message>
+      <source>It may have stopped half-way: run the erasure again, for what is left.</source>
+      <translation>Es wurde vielleicht unterbrochen: führen Sie das Löschen noch einmal aus, für den Rest.</translation>
     </message>
     <message>
       <source>It occurs twice in what you want to insert.</source>
@@ -13147,6 +13171,10 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Rechner bietet keinen Schlüsselbund, deshalb wird das Passwort nicht behalten; tippen Sie es beim nächsten Mal neu.</translation>
     </message>
     <message>
+      <source>This connection is production; confirm the erasure by the collection's name first.</source>
+      <translation>Diese Verbindung ist Produktion; bestätigen Sie das Löschen zuerst mit dem Namen der Collection.</translation>
+    </message>
+    <message>
       <source>This connection is production; confirm the repair by its name first.</source>
       <translation>Diese Verbindung ist als Produktion gekennzeichnet; bestätigen Sie die Reparatur zuerst mit ihrem Namen.</translation>
     </message>
@@ -13457,6 +13485,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>What {0} says of itself could not be read; check the port, and that a MongoDB server runs there.</source>
       <translation>Was {0} über sich sagt, konnte nicht gelesen werden; prüfen Sie den Port und ob dort ein MongoDB-Server läuft.</translation>
+    </message>
+    <message>
+      <source>Whether entry {0} of the journal was written is not known; settle that first.</source>
+      <translation>Ob Eintrag {0} des Journals geschrieben wurde, ist nicht bekannt; klären Sie das zuerst.</translation>
     </message>
     <message>
       <source>Whether this plan has changed {0} is not known.</source>
@@ -13773,6 +13805,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>all databases</source>
       <translation>alle Datenbanken</translation>
+    </message>
+    <message>
+      <source>all stored versions, the quarantine, the journal and the draft were read again by the paths, and {0} files of this program by the longer texts</source>
+      <translation>alle gespeicherten Versionen, die Quarantäne, das Journal und der Entwurf wurden noch einmal nach den Pfaden gelesen, und {0} Dateien dieses Programms nach den längeren Texten</translation>
     </message>
     <message>
       <source>all {whole} documents</source>
@@ -14209,6 +14245,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>expected a value</source>
       <translation>erwartet wird ein Wert</translation>
+    </message>
+    <message>
+      <source>fields are erased</source>
+      <translation>Felder werden endgültig gelöscht</translation>
     </message>
     <message>
       <source>fields that are not content</source>
@@ -14763,6 +14803,10 @@ Zum Verbinden öffnen</translation>
       <translation>seine {0} sind nicht die, die exportiert wurden</translation>
     </message>
     <message>
+      <source>journals, drafts and exports on other computers</source>
+      <translation>Journale, Entwürfe und Exporte auf anderen Rechnern</translation>
+    </message>
+    <message>
       <source>just the newest</source>
       <translation>genau die neueste</translation>
     </message>
@@ -15151,6 +15195,10 @@ Zum Verbinden öffnen</translation>
       <translation>geordnet</translation>
     </message>
     <message>
+      <source>other documents, collections and programs that hold the same values</source>
+      <translation>andere Dokumente, Collections und Programme mit denselben Werten</translation>
+    </message>
+    <message>
       <source>overwritten before they could be read</source>
       <translation>überschrieben, bevor sie gelesen werden konnten,</translation>
     </message>
@@ -15495,6 +15543,14 @@ Zum Verbinden öffnen</translation>
       <translation>die Kopie von {0} wird herausgenommen</translation>
     </message>
     <message>
+      <source>the copy with the fields is removed</source>
+      <translation>die Kopie mit den Feldern wird entfernt</translation>
+    </message>
+    <message>
+      <source>the copy without the fields</source>
+      <translation>die Kopie ohne die Felder</translation>
+    </message>
+    <message>
       <source>the counter</source>
       <translation>der Zähler</translation>
     </message>
@@ -15581,6 +15637,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the document, which is the first state, is gone</source>
       <translation>das Dokument, das der erste Stand ist, ist nicht mehr da</translation>
+    </message>
+    <message>
+      <source>the draft of {0}</source>
+      <translation>der Entwurf von {0}</translation>
     </message>
     <message>
       <source>the dump</source>
@@ -15849,6 +15909,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>the server is closed</source>
       <translation>der Server ist geschlossen</translation>
+    </message>
+    <message>
+      <source>the server's oplog, backups and the free space of its files</source>
+      <translation>Oplog und Sicherungen des Servers und der freie Platz in seinen Dateien</translation>
     </message>
     <message>
       <source>the state is not a document</source>
@@ -18015,6 +18079,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} muss Feldnamen in Anführungszeichen auflisten</translation>
     </message>
     <message>
+      <source>{0} names a position, which moves between versions; name fields alone.</source>
+      <translation>{0} nennt eine Position, die sich zwischen Versionen verschiebt; nennen Sie nur Felder.</translation>
+    </message>
+    <message>
       <source>{0} names a stream of events, of which such rows may be a cache</source>
       <translation>{0} nennt einen Strom von Ereignissen, dessen Zwischenspeicher solche Zeilen sein können</translation>
     </message>
@@ -18865,6 +18933,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}; nothing was written.</source>
       <translation>{0}; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0}; what was erased so far stays so, run it again for the rest.</source>
+      <translation>{0}; was bis jetzt gelöscht ist, bleibt es; führen Sie es für den Rest noch einmal aus.</translation>
     </message>
     <message>
       <source>{0}; write a document on each line, which are read one after the other.</source>

@@ -264,6 +264,7 @@ WRITING = [
     "restore URI shop.orders 1 1",
     "change URI shop.orders {} --set total=5 --apply",
     "retain URI shop.orders --keep 1 --apply",
+    "erase URI shop.orders 1 --path total --apply",
     "revert URI shop.orders --id 1 --version 3 --apply",
     'insert URI shop.orders {"total":5} --id 77',
     "import DIR/lines URI shop.orders --apply",

@@ -83,6 +83,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (1, ["revert", here, contracts, "--id", "K-1", "--version", "1"]),
         (0, ["change", here, contracts, "{}", "--unset", "status"]),
         (0, ["retain", here, contracts, "--keep", "1"]),
+        (0, ["erase", here, contracts, "K-1", "--path", "note"]),
         (0, ["edit", here, contracts, "K-2", "--set", 'status="draft"']),
         (0, ["undo", "1", "--source", here]),
         (0, ["restore", here, claims, "C-1", "1"]),

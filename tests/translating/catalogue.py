@@ -82,6 +82,8 @@ OPENING = (
 KEYS = {
     "when answered", "rests on", "not checked", "in doubt", "repair plan", "whole number", "palimpsest revert",
     "palimpsest change", "palimpsest retain",
+    "certificate of erasure", "erased in", "files with such a text", "found again", "found in", "looked for again",
+    "not reached",
     "Of the kind", "module {0} has no attribute {1}",
     "A row of model/values/kinds.py names {0}: write {1} in {2}, above its tables.",
     "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",
@@ -95,7 +97,7 @@ KEYS = {
 }  # fmt: skip
 """What stands in a plan's file, is asked for in the code, goes to the log, or is looked for in the words of others."""
 CODE = re.compile(
-    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA) |^kind IN |IS NOT NULL|^before, after"  # of SQL
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|WHERE) |^kind IN |IS NOT NULL|^before, after"  # of SQL
     r"|\w ?\| ?\w|^[a-z]+\["  # a type, a pattern with choices
     r"|\(\?|\\[bdsw{]|\[\^|^\^|\]\+"  # a pattern
     r"|^(, |\{)\"|^\s*<[a-z!]|^\[data-|^[A-Z]\w+\(\"?[^ ]*\"?, [^ ]*\)$"  # markup, a call
