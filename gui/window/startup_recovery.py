@@ -21,6 +21,7 @@ from gui import messages, tasks
 from gui.language import tr
 from gui.style import preferences, wording
 from gui.style.wording import many
+from model.foundation import kept_files
 
 if TYPE_CHECKING:
     from gui.messages import MessageLine
@@ -161,7 +162,7 @@ def _kept_since(moment: object) -> list[Draft]:
     from model.userdata.drafts import Drafts
 
     try:
-        since = dt.datetime.fromisoformat(str(moment))
+        since = kept_files.moment(str(moment))
     except ValueError:
         since = dt.datetime.min.replace(tzinfo=dt.UTC)
     return [draft for draft in Drafts().all() if draft.kept_at > since]

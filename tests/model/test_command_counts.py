@@ -248,7 +248,7 @@ def versions_of(layout: str, ids: int, versions: int) -> list[bytes]:
         pytest.param("versions", 1, 2, 64, marks=pytest.mark.deep),
         ("versions", 4, 2, 207),
         pytest.param("versions", 40, 3, 2100, marks=pytest.mark.deep),
-        pytest.param("versions", 150, 104, 210, marks=pytest.mark.deep),
+        pytest.param("versions", 150, 104, 255, marks=pytest.mark.deep),
         ("flagged", 4, 2, 207),
         ("deltas", 4, 2, 207),
     ],

@@ -12,6 +12,7 @@ from gui.parts.differences import diff_cells
 from gui.parts.differences.diff_node import DiffNode, kids_of, open_root
 from gui.style import preferences, symbols, wording
 from gui.style.cells import Cell, CellModel, Index, Span, plain, spoken
+from model import text
 from model.diff import Move, Reorder
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class DiffModel(CellModel):
             self._tell_open(self._root.kids)
 
     def _title(self) -> None:
-        a, b = self.titles
+        a, b = (text.plain(each) for each in self.titles)
         if self.inline:
             self.headers = ("", tr("Field"), f"A   {a}   →   B   {b}", "", tr("Type"))
         else:

@@ -128,7 +128,8 @@ class ActivityPanel(QWidget):
         row.addWidget(words(tr("Activity"), "title"))
         self.wider_place = button("", self._widen_place, "small", "quiet")
         if (wider := self._wider_place) is not None:
-            self.wider_place.setText(tr("In all of {name}", name=wider or wording.source(self._session.name)))
+            name = wording.label(wider or wording.source(self._session.name))
+            self.wider_place.setText(tr("In all of {name}", name=name))
         row.addWidget(self.wider_place)
         self.wider_place.setVisible(wider is not None)
         row.addStretch(1)

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from gui.pages.page_request import PageRequest
 from gui.style import preferences
+from gui.window.startup_recovery import LEFT
 from gui.window.window import Window
 from model.foundation.records import Draft
 from model.userdata.drafts import Drafts
@@ -38,6 +39,14 @@ def test_kept_edits_are_named_at_the_next_start_until_their_source_is_open(qtbot
     again = new_window(qtbot)  # a person who closed the window knows of them
     wait_idle(qtbot)
     assert not told(again)
+
+
+def test_kept_edits_are_named_where_the_time_of_leaving_lost_its_zone(qtbot: QtBot) -> None:
+    keep_draft(ID)
+    preferences.remember(LEFT, "2020-01-01T00:00:00")
+    window = new_window(qtbot)
+    wait_idle(qtbot, lambda: bool(window.messages.lines))
+    assert told(window) == ["1 edit was kept; open the sample to go on."]
 
 
 @pytest.mark.deep
