@@ -243,7 +243,7 @@ class CollectionPage(Page):
             menu.addAction(wording.item(tr("Restore {name}…", name=name)), partial(self._restore_row, row))
         if info is not None and info.keeps_history:
             menu.addSeparator()
-            for label, kind in ((tr("Change map"), "map"), (tr("Blame"), "blame"), (tr("Look for damage"), "repair")):
+            for label, kind in ((tr("Who changed what"), "blame"), (tr("Look for damage"), "repair")):
                 menu.addAction(label, partial(self.asked.emit, PageRequest(kind, self.ns, row.id)))
         compare = menu.addMenu(tr("Compare"))
         compare.addAction(tr("Compare with another document…"), partial(self._compare_row_with_other, row))

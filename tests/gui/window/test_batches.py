@@ -101,7 +101,7 @@ def test_picked_documents_stay_picked_through_a_refresh(window: Window, qtbot: Q
 def test_with_one_document_the_menu_leads_to_its_history_and_writes(window: Window) -> None:
     page = collection(window)
     found = offered(page.browser.menu_for(page.browser.model.rows[2]))
-    assert {"Open", "Export…", "Change map", "Blame", "Look for damage", "Duplicate…", "Delete…"} <= set(found)
+    assert {"Open", "Export…", "Who changed what", "Look for damage", "Duplicate…", "Delete…"} <= set(found)
 
 
 @pytest.mark.deep

@@ -40,14 +40,12 @@ def choose(qtbot: QtBot, page: CollectionPage, id: str) -> None:
 
 
 @pytest.mark.usefixtures("each_language")
-def test_eighteen_documents_are_in_sight_above_a_history_and_nine_in_a_small_window(
-    qtbot: QtBot, sample: Session
-) -> None:
+def test_many_documents_are_in_sight_above_a_history_and_nine_in_a_small_window(qtbot: QtBot, sample: Session) -> None:
     window = new_window(qtbot, 1440, 900)
     adopt(qtbot, window, sample)
     page = collection(window)
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
-    for width, height, rows in ((1440, 900, 18), (1024, 768, 9)):
+    for width, height, rows in ((1920, 1080, 18), (1440, 900, 18), (1024, 768, 9)):
         window.resize(width, height)
         qtbot.waitUntil(lambda rows=rows: in_sight(page) >= rows)
         assert page.timeline.strip.isVisible()
