@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from msgspec import Struct, field
@@ -11,14 +12,20 @@ from msgspec import Struct, field
 from model import text
 from model.errors import Unreadable
 from model.localserver.command_table import parse_index
+from model.localserver.large_file import LargeFile
 from model.localserver.local_server import LocalServer
 from model.localserver.physical_ids import repeated_id
 from model.localserver.store import SYSTEM
-from model.localserver.time_buckets import Compressed, measurements
+from model.localserver.time_buckets import Series, measurements
 from model.mql import order
 from model.mql.command_error import CommandError
 from model.values import canonical as c
 from model.values.canonical import Value
+
+MEASURED = 64 << 20
+"""The most bytes of measurements that are held in memory; compressed buckets grow many times."""
+InFile: TypeAlias = Callable[[Series, Callable[[int], str]], LargeFile]
+"""Makes the file of a series' measurements, with the sentence on a number of unreadable buckets."""
 
 _BUCKETS = "system.buckets."
 _OWN_DATABASES = ("admin", "config", "local")
@@ -129,41 +136,50 @@ def _named(spec: Value, number: int) -> str:
     return f"The index {text.plain(str(name.python()))}"
 
 
-def show_measurements(server: LocalServer, ns: str, metadata: Metadata) -> None:
-    """Show the buckets of a time series also as its measurements, in a collection with the series' name."""
+def show_measurements(
+    server: LocalServer, ns: str, metadata: Metadata, in_file: InFile | None = None, is_large: bool = False
+) -> None:
+    """Show the buckets of a time series also as its measurements, in a collection with the series' name.
+
+    Those of a large file, and more than :data:`MEASURED` bytes, are read from the file that ``in_file`` makes.
+    """
     if not is_buckets(ns):
         return
     database, _, name = ns.partition(".")
-    series = _series(metadata)
+    series = Series.of(metadata.options)
     shown = free_namespace(server, database, name.removeprefix(_BUCKETS))
-    packed = broken = 0
-    rows: list[bytes] = []
-    for raw in server.stored(ns):
+
+    def said(broken: int) -> str:
+        return f"The measurements in unreadable buckets of {shown} ({broken:,}) are left out; {ns} lists all buckets."
+
+    server.adopt(shown, metadata.options)
+    rows, broken = ([], 0) if is_large else _measured(server.stored(ns), series, in_file is not None)
+    if rows is None or is_large:
+        assert in_file is not None
+        file = in_file(series, said)
         try:
-            rows += measurements(raw, series.get("timeField", ""), series.get("metaField", ""))
-        except Compressed:
-            packed += 1
+            server.begin(shown, file)
+        except Unreadable:  # not a single measurement
+            file.close()
+            server.tell(said(1))
+        return
+    server.load(shown, rows)
+    if broken:
+        server.tell(said(broken))
+
+
+def _measured(buckets: Iterable[bytes], series: Series, may_stop: bool) -> tuple[list[bytes] | None, int]:
+    """The measurements of buckets and the number of unreadable ones; no measurements if these are too many."""
+    rows: list[bytes] = []
+    size = broken = 0
+    for raw in buckets:
+        try:
+            found = measurements(raw, series)
         except Unreadable:
             broken += 1
-    server.adopt(shown, metadata.options)
-    server.load(shown, rows)
-    if packed:
-        server.tell(
-            f"The measurements in compressed buckets of {shown} ({packed:,}) are left out; {ns} lists all buckets."
-        )
-    if broken:
-        server.tell(
-            f"The measurements in unreadable buckets of {shown} ({broken:,}) are left out; {ns} lists all buckets."
-        )
-
-
-def too_large_for_measurements(name: object) -> str:
-    """The sentence for a file or collection with too many buckets."""
-    return f"{name} holds a time series, and is too large for its buckets to be shown as measurements."
-
-
-def _series(metadata: Metadata) -> Mapping[str, str]:
-    found = dict(c.fields(metadata.options)).get("timeseries")
-    if found is None or found.type != c.OBJECT:
-        return {}
-    return {name: str(value.python()) for name, value in c.fields(found.data) if value.type == c.STRING}
+            continue
+        rows += found
+        size += sum(map(len, found))
+        if may_stop and size > MEASURED:
+            return None, broken
+    return rows, broken

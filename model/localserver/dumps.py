@@ -13,6 +13,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,14 +27,13 @@ from model.localserver.dumped_collections import (
     collection_name,
     database_name,
     free_namespace,
-    is_buckets,
     load_documents,
     plain_name,
     show_measurements,
-    too_large_for_measurements,
 )
 from model.localserver.large_file import LargeFile, bomb, is_bomb
 from model.localserver.local_server import LocalServer
+from model.localserver.time_buckets import MeasurementsFile
 from model.text.file_documents import (
     LeftOut,
     bson_documents,
@@ -96,6 +96,11 @@ class _Opening(Struct):
     cache: Path | None
     left: int  # bytes that may still be read into memory
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether everything is held in memory, so that it can be edited."""
+        return self.left > ALL >> 1
+
     def takes(self, path: Path) -> bool:
         """Whether a file fits into memory; a gzipped one counts ten times."""
         size = _unpacked_size(path)
@@ -147,7 +152,7 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
         _refuse_others(path, named, packed.peek(_HEAD)[:_HEAD])
         if packed.peek(4).startswith(mongodump_archive.MAGIC):
             place = mongodump_archive.ArchivePlace(
-                opening.cache, min(opening.left, IN_MEMORY), _unpacked_size(path), opening.left == ALL
+                opening.cache, min(opening.left, IN_MEMORY), _unpacked_size(path), opening.is_writable
             )
             mongodump_archive.load(server, packed, path, place)
             return
@@ -157,6 +162,8 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
         if is_text and "." in collection.strip("."):
             given, _, rest = collection.strip(".").partition(".")
             database, collection = database_name(given), rest
+        cache = None if opening.cache is None else opening.cache.with_name(f"{opening.cache.name}-measurements")
+        in_file = partial(MeasurementsFile, path, cache)
         metadata = Metadata() if is_text else _metadata(server, path, collection)
         ns = free_namespace(server, database, collection_name(metadata.named(collection)))
         adopt(server, ns, metadata)
@@ -168,11 +175,10 @@ def _file(opening: _Opening, path: Path, database: str) -> None:
                     server.tell(left_out.sentence(number))
             elif opening.takes(path):
                 _load(server, ns, _bounded(bson_documents(stream, path), path), path)
-                show_measurements(server, ns, metadata)
+                show_measurements(server, ns, metadata, None if opening.is_writable else in_file)
             else:
                 server.begin(ns, LargeFile(path, opening.cache))
-                if is_buckets(ns):
-                    server.tell(too_large_for_measurements(path))
+                show_measurements(server, ns, metadata, in_file, is_large=True)
         except Unreadable:
             server.forget(ns)
             raise

@@ -206,6 +206,10 @@ class LargeFile:
     def _opened(self) -> IO[bytes]:
         return cast("IO[bytes]", gzip.open(self.path, "rb")) if self._packed else self.path.open("rb")
 
+    def _unpacked(self, plain: IO[bytes]) -> IO[bytes]:
+        """The documents in a packed file; ``read1`` returns some of them, ``seek`` skips those before an offset."""
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=plain))
+
     def _read_on(self, step: Step) -> None:
         noted, folder = self._noted, self._cache.path
         last = self._last_id()
@@ -215,7 +219,7 @@ class LargeFile:
             places = files.enter_context((folder / "places").open("ab"))
             stream, spool = cast("IO[bytes]", plain), None
             if self._packed:
-                stream = cast("IO[bytes]", gzip.GzipFile(fileobj=plain))
+                stream = self._unpacked(plain)
                 spool = files.enter_context((folder / "unpacked.bson").open("ab"))
                 spool.truncate(noted.end)
             stream.seek(noted.end)  # packed data before that are unpacked once more and dropped
@@ -340,7 +344,11 @@ class LargeFile:
             return _Noted()
 
     def _note(self) -> None:
-        _write(self._cache.path / "noted.json", asdict(self._noted))
+        self._write("noted.json", asdict(self._noted))
+
+    def _write(self, name: str, said: dict[str, Any]) -> None:
+        """Write a small file into the cache folder."""
+        _write(self._cache.path / name, said)
 
     # --- its indexes
 

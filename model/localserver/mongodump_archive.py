@@ -14,6 +14,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -29,13 +30,12 @@ from model.localserver.dumped_collections import (
     collection_name,
     database_name,
     free_namespace,
-    is_buckets,
     load_documents,
     show_measurements,
-    too_large_for_measurements,
 )
 from model.localserver.large_file import SPARE, LargeFile, bomb, is_bomb
 from model.localserver.local_server import LocalServer
+from model.localserver.time_buckets import MeasurementsFile
 from model.text.file_documents import bson_documents
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -248,8 +248,7 @@ def _show(server: LocalServer, part: _ArchivedCollection, metadata: Metadata, ca
     adopt(server, ns, metadata)
     if cache is not None and part.file is not None and part.size:
         server.begin(ns, LargeFile(part.file, cache.path / _NOTES))
-        if is_buckets(ns):
-            server.tell(too_large_for_measurements(ns))
+        show_measurements(server, ns, metadata, partial(MeasurementsFile, part.file, None), is_large=True)
     else:
         load_documents(server, ns, _documents(part))
         show_measurements(server, ns, metadata)

@@ -10055,6 +10055,10 @@ Zum Verbinden öffnen</translation>
       <translation>Ein Aufräumen, das nicht beide ansieht, zählt es doppelt.</translation>
     </message>
     <message>
+      <source>A column is neither a document nor compressed.</source>
+      <translation>Eine Spalte ist weder ein Dokument noch komprimiert.</translation>
+    </message>
+    <message>
       <source>A delete keeps all versions and inserts one that says so, and the profile has no marker for that in {0}; name one (deleted), or purge the document.</source>
       <translation>Ein Löschen behält alle Versionen und fügt eine ein, die es besagt; dafür hat das Profil in {0} kein Kennzeichen; nennen Sie eines (deleted), oder löschen Sie das Dokument endgültig.</translation>
     </message>
@@ -12067,6 +12071,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Datei der Zertifizierungsstelle enthält kein Zertifikat; prüfen Sie tlsCAFile in der Adresse.</translation>
     </message>
     <message>
+      <source>The bucket has more measurements than a bucket holds.</source>
+      <translation>Der Bucket hat mehr Messwerte, als ein Bucket fasst.</translation>
+    </message>
+    <message>
       <source>The bytes of $binary are base64, padded with = to a multiple of four characters.</source>
       <translation>Die Bytes von $binary sind Base64, mit = auf ein Vielfaches von vier Zeichen aufgefüllt.</translation>
     </message>
@@ -12499,12 +12507,8 @@ Zum Verbinden öffnen</translation>
       <translation>Die Sperre {0} kann nicht verwendet werden ({1}); erlauben Sie dort das Schreiben.</translation>
     </message>
     <message>
-      <source>The measurements in compressed buckets of {0} ({1}) are left out; {2} lists all buckets.</source>
-      <translation>Die Messungen in komprimierten Buckets von {0} ({1}) sind weggelassen; {2} listet alle Buckets auf.</translation>
-    </message>
-    <message>
       <source>The measurements in unreadable buckets of {0} ({1}) are left out; {2} lists all buckets.</source>
-      <translation>Die Messungen in unlesbaren Buckets von {0} ({1}) sind weggelassen; {2} listet alle Buckets auf.</translation>
+      <translation>Die Messwerte in unlesbaren Buckets von {0} ({1}) fehlen; {2} listet alle Buckets auf.</translation>
     </message>
     <message>
       <source>The metadata of {0} in {1} cannot be read ({2}), so it has no indexes.</source>
@@ -17093,10 +17097,6 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds a number that is larger than any counter; mend that first.</source>
       <translation>{0} enthält eine Zahl, die größer ist als jeder Zähler; beheben Sie das zuerst.</translation>
-    </message>
-    <message>
-      <source>{0} holds a time series, and is too large for its buckets to be shown as measurements.</source>
-      <translation>{0} enthält eine Zeitreihe und ist zu groß, um ihre Buckets als Messungen zu zeigen.</translation>
     </message>
     <message>
       <source>{0} holds a value of type {1}, not a hash; name the field with the hash in a profile.</source>

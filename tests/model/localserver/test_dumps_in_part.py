@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import gzip
 import io
@@ -16,7 +17,7 @@ import pymongo
 import pytest
 
 from model.errors import Refused, Unreadable
-from model.localserver import open_dump
+from model.localserver import dumps, open_dump
 from model.session import Session
 from model.values import canonical
 from tests import support
@@ -152,19 +153,67 @@ TIMES = [dt.datetime(2024, 9, 1, 10, minute, tzinfo=dt.UTC) for minute in range(
 SERIES = json.dumps({"options": {"timeseries": {"timeField": "ts", "metaField": "meta"}}, "indexes": []})
 
 
+ROWS = [
+    [("ts", TIMES[0].replace(tzinfo=None)), ("meta", {"device": 7}), ("_id", 1), ("c", 5)],
+    [("ts", TIMES[1].replace(tzinfo=None)), ("meta", {"device": 7}), ("_id", 2)],
+    [("ts", TIMES[2].replace(tzinfo=None)), ("meta", {"device": 7}), ("_id", 3), ("c", 6)],
+]
+
+
+def compressed(**columns: str) -> bytes:
+    """A bucket as servers from 5.2 on write it, with its columns in Base64."""
+    data = {name: bson.Binary(base64.b64decode(column), 7) for name, column in columns.items()}
+    return bson.encode({"_id": bson.ObjectId(), "control": {"version": 2}, "meta": {"device": 8}, "data": data})
+
+
+FIVE = compressed(
+    data="AgACAAAAYQCBLAAAAgAgAADOPwwAAAAAAAA=",
+    ts="CQDpOGDCmwEAAICLLuFtJFWCTwA=",
+    _id="BwBpaQ5kKmiNEQMoTQyAK2AAEPwXANQA",
+)
+"""A bucket that a server wrote, from the tests of MongoDB."""
+LETTERS = [("a", 24.585), ("b", 27.005), ("c", 31.183), ("d", 32.636), ("bb", 29.0)]
+
+
 def test_a_time_series_is_shown_as_its_measurements_and_its_buckets(tmp_path: Path) -> None:
     one = bucket(_id=[1, 2], ts=TIMES[:2], c=[5, None])
     two = bucket(_id=[3], ts=TIMES[2:], c=[6])
-    packed = bson.encode({"_id": bson.ObjectId(), "control": {"version": 2}, "data": {"ts": bson.Binary(b"\0", 7)}})
-    dump = folder(tmp_path, **{"system.buckets.temps.bson": one + two + packed, "temps.metadata.json": SERIES})
+    broken = compressed(ts="CQDpOGDCmwEAAICLLuFtJFWC")
+    parts = one + broken + two + FIVE
+    dump = folder(tmp_path, **{"system.buckets.temps.bson": parts, "temps.metadata.json": SERIES})
     found, told = seen(dump)
-    assert [list(row.items()) for row in found["shop.temps"]] == [
-        [("ts", TIMES[0].replace(tzinfo=None)), ("meta", {"device": 7}), ("_id", 1), ("c", 5)],
-        [("ts", TIMES[1].replace(tzinfo=None)), ("meta", {"device": 7}), ("_id", 2)],
-        [("ts", TIMES[2].replace(tzinfo=None)), ("meta", {"device": 7}), ("_id", 3), ("c", 6)],
-    ]
-    assert len(found["shop.system.buckets.temps"]) == 3
-    assert "in compressed buckets of shop.temps (1) are left out" in told
+    assert [list(row.items()) for row in found["shop.temps"][:3]] == ROWS
+    assert [(row["data"], row["ts"].second + row["ts"].microsecond / 1e6) for row in found["shop.temps"][3:]] == LETTERS
+    assert all(list(row) == ["ts", "meta", "data", "_id"] for row in found["shop.temps"][3:])
+    assert len(found["shop.system.buckets.temps"]) == 4
+    assert "in unreadable buckets of shop.temps (1) are left out" in told
+
+
+@pytest.mark.parametrize("name", ["buckets", "gzipped", "archive"])
+def test_the_measurements_of_large_files_are_read_from_disk(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, broken = bucket(_id=[1, 2], ts=TIMES[:2], c=[5, None]), compressed(ts="CQDpOGDCmwEAAICLLuFtJFWC")
+    parts = [one, broken, bucket(_id=[3], ts=TIMES[2:], c=[6]), FIVE]
+    monkeypatch.setattr(dumps, "IN_MEMORY", 100)
+    if name == "archive":
+        (tmp_path / "d").mkdir()
+        dump = tmp_path / "d" / "all.archive"
+        dump.write_bytes(archive(("shop", "system.buckets.temps", parts), temps=SERIES))
+    else:
+        whole = b"".join(parts)
+        files = {"temps.metadata.json": SERIES}
+        packed = name == "gzipped"
+        files |= {f"system.buckets.temps.bson{'.gz' if packed else ''}": gzip.compress(whole) if packed else whole}
+        dump = folder(tmp_path, **files)
+    for _ in range(2):  # the second time from the cache
+        with Session.open(str(dump), home=tmp_path / "home") as session:
+            session.dump.read_on()
+            rows = [bson.decode(raw) for raw in session.catalogue._port.find("shop.temps")]
+            assert [list(row.items()) for row in rows[:3]] == ROWS
+            assert [row["data"] for row in rows[3:]] == [letter for letter, _ in LETTERS]
+            assert len(list(session.catalogue._port.find("shop.system.buckets.temps"))) == 4
+            assert any("unreadable buckets of shop.temps (1)" in each for each in session.dump.troubles)
 
 
 END = b"\xff\xff\xff\xff"
