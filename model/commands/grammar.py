@@ -185,6 +185,7 @@ def _blame(made: Parser) -> None:
 def _bisect(made: Parser) -> None:
     _document(made)
     made.add_argument("filter", metavar="FILTER", help='a filter, as in {"premium.gross": {"$gte": 400}}')
+    made.add_argument("--all", action="store_true", help="read every version, however many there are")
     _options(made)
 
 

@@ -54,8 +54,14 @@ def _shown(seen: SeenValue) -> str:
 def bisect(args: argparse.Namespace) -> int:
     """Print the versions at which a condition changes; 1 if it never does."""
     with open_session(args) as session, Progress("Looking at version") as progress:
-        found = session.history.bisect(args.ns, document(args, session), args.filter, progress)
+        found = session.history.bisect(args.ns, document(args, session), args.filter, progress, whole=args.all)
         progress.make_way()
+        if found.halved:
+            say(
+                f"Found by halving, in {found.looked:,} versions: if the condition turned more than once, "
+                "--all finds every turn.",
+                file=sys.stderr,
+            )
         if args.json:
             for turn in found.turns:
                 of = turn.version

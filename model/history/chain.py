@@ -447,6 +447,8 @@ class Bisection(Struct, frozen=True):
     holds: bool
     looked: int
     oldest: Version | None
+    halved: bool = False
+    """Whether only one turn was looked for, by halving: the condition may have turned more often."""
 
 
 class Bisector:

@@ -40,7 +40,7 @@ from model.storage.reserved_fields import (
     whole_number,
 )
 from model.storage.swap_steps import Stamp
-from model.storage.version_pages import newest_down, settled
+from model.storage.version_pages import first_between, newest_down, settled
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -98,6 +98,12 @@ class ArchiveReader:
         """The newest archived version of a document; None if there is none."""
         raw = next(self.rows_of(id), None)
         return self.version_of(raw) if raw is not None else None
+
+    def first_between(self, id: Value, low: int, high: int) -> Version | None:
+        """The lowest archived version numbered ``low`` or more, below ``high``; None if there is none."""
+        p = self.profile
+        raw = first_between(self.server, self.ns, p.archive_id, p.version, id, low, high)
+        return None if raw is None else self.version_of(raw)
 
     def version_of(self, raw: bytes) -> Version:
         """An archive row as a version."""

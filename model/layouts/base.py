@@ -319,6 +319,13 @@ class Layout(ABC):
         """When a document was deleted after its version ``v``; None if nothing recorded that."""
         return None
 
+    def first_between(self, id: Value, low: int, high: int) -> Version | None:
+        """The lowest version with its content that is numbered ``low`` or more, below ``high``; None if there is none.
+
+        None too in a layout that reads one version no faster than all.
+        """
+        return self.archive.first_between(id, low, high) if self.archive is not None else None
+
     def identity(self, version: Version) -> bytes:
         """The bytes by which a version is recognised as unchanged."""
         return self.reader.identity(version)

@@ -78,6 +78,10 @@ class Flagged(Layout):
         reader = FactReader(self.own, p, p.id, flag=p.current, claim=self._documents.claim)
         return Chains(self.server, p, (Part(self.ns, reader),), flagged)
 
+    def first_between(self, id: Value, low: int, high: int) -> Version | None:
+        """The lowest version numbered ``low`` or more, below ``high``."""
+        return self._documents.first_between(id, low, high)
+
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """The insert, then the removal of the base's flag; ``Layout.swap`` removes all other flags."""
         raw, _ = self._check(base)

@@ -78,6 +78,10 @@ class Versions(Layout):
         reader = FactReader(self.own, p, p.id, claim=self._documents.claim)
         return Chains(self.server, p, (Part(self.ns, reader),), own_documents)
 
+    def first_between(self, id: Value, low: int, high: int) -> Version | None:
+        """The lowest version numbered ``low`` or more, below ``high``."""
+        return self._documents.first_between(id, low, high)
+
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """A single insert."""
         raw, _ = self._check(base)

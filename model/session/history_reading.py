@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
-from model.errors import Refused
+from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.foundation.records import Opened, Version
+from model.foundation.records import Condition, Opened, Version
 from model.history import following
 from model.history.chain import (
     Bisection,
@@ -31,6 +32,7 @@ from model.history.chain_reading import ChainReading
 from model.history.comparison import Comparison, comparison
 from model.over_time.document_history import DocumentHistory
 from model.session.connection import Connection
+from model.session.halving import halved
 from model.storage.composite_ids import stored
 from model.text import legacy_uuids
 from model.values import canonical
@@ -164,14 +166,29 @@ class HistoryReading:
         steps = following.RepeatedCheckpoint(checkpoint)
         return following.blamed(self._contents(ns, id, steps), self._keys(ns, keys), steps.again, inside, left_out)
 
-    def bisect(self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint) -> Bisection:
+    def bisect(
+        self, ns: str, id: Value, filter: str, checkpoint: Checkpoint = no_checkpoint, whole: bool = True
+    ) -> Bisection:
         """The versions at which a condition changes: a filter as typed, tested on the content of each version.
 
-        Raises ``NotFound``, ``Unreadable`` if the filter is not a document, and ``Refused`` if it is not understood.
+        Unless the ``whole`` history is asked for, a long one is halved where the condition holds at one end alone, and
+        the answer says so: it has one turn, although there may be more. Raises ``NotFound``, ``Unreadable``
+        if the filter is not a document, and ``Refused`` if it is not understood.
         """
         self._dump.need_histories(ns)
+        holds = following.condition(filter)
+        if not whole and (found := self._halved(ns, id, holds)) is not None:
+            return found
         landed = (each for each in self._contents(ns, id, checkpoint) if each.landed)
-        return bisect(landed, following.condition(filter))
+        return bisect(landed, holds)
+
+    def _halved(self, ns: str, id: Value, holds: Condition) -> Bisection | None:
+        """The one turn that halving finds; None if the whole history has to be read."""
+        layout = self._connection.aside(ns)
+        try:
+            return halved(layout.version(id), partial(layout.first_between, id), holds)
+        except NotFound:  # it is deleted
+            return None
 
     def merges(self) -> set[tuple[str, Value, Value]]:
         """The versions that were merged here: collection, document and version; only the journal knows them."""

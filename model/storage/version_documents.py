@@ -29,7 +29,7 @@ from model.storage.reserved_fields import (
     place_of,
     same_version,
 )
-from model.storage.version_pages import newest_down, settled
+from model.storage.version_pages import first_between, newest_down, settled
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -182,6 +182,11 @@ class VersionDocuments:
         sure = len(found) == 2 and all(c.get(raw, (p.id,)) == id for raw in found)
         numbers = [c.get(raw, (p.version,)) for raw in found]
         return found[0] if sure and same_version(v, numbers[0]) and not same_version(v, numbers[1]) else None
+
+    def first_between(self, id: Value, low: int, high: int) -> Version | None:
+        """The lowest version numbered ``low`` or more, below ``high``; None if there is none."""
+        raw = first_between(self.server, self.ns, self.profile.id, self.profile.version, id, low, high)
+        return None if raw is None else self.made(raw)
 
     def gone(self, id: Value, tombstone: bytes) -> NotFound:
         """The error for asking for the current version of a deleted document."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from model.mql.order import value_key
+from model.server import guards
 from model.server.retry import Port, Terms
 from model.storage.field_reader import FieldReader
 from model.storage.lazy_row import SMALL
@@ -24,6 +25,12 @@ missing after it.
 
 SURE = (c.INT32, c.INT64, c.DATE)
 """Types of versions after which a query can continue: only mistakes are sorted below them."""
+
+
+def first_between(server: Port, ns: str, id: str, version: str, value: Value, low: int, high: int) -> bytes | None:
+    """The version of one document with the lowest number from ``low`` on, below ``high``; None if there is none."""
+    where = {**guards.exact(id, value), version: {"$gte": low, "$lt": high}}
+    return next(iter(server.find(ns, where, sort={id: 1, version: 1}, limit=1)), None)
 
 
 def newest_down(server: Port, ns: str, where: Terms, id: str, version: str, whole: bool = False) -> Iterator[bytes]:

@@ -25,9 +25,10 @@ TEXT = """\
 
 What actions cost as data grows, compared with the bare driver that reads just what they need.
 
-The commands and rows of an action are the same on every server, and tests check them. The times of a
-row are from one run on the server in memory, measured as {clock}: what matters is how the two
-compare, and how they grow. In the plot both axes are logarithmic; broken lines are the driver's.
+The commands and rows of an action are the same on every server, and tests check them. The times come
+from one machine, on the server in memory, as {clock}; so they are told as a ratio: *Driver* is how many
+times as long as the bare driver an action takes, both measured in turns. In the plot both axes are
+logarithmic; broken lines are the driver's.
 
 ![Time over size for four actions, and for the driver's own reading](../pictures/speed.svg)
 
@@ -36,9 +37,12 @@ compare, and how they grow. In the plot both axes are logarithmic; broken lines 
 The size counts documents for pages, edits and lists, and versions of one document for the rest.
 *Growth* is the power of the size with which the time grows: 0 is flat, 1 in proportion.
 
-| Action | Size | Commands | Rows | Time | Driver | Growth |
-| --- | --- | --- | --- | --- | --- | --- |
+| Action | Size | Commands | Rows | Driver | Growth |
+| --- | --- | --- | --- | --- | --- |
 {actions}
+
+The last rows are commands and sessions that start anew; *the same again* is a session after another one,
+with the layout that was kept, and an edit by a command has its journal with it.
 
 An edit is a guarded swap and its entry in the journal, each in its own row. For the swap, the driver
 reads the same document and sends the same commands, guards included; the journal is compared with SQLite,
@@ -96,12 +100,8 @@ def _said(rates: Sequence[Rate], work: str, layout: str, way: str) -> str:
 def _row(growth: Growth) -> str:
     last, (name, _, layout) = growth.costs[-1], growth.name.partition(", ")
     words = f"{name[0].upper()}{name[1:]}{f', `{layout}`' if layout else ''}"
-    figures = (f"{last.size:,}", f"{last.commands:,}", f"{last.rows:,}", _time(last.milliseconds), _time(last.bare))
+    figures = (f"{last.size:,}", f"{last.commands:,}", f"{last.rows:,}", f"{last.times:.1f} ×")
     return f"| {words} | {' | '.join(figures)} | {max(0.0, growth.power):.1f} |"
-
-
-def _time(milliseconds: float) -> str:
-    return f"{milliseconds:,.0f} ms" if milliseconds >= 10 else f"{milliseconds:.2g} ms"
 
 
 def plot(growths: Sequence[Growth]) -> str:

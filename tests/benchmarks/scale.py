@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
     past: list[bytes] = []
     for at in range(documents):
         id, each = f"d{at:06}", [{"v": v, "_w": ObjectId(), **CONTENT} for v in range(1, versions + 1)]
+        if versions > 1:
+            each[-1]["price"] = 2
         if layout == "flagged":
             each[-1]["current"] = True
         elif layout == "deltas":
@@ -203,6 +206,21 @@ def bisecting(layout: str, size: int, clock: str) -> Cost:
         )
 
 
+def halving(layout: str, size: int, clock: str) -> Cost:
+    """Where a condition turned once among so many versions, beside as many reads of one version as it halves."""
+    with served(layout, 1, size, clock) as ground:
+        where = ground.shop["things_past" if layout == "archive" else "things"]
+
+        def bare() -> object:
+            low, high = 1, size
+            while high - low > 1:
+                low = (low + high) // 2
+                where.find_one({"docId": "d000000", "v": low})
+            return low
+
+        return ground.cost(size, lambda session: session.history.bisect(NS, ID, "{price: {$gt: 1}}", whole=False), bare)
+
+
 def swap(layout: str, size: int, clock: str) -> Cost:
     """A guarded swap among so many documents, its journal apart, beside just these commands sent by the driver alone.
 
@@ -308,22 +326,69 @@ def load_many(server: LocalServer, size: int) -> None:
 
 
 def showing(layout: str, size: int, clock: str) -> Cost:
-    """One document, by a session that has seen none of so many collections, beside a connection that reads it."""
+    """One document, by a session that has seen none of so many collections, beside a connection that reads it.
+
+    ``kept``: an earlier session has seen it; ``stated``: a profile states its layout.
+    """
     ns, id = "shop0.c0", "c0-3"
+    said = Profile((stated(ns, "plain"),)) if layout == "stated" else None
 
-    def ours(uri: str) -> object:
-        with Session.open(uri) as session:
-            return session.history.version(ns, session.documents.find_id(ns, id))
+    def ours(uri: str, home: Path) -> object:
+        with Session.open(uri, said, home=home) as session:
+            return session.documents.find_current(ns, id)
 
-    def bare(uri: str) -> object:
+    def bare(uri: str, home: Path) -> object:
         with pymongo.MongoClient[Row](uri) as client:
             return client["shop0"]["c0"].find_one({"_id": id})
 
-    with LocalServer() as server:
+    def cold(uri: str, home: Path) -> object:
+        with tempfile.TemporaryDirectory() as empty, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PALIMPSEST_CACHE", empty)
+            return ours(uri, home)
+
+    with LocalServer() as server, tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_CACHE", folder)
         load_many(server, size)
+        act = cold if not layout else ours
+        if layout == "kept":
+            ours(server.uri, Path(folder))
         with listening() as log:
-            ours(server.uri)
-        times = by_turns([partial(each, server.uri) for each in (ours, bare)], clock)
+            act(server.uri, Path(folder))
+        times = by_turns([partial(each, server.uri, Path(folder)) for each in (act, bare)], clock)
+        return Cost(size, len(log.names), log.rows, *times)
+
+
+def editing(layout: str, size: int, clock: str) -> Cost:
+    """An edit of one of so many documents by a session of its own, its journal included, beside the driver's swap.
+
+    The third of a day: the first looks for damage, and the second keeps what it found.
+    """
+    prices = count(50)
+
+    def ours(uri: str, home: Path) -> object:
+        with Session.open(uri, home=home) as session:
+            id, current = session.documents.find_current(NS, "d000000")
+            now = time.monotonic()
+            made = session.edit(NS, id, {"price": next(prices)}, current=current, read_at=now)
+            assert made.kind == "applied", made
+            return made
+
+    def bare(uri: str, home: Path) -> object:
+        with pymongo.MongoClient[Row](uri) as client:
+            things = client["shop"]["things"]
+            things.find_one({"_id": "d000000"})
+            return things.find_one_and_update({"_id": "d000000"}, {"$set": {"beside": next(prices)}})
+
+    with LocalServer() as server, tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_CACHE", folder)
+        for ns, each in rows(layout, size, 3).items():
+            server.load(ns, each)
+        server.index(PAST, [("docId", 1), ("v", 1)], unique=True)
+        for _ in range(2):
+            ours(server.uri, Path(folder))
+        with listening() as log:
+            ours(server.uri, Path(folder))
+        times = by_turns([partial(each, server.uri, Path(folder)) for each in (ours, bare)], clock)
         return Cost(size, len(log.names), log.rows, *times)
 
 
@@ -339,6 +404,10 @@ def listing(layout: str, size: int, clock: str) -> Cost:
                 lambda session: list(session.catalogue.collections()),
                 lambda: [client[f"shop{n % DATABASES}"][f"c{n}"].find_one() for n in range(size)],
             )
+
+
+def _twice_halved(size: int) -> int:
+    return int(2 * math.log2(size))
 
 
 Action = Callable[[str, int, str], Cost]
@@ -360,6 +429,8 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("the first 100 of a history, deltas", history, "deltas", (100, 3000, 100_000), lambda size: 3 + size // 1000, 3.0),
     ("a bisection, versions", bisecting, "versions", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
     ("a bisection, archive", bisecting, "archive", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
+    ("a turn found by halving, versions", halving, "versions", (2000, 10_000, 100_000), _twice_halved, 2.0),
+    ("a turn found by halving, archive", halving, "archive", (2000, 10_000, 100_000), _twice_halved, 2.0),
     ("a guarded swap, plain", swap, "plain", (1000, 10_000), lambda _: 1, 1.3),
     ("a guarded swap, hashed", swap, "hashed", (1000, 10_000), lambda _: 1, 1.3),
     ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 1, 1.3),
@@ -367,6 +438,11 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("the journal of a swap", journalling, "", (1000, 10_000), lambda _: 0, 3.0),
     ("a list of collections", listing, "", (20, 80, 200), lambda size: 4 * size + 2, 50.0),
     ("a document of many collections", showing, "", (20, 80, 200), lambda _: 6, 20.0),
+    ("the same again", showing, "kept", (20, 80, 200), lambda _: 3, 5.0),
+    ("the same with the layout stated", showing, "stated", (20, 80, 200), lambda _: 3, 5.0),
+    ("an edit by a command, archive", editing, "archive", (1000, 10_000), lambda _: 5, 6.0),
+    ("an edit by a command, hashed", editing, "hashed", (1000, 10_000), lambda _: 3, 6.0),
+    ("an edit by a command, embedded", editing, "embedded", (1000, 10_000), lambda _: 3, 6.0),
 )
 """What is measured: the layout, the sizes, the commands that it may send, and its time in times of the driver's."""
 
