@@ -200,6 +200,9 @@ TABLE: tuple[Item, ...] = (
     line("Document"),
     item("Document", "history", tr("History"), "Ctrl+Shift+H", "document", icon="clock-counter-clockwise"),
     item("Document", "delete", tr("Delete…"), "", "document writable", icon="trash"),
+    unlisted(
+        "Document", "change-many", tr("Change several documents…"), "", "list collection writable", icon="pencil-simple"
+    ),
     unlisted("Document", "delete-picked", tr("Delete the picked documents…"), "", "several writable"),
     unlisted("Document", "purge", tr("Purge with all versions…"), "", "document writable"),
     line("Document"),

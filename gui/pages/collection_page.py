@@ -310,6 +310,9 @@ class CollectionPage(Page):
         if "writable" in self.facts():
             menu.addSeparator()
             menu.addAction(
+                tr("Change {documents}…", documents=wording.many(len(rows), "document")), self.do_change_many
+            )
+            menu.addAction(
                 tr("Delete {documents}…", documents=wording.many(len(rows), "document")), self.do_delete_picked
             )
 
@@ -532,6 +535,7 @@ class CollectionPage(Page):
             "export-document-history": self.do_export_document_history,
             "import-history": self.do_import_history,
             "delete-picked": self.do_delete_picked,
+            "change-many": self.do_change_many,
             "compare-picked": self.do_compare_picked,
             "open-document": self.do_open_document,
             "new-document": self.do_new_document,
@@ -599,6 +603,28 @@ class CollectionPage(Page):
 
     def do_delete_picked(self) -> None:
         self.batches.delete([row.id for row in self.browser.picked])
+
+    def do_change_many(self) -> None:
+        """One change in the picked documents, or in all that the list's filter finds."""
+        picked, filter = [row.id for row in self.browser.picked], self.browser.ran.filter
+        if len(picked) > 1:
+            self._change(picked)
+            return
+        session, ns = self.session, self.ns
+        tasks.run(
+            lambda progress: session.changing.matching(ns, filter, progress),
+            done=self._change,
+            failed=partial(messages.fail, self),
+            owner=self,
+            key="change",
+            title=tr("Listing documents"),
+        )
+
+    def _change(self, ids: Sequence[Value]) -> None:
+        from model.session.batch_writing import Chosen
+
+        start = TakingBackStart(tuple(Chosen(id, ()) for id in ids), change=True)
+        self.asked.emit(PageRequest("taking-back", self.ns, start=start, way="beside"))
 
     def do_compare_picked(self) -> None:
         a, b = map(self._side_of, self.browser.picked)

@@ -62,9 +62,10 @@ class TakenStart(Struct, frozen=True):
 
 
 class TakingBackStart(Struct, frozen=True):
-    """The changes to take back: the documents, each with its versions."""
+    """The documents of a plan: with the versions to take back, or for one ``change`` in all of them."""
 
     chosen: tuple[Chosen, ...]
+    change: bool = False
 
 
 class PageRequest(Struct, frozen=True):

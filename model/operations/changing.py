@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -58,6 +58,10 @@ class Changed(Struct, frozen=True):
     detail: str
     base: Version | None = None
     content: bytes | None = None
+    versions: ClassVar[tuple[Value, ...]] = ()  # this and what follows is of changes that are taken back
+    left: ClassVar[tuple[tuple[Value, str], ...]] = ()
+    at_odds: ClassVar[tuple[Value, ...]] = ()
+    warning: ClassVar[str] = ""
 
     @property
     def values(self) -> list[tuple[str, Value | None, Value | None]]:
@@ -100,6 +104,23 @@ class Changing(Struct, frozen=True):
         """The documents with these ids, whatever they hold."""
         update.check(self._layout(ns).locked)
         return ChangePlan(ns, "", update, new_run(_now, uuid.uuid4().hex[:6]), tuple(Wanted(id) for id in ids))
+
+    def seen(self, ns: str, drawn: Iterable[Changed], update: Update) -> ChangePlan:
+        """The documents of a dry run, to be written only as it saw them."""
+        items = tuple(
+            Wanted(each.id, each.base.v, c.hash_of(each.base.content))
+            for each in drawn
+            if each.base is not None and each.base.content is not None
+        )
+        return replace(self.chosen(ns, (), update), items=items, kept=True)
+
+    def matching(self, ns: str, filter: str, step: Checkpoint = no_checkpoint) -> list[Value]:
+        """The ids of the current documents that match a typed filter."""
+        found: list[Value] = []
+        for row in self._layout(ns).page(PageQuery(filter_terms(filter), limit=ALL)):
+            step(len(found), None)
+            found.append(row.id)
+        return list(dict.fromkeys(found))
 
     def drawn(self, plan: ChangePlan, step: Checkpoint = no_checkpoint) -> Iterator[Changed]:
         """Each document as it would be; writes nothing."""

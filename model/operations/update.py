@@ -79,6 +79,15 @@ def written(said: str) -> Update:
     return read(found.data)
 
 
+def typed(said: str) -> Update:
+    """The change that a person typed: an update, or only the fields to set; raises ``Refused``."""
+    raw = text.loose(said)
+    names = [name for name, _ in c.fields(raw)]
+    if names and not any(name.startswith("$") for name in names):
+        raw = c.document([("$set", Value.document(raw))])
+    return read(raw)
+
+
 def read(raw: bytes) -> Update:
     """The change that an update makes; raises ``Refused`` with what is not taken."""
     operators = c.fields(raw)

@@ -7,6 +7,7 @@ from model.operations.changing import Changed, ChangePlan, Changing
 from model.operations.erasing import Certificate, Erasing, Trace
 from model.operations.retaining import Retaining, RetentionPlan, Rule, Thinned
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
+from model.operations.update import typed as typed_update
 from model.session.connection import Connection
 from model.userdata.drafts import Drafts
 
@@ -35,6 +36,7 @@ __all__ = [
     "erasing",
     "retaining",
     "taking_back",
+    "typed_update",
 ]
 
 

@@ -928,6 +928,10 @@ Nummern: {numbering}</translation>
       <translation>Abbrechen</translation>
     </message>
     <message>
+      <source>Cannot be changed</source>
+      <translation>Kann nicht geändert werden</translation>
+    </message>
+    <message>
       <source>Cannot be taken back</source>
       <translation>Lässt sich nicht zurücknehmen</translation>
     </message>
@@ -948,6 +952,10 @@ Nummern: {numbering}</translation>
       <translation>Ändern</translation>
     </message>
     <message>
+      <source>Change documents</source>
+      <translation>Dokumente ändern</translation>
+    </message>
+    <message>
       <source>Change map</source>
       <translation>Änderungskarte</translation>
     </message>
@@ -956,12 +964,24 @@ Nummern: {numbering}</translation>
       <translation>Änderungskarte: Felder nach unten, Versionen nach rechts</translation>
     </message>
     <message>
+      <source>Change several documents…</source>
+      <translation>Mehrere Dokumente ändern…</translation>
+    </message>
+    <message>
       <source>Change the value, the name</source>
       <translation>Wert, Namen ändern</translation>
     </message>
     <message>
       <source>Change type…</source>
       <translation>Typ ändern…</translation>
+    </message>
+    <message>
+      <source>Change {documents}</source>
+      <translation>{documents} ändern</translation>
+    </message>
+    <message>
+      <source>Change {documents}…</source>
+      <translation>{documents} ändern…</translation>
     </message>
     <message>
       <source>Change {number:,} of {total:,}</source>
@@ -992,6 +1012,10 @@ Nummern: {numbering}</translation>
       <translation>Geändert am</translation>
     </message>
     <message>
+      <source>Changed {documents}</source>
+      <translation>{documents} geändert</translation>
+    </message>
+    <message>
       <source>Changes</source>
       <translation>Änderungen</translation>
     </message>
@@ -1006,6 +1030,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Changes, newest first</source>
       <translation>Änderungen, neueste zuerst</translation>
+    </message>
+    <message>
+      <source>Changing documents</source>
+      <translation>Dokumente werden geändert</translation>
     </message>
     <message>
       <source>Check again</source>
@@ -1880,6 +1908,10 @@ Nummern: {numbering}</translation>
       <translation>Dokumente von {ns}, die sich unterscheiden</translation>
     </message>
     <message>
+      <source>Documents that are changed</source>
+      <translation>Dokumente, die geändert werden</translation>
+    </message>
+    <message>
       <source>Documents that are gone, each with its last version; the one chosen has its history below.</source>
       <translation>Dokumente, die es nicht mehr gibt, je mit der letzten Version; die Geschichte des gewählten steht unten.</translation>
     </message>
@@ -1890,6 +1922,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Documents that would be deleted</source>
       <translation>Dokumente, die gelöscht würden</translation>
+    </message>
+    <message>
+      <source>Documents to be changed in {ns} of {name}</source>
+      <translation>Zu ändernde Dokumente in {ns} von {name}</translation>
     </message>
     <message>
       <source>Does not decode</source>
@@ -2828,6 +2864,10 @@ Nummern: {numbering}</translation>
       <translation>In das Feld darüber, aus dem eigenen heraus</translation>
     </message>
     <message>
+      <source>Is so already</source>
+      <translation>Ist schon so</translation>
+    </message>
+    <message>
       <source>It belongs to {source}; open that first.</source>
       <translation>Er gehört zu {source}; öffnen Sie das zuerst.</translation>
     </message>
@@ -3108,6 +3148,10 @@ Nummern: {numbering}</translation>
       <translation>Liste der Tabs…</translation>
     </message>
     <message>
+      <source>Listing documents</source>
+      <translation>Dokumente werden gelistet</translation>
+    </message>
+    <message>
       <source>Live</source>
       <translation>Live</translation>
     </message>
@@ -3282,6 +3326,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Merging again</source>
       <translation>Wird erneut zusammengeführt</translation>
+    </message>
+    <message>
+      <source>MongoDB's own update, or only the fields to set; Enter shows each document as it would be</source>
+      <translation>MongoDBs eigenes Update, oder nur die zu setzenden Felder; Enter zeigt jedes Dokument, wie es würde</translation>
     </message>
     <message>
       <source>More</source>
@@ -5304,10 +5352,6 @@ Nummern: {numbering}</translation>
       <translation>{name} zurücknehmen…</translation>
     </message>
     <message>
-      <source>Take back: {what}</source>
-      <translation>Zurücknehmen: {what}</translation>
-    </message>
-    <message>
       <source>Take back…</source>
       <translation>Zurücknehmen…</translation>
     </message>
@@ -5430,6 +5474,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The certificate and its password stand under TLS. The subject may be left empty.</source>
       <translation>Zertifikat und Passwort stehen unter TLS. Der Inhaber kann leer bleiben.</translation>
+    </message>
+    <message>
+      <source>The change</source>
+      <translation>Die Änderung</translation>
     </message>
     <message>
       <source>The change before, the next one</source>
@@ -6240,6 +6288,10 @@ Nummern: {numbering}</translation>
       <translation>Geben Sie die Adresse eines Servers ein: mongodb://host:27017 oder mongodb+srv://cluster.example.</translation>
     </message>
     <message>
+      <source>Type the change above, such as { status: "closed" }, and press Enter.</source>
+      <translation>Geben Sie oben die Änderung ein, etwa { status: "closed" }, und drücken Sie Enter.</translation>
+    </message>
+    <message>
       <source>Type the {kind}.</source>
       <translation>Geben Sie den Wert als {kind} ein.</translation>
     </message>
@@ -6642,6 +6694,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Work out again what would be written; nothing is written</source>
       <translation>Noch einmal ermitteln, was geschrieben würde; geschrieben wird nichts</translation>
+    </message>
+    <message>
+      <source>Would be changed</source>
+      <translation>Würde geändert</translation>
     </message>
     <message>
       <source>Would be deleted</source>
@@ -8624,8 +8680,20 @@ Nummern: {numbering}</translation>
       <translation>{count} sind dort anders und blieben unberührt.</translation>
     </message>
     <message>
+      <source>{count} are so already</source>
+      <translation>{count} sind schon so</translation>
+    </message>
+    <message>
+      <source>{count} cannot be changed</source>
+      <translation>{count} können nicht geändert werden</translation>
+    </message>
+    <message>
       <source>{count} cannot be taken back</source>
       <translation>{count} nicht zurückzunehmen</translation>
+    </message>
+    <message>
+      <source>{count} changed meanwhile</source>
+      <translation>{count} inzwischen geändert</translation>
     </message>
     <message>
       <source>{count} wait for a decision</source>
@@ -8722,6 +8790,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{documents}, {bytes}, written to {path}</source>
       <translation>{documents}, {bytes}, nach {path} geschrieben</translation>
+    </message>
+    <message>
+      <source>{documents}. Each is written as an edit is, as a version of its own where versions are kept.</source>
+      <translation>{documents}. Jedes wird wie eine Änderung geschrieben, als eigene Version, wo Versionen aufbewahrt werden.</translation>
     </message>
     <message>
       <source>{done} done before it broke off</source>
@@ -9066,6 +9138,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} is open read-only; measuring writes to a scratch database.</source>
       <translation>{name} ist nur zum Lesen geöffnet; die Messung schreibt in eine Wegwerf-Datenbank.</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only; to change documents, allow writes.</source>
+      <translation>{name} ist nur zum Lesen geöffnet; um Dokumente zu ändern, erlauben Sie das Schreiben.</translation>
     </message>
     <message>
       <source>{name} is open read-only; to copy, allow writes.</source>

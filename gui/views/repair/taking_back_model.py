@@ -12,28 +12,16 @@ from gui.language import tr, translated
 from gui.paging import RowsModel
 from gui.style import wording
 from gui.style.cells import Badge, Cell, Index, Span, value
+from gui.views.repair.plan_kind import TAKING_BACK, Drawn, PlanKind
 from gui.views.repair.repair_words import ENDS
 from gui.views.repair.ticked_list import tick_cell
 from model.foundation.records import Outcome
-from model.session.batch_writing import Chosen, TakenBack
+from model.session.batch_writing import Chosen
 from model.values.canonical import Value
 
 ID, VERSIONS, SAID = range(1, 4)
 WIDTHS = (44, 220, 260)
 NARROW = (44, 130, 150)  # the widths in a window of 1024 pixels
-_VERDICTS = {
-    "applied": ("check", "acc", tr("Can be taken back")),
-    "skipped": ("minus", "text2", tr("Nothing to take back")),
-    "conflict": ("warning", "warn", tr("Changed later: decide by hand")),
-    "refused": ("warning-circle", "err", tr("Cannot be taken back")),
-}
-_DONE = {
-    "applied": tr("Taken back"),
-    "skipped": tr("Skipped"),
-    "conflict": tr("Changed meanwhile"),
-    "refused": tr("Refused"),
-    "unknown": tr("Not known"),
-}
 LACKS = Badge(tr("empties a field"), "warn", "warnT")
 
 
@@ -43,16 +31,23 @@ class TakingBackModel(RowsModel[Chosen]):
     ticked_changed = Signal()
     spoken_at = 1
 
-    def __init__(self) -> None:
+    def __init__(self, kind: PlanKind = TAKING_BACK) -> None:
         super().__init__()
-        self.drawn: dict[Value, TakenBack] = {}
+        self.kind = kind
+        self.drawn: dict[Value, Drawn] = {}
         self.ends: dict[Value, Outcome] = {}
         self._unticked: set[Value] = set()
 
     @property
     def headers(self) -> tuple[str, ...]:  # type: ignore[override]
         """The column headers; the last one says whether anything was written."""
-        return "", "_id", tr("Versions"), tr("Result") if self.ends else tr("Dry run")
+        return "", "_id", *self.kind.columns, tr("Result") if self.ends else tr("Dry run")
+
+    @property
+    def fitting(self) -> tuple[Sequence[int], Sequence[int]]:
+        """The widths of all columns but the last in a narrow window and in a wide one."""
+        count = len(self.headers) - 1
+        return NARROW[:count], WIDTHS[:count]
 
     def key(self, row: Chosen) -> Hashable:
         return row.id
@@ -97,14 +92,14 @@ class TakingBackModel(RowsModel[Chosen]):
     def redraw(self) -> None:
         """Draw every row again."""
         if self.rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, SAID))
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, self.columnCount() - 1))
 
     def said(self, row: Chosen) -> tuple[str, str, str]:
         """Icon, colour and text for a document's end, expected or real."""
         end, drawn = self.ends.get(row.id), self.drawn.get(row.id)
         if end is not None:
-            return (*ENDS[end.kind], _DONE[end.kind])
-        return ("", "", "") if drawn is None else _VERDICTS[drawn.kind]
+            return (*ENDS[end.kind], self.kind.done[end.kind])
+        return ("", "", "") if drawn is None else self.kind.verdicts[drawn.kind]
 
     def detail(self, row: Chosen) -> str:
         """The whole sentence about a document."""
@@ -122,14 +117,13 @@ class TakingBackModel(RowsModel[Chosen]):
         """How the documents would end, or did, on one line."""
         ends = Counter(str(end.kind) for end in self.ends.values())
         kinds = Counter(drawn.kind for id, drawn in self.drawn.items() if id not in self.ends)
-        parts = [f"{wording.count(ends[kind])} {_DONE[kind].lower()}" for kind in _DONE if ends[kind]]
-        foreseen = (
-            ("applied", tr("{count} would be written", count=wording.count(kinds["applied"]))),
-            ("conflict", tr("{count} wait for a decision", count=wording.count(kinds["conflict"]))),
-            ("skipped", tr("{count} with nothing left to take back", count=wording.count(kinds["skipped"]))),
-            ("refused", tr("{count} cannot be taken back", count=wording.count(kinds["refused"]))),
-        )
-        return "     ".join([*parts, *(said for kind, said in foreseen if kinds[kind])])
+        parts = [f"{wording.count(ends[kind])} {self.kind.done[kind].lower()}" for kind in self.kind.done if ends[kind]]
+        foreseen = [
+            said.replace("{count}", wording.count(kinds[kind]))
+            for kind, said in self.kind.counted.items()
+            if kinds[kind]
+        ]
+        return "     ".join([*parts, *foreseen])
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
@@ -138,7 +132,7 @@ class TakingBackModel(RowsModel[Chosen]):
                 return tick_cell(self.can_tick(row), self.is_ticked(row))
             case 1:
                 return value(wording.plain(row.id), middle=True)
-            case 2:
+            case 2 if self.kind.columns:
                 names = ", ".join(wording.version(v) for v in row.versions)
                 return value(names, "text2", middle=True, tip=names)
         icon, token, words = self.said(row)

@@ -1,11 +1,10 @@
-"""Takes changes back: the documents with ticks, a dry run, the comparison, and writing with undo."""
+"""A plan over many documents: ticks, a dry run, the comparison, and writing with undo; see :mod:`plan_kind`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
-from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -18,8 +17,9 @@ from gui.parts.reading import Reading
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.clear_cross import ClearCross
 from gui.style.states import OneLine, StateStack, button, words
+from gui.views.repair.plan_kind import TAKING_BACK, Drawn, PlanKind
 from gui.views.repair.repair_rows import Foot, TicksRow
-from gui.views.repair.taking_back_model import NARROW, SAID, WIDTHS, TakingBackModel
+from gui.views.repair.taking_back_model import TakingBackModel
 from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
 from model.errors import Refused
@@ -27,7 +27,6 @@ from model.foundation.records import Outcome
 from model.session import Session
 from model.session.batch_writing import Chosen, TakenBack
 from model.session.guarded_writing import Conflict
-from model.text.paths import path_from_text, path_text
 from model.values.canonical import EMPTY, Value
 
 MANY = 100  # from this number of documents on, the number has to be typed
@@ -35,7 +34,7 @@ FIELDS = 200  # u, the least width of the line with the fields
 
 
 class TakingBackPanel(QWidget):
-    """The changes of one collection that a person wants to take back."""
+    """What a person wants to do to documents of one collection, such as taking changes back."""
 
     closed = Signal()
     changed = Signal()
@@ -48,8 +47,10 @@ class TakingBackPanel(QWidget):
         chosen: Sequence[Chosen],
         production: bool = False,
         parent: QWidget | None = None,
+        kind: PlanKind = TAKING_BACK,
     ) -> None:
         super().__init__(parent)
+        self.kind = kind
         self._session, self._ns, self.production = session, ns, production
         self.run = ""
         self._writing: tasks.Task | None = None
@@ -57,7 +58,7 @@ class TakingBackPanel(QWidget):
         self._again: set[Value] = set()  # documents written since their dry run
         self._limited = ""  # the fields in the line that the dry run was limited to
         boxes.ground(self, "surface")
-        self.model = TakingBackModel()
+        self.model = TakingBackModel(kind)
         self.model.ticked_changed.connect(self._say)
         self._assemble()
         tasks.run(
@@ -68,8 +69,8 @@ class TakingBackPanel(QWidget):
     # --- its parts
 
     def _assemble(self) -> None:
-        self.list = TickedList(self.model, self.model, tr("Documents of which changes are taken back"))
-        self.list.fit(NARROW, WIDTHS)
+        self.list = TickedList(self.model, self.model, self.kind.list_name)
+        self.list.fit(*self.model.fitting)
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
         ticks = TicksRow(self._tick_all)
         self._all, self._guard = ticks.all, ticks.guard
@@ -87,16 +88,16 @@ class TakingBackPanel(QWidget):
         self._note, self.cancel, self.again, self.go = foot.note, foot.cancel, foot.again, foot.go
         self.reason = foot.reason
         column = boxes.column(self)
-        title, self._line = boxes.titled(tr("Take back"))
+        title, self._line = boxes.titled(self.kind.title)
         self.fields = QLineEdit()
         self.fields.setProperty("small", True)
-        self.fields.setPlaceholderText(tr("All fields"))
-        self.fields.setAccessibleName(tr("Only these fields"))
-        self.fields.setToolTip(tr("Fields such as premium.gross, separated by commas: only these are taken back"))
+        self.fields.setPlaceholderText(self.kind.placeholder)
+        self.fields.setAccessibleName(self.kind.label)
+        self.fields.setToolTip(wording.tip(self.kind.tip))
         self.fields.setMinimumWidth(theme.px(FIELDS))
         ClearCross(self.fields)
         self.fields.editingFinished.connect(self._limit)
-        only = words(tr("Only these fields"), "second")
+        only = words(self.kind.label, "second")
         only.setBuddy(self.fields)
         title.addWidget(only)
         title.addWidget(self.fields)
@@ -162,34 +163,35 @@ class TakingBackPanel(QWidget):
     def put(self, chosen: Sequence[Chosen]) -> None:
         """Work on other changes."""
         self.run = ""
-        self._show_fields(chosen)
+        if shown := self.kind.shown(chosen):
+            self.fields.setText(shown)
+        self._limited = self.fields.text()
         self.model.put(chosen)
         if chosen:
             self.list.setCurrentIndex(self.model.index(0, 1))
         self.dry_run()
 
-    def _show_fields(self, chosen: Sequence[Chosen]) -> None:
-        paths = dict.fromkeys(path for row in chosen for path in row.paths)
-        self.fields.setText(", ".join(map(path_text, paths)))
-        self._limited = self.fields.text()
-
     def _limit(self) -> None:
-        """Take back only the fields in the line, or all if it is empty."""
+        """Try the documents by what was typed into the line."""
         said = self.fields.text()
         if said == self._limited or not self._is_idle or self.model.ends:
             return
         try:
-            paths = tuple(path_from_text(each.strip()) for each in said.split(",") if each.strip())
+            rows = self.kind.typed(self.model.rows, said)
         except Refused as error:
             self.trouble.setText(translated(str(error)))
             self.trouble.show()
             return
         self.trouble.hide()
-        self.put([replace(row, paths=paths) for row in self.model.rows])
+        self.put(rows)
 
     def dry_run(self, ids: set[Value] | None = None) -> None:
         """Try every document, or some of them, and write nothing."""
         if self.busy:
+            return
+        if self._is_untold:
+            self._look()
+            self._say()
             return
         if ids is None:  # what somebody else changed meanwhile was not written, and can be tried again
             self.model.ends = {id: end for id, end in self.model.ends.items() if end.kind != "conflict"}
@@ -199,7 +201,7 @@ class TakingBackPanel(QWidget):
             self._again = set()
             self.states.show_content()  # the documents are known, and each gets its answer there
         self.reading.ask(
-            partial(_draw, self._session, self._ns, wanted),
+            partial(_draw, self.kind, self._session, self._ns, wanted, self._limited),
             self._dried,
             tr("Dry run"),
             title=tr("Dry run"),
@@ -210,7 +212,7 @@ class TakingBackPanel(QWidget):
             self._look()
         self._say()
 
-    def _one_dried(self, drawn: TakenBack) -> None:
+    def _one_dried(self, drawn: Drawn) -> None:
         self.model.drawn[drawn.id] = drawn
         at = self.model.row_of(drawn.id)
         self.model.touch(at)
@@ -280,7 +282,7 @@ class TakingBackPanel(QWidget):
                 )
             return
         a, b, now = drawn.base.content or EMPTY, drawn.content, wording.version(drawn.base.v)
-        titles = (tr("{version} now", version=now), tr("without {versions}", versions=_names(drawn.versions)))
+        titles = (tr("{version} now", version=now), self.kind.after(drawn))
         tasks.run(
             lambda progress: (diff_grouping.plan(a, b, diff(a, b), progress), titles),
             done=self._compared,
@@ -293,7 +295,9 @@ class TakingBackPanel(QWidget):
         """Say why nothing is compared for a document that the dry run has not reached."""
         if row is None or row.id in self.model.ends:
             return
-        if self.reading.is_on or self.busy:
+        if self._is_untold:
+            self._inner.show_empty(self.kind.wants_line)
+        elif self.reading.is_on or self.busy:
             self._inner.forget_content()
             self._inner.show_loading(tr("Trying it without writing"))
         else:
@@ -308,7 +312,7 @@ class TakingBackPanel(QWidget):
     def _decide(self) -> None:
         row = self.row
         drawn = None if row is None else self.model.drawn.get(row.id)
-        if drawn is None:
+        if not isinstance(drawn, TakenBack):
             return
         session, ns = self._session, self._ns
         tasks.run(
@@ -331,15 +335,7 @@ class TakingBackPanel(QWidget):
 
     def _say(self) -> None:
         rows, ticked = self.model.rows, [] if self.states.is_unread else self.model.ticked()
-        versions = sum(len(row.versions) for row in rows)
-        self._line.setText(
-            tr(
-                "{changes} of {documents}. Each document as it would be without them; later edits of other fields "
-                "stay.",
-                changes=wording.many(versions, "change"),
-                documents=wording.many(len(rows), "document"),
-            )
-        )
+        self._line.setText(self.kind.about(rows))
         self._all.setText(
             tr("{ticked} of {documents} ticked", ticked=wording.count(len(ticked)),
                documents=wording.many(len(rows), "document"))
@@ -351,8 +347,7 @@ class TakingBackPanel(QWidget):
         self.report.setText("" if self.states.is_unread else self.model.counts() or tr("No answer so far"))
         self._report_row.setVisible(not self.states.is_unread)
         why = self._why_not() or ("" if ticked else tr("Nothing is ticked."))
-        some = tr("Take back in {documents}", documents=wording.many(len(ticked), "document"))
-        self.go.setText(some if ticked else tr("Take back"))
+        self.go.setText(self.kind.some(len(ticked)) if ticked else self.kind.title)
         self.go.setEnabled(not why and self._is_idle)
         self.go.setToolTip(wording.tip(why))
         unread = "" if self._answers else wording.unread(self._session.name)
@@ -374,10 +369,7 @@ class TakingBackPanel(QWidget):
     def _why_not(self) -> str:
         """Why nothing can be written, whatever is ticked; "" if it can."""
         if self._session.trust.read_only:
-            return tr(
-                "{name} is open read-only; to take changes back, allow writes.",
-                name=wording.source(self._session.name, first=True),
-            )
+            return self.kind.read_only(wording.source(self._session.name, first=True))
         return "" if self._answers else wording.silent(self._session.name)
 
     # --- writing
@@ -390,6 +382,11 @@ class TakingBackPanel(QWidget):
     @property
     def _is_idle(self) -> bool:
         return not self.busy and not self.reading.is_on
+
+    @property
+    def _is_untold(self) -> bool:
+        """Whether nothing can be tried before something is typed into the line."""
+        return bool(self.kind.wants_line) and not self._limited.strip()
 
     def _ask(self) -> None:
         ticked = self.model.ticked()
@@ -417,9 +414,10 @@ class TakingBackPanel(QWidget):
         ticked, session, ns = self.model.ticked(), self._session, self._ns
         reason = self.reason.take()
         found: list[str] = []
+        kind, said, drawn = self.kind, self._limited, dict(self.model.drawn)
 
         def write(progress: tasks.Progress) -> None:
-            done = session.taking_back.apply(ns, ticked, progress, confirmed=True, reason=reason)
+            done = kind.apply(session, ns, ticked, said, drawn, progress, reason)
             found.append(done.id)
             for outcome in done:
                 progress.put(outcome)
@@ -432,7 +430,7 @@ class TakingBackPanel(QWidget):
             partial=self._one_ended,
             owner=self,
             key="apply",
-            title=tr("Taking back"),
+            title=self.kind.working,
         )
         self._say()
 
@@ -445,15 +443,14 @@ class TakingBackPanel(QWidget):
 
     def _ended(self, run: list[str], _: object = None, error: BaseException | None = None) -> None:
         self.run = run[0] if run else self.run
-        self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, SAID)
+        self.model.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.model.columnCount() - 1)
         self._note.setText(tr("Each write is in the journal; the whole run can be undone there."))
         self._look()
         self._say()
         ends = list(self.model.ends.values())
         done = sum(end.kind == "applied" for end in ends)
         if done:
-            said = tr("Taken back in {documents}", documents=wording.many(done, "document"))
-            messages.tell_of_run(self, said, partial(self.undo, self.run))
+            messages.tell_of_run(self, self.kind.ended(done), partial(self.undo, self.run))
         self._doubt(error)
         self._follow_on()
 
@@ -523,12 +520,9 @@ class TakingBackPanel(QWidget):
             self.closed.emit()
 
 
-def _draw(session: Session, ns: str, wanted: Sequence[Chosen], progress: tasks.Progress) -> None:
-    """Report how taking back each document would end."""
-    for drawn in session.taking_back.drawn(ns, wanted, lambda done, _: progress(done, len(wanted))):
+def _draw(
+    kind: PlanKind, session: Session, ns: str, wanted: Sequence[Chosen], said: str, progress: tasks.Progress
+) -> None:
+    """Report how each document would end."""
+    for drawn in kind.draw(session, ns, wanted, said, lambda done, _: progress(done, len(wanted))):
         progress.put(drawn)
-
-
-def _names(versions: Sequence[Value]) -> str:
-    shown = ", ".join(wording.version(v) for v in versions[:3])
-    return shown if len(versions) <= 3 else tr("{shown} and {more} more", shown=shown, more=len(versions) - 3)

@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from gui import tasks
 from gui.messages import MessageArea, Question, area
 from gui.parts.differences import diff_grouping
+from gui.views.repair.plan_kind import CHANGING
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.errors import Unreachable
 from model.foundation.records import Outcome
@@ -116,6 +117,38 @@ def test_what_is_ticked_is_written_as_one_run_with_its_reason_and_one_undo(
     QTest.mouseClick(line.buttons[0], LEFT)
     idle(qtbot)
     assert {**newest(database)["A"], "v": 3} == before["A"]
+
+
+def test_one_change_in_many_is_typed_tried_written_and_undone(
+    qtbot: QtBot, session: Session, database: Database
+) -> None:
+    before = newest(database)
+    panel = TakingBackPanel(session, NS, tuple(Chosen(Value.of(id), ()) for id in "ABC"), kind=CHANGING)
+    qtbot.addWidget(panel)
+    panel.show()
+    idle(qtbot)
+    assert (panel.go.isEnabled(), said(panel)["A"]) == (False, ("", False)), "nothing is tried before it is typed"
+    panel.fields.setText("{ $what: 1 }")
+    panel.fields.editingFinished.emit()
+    assert panel.trouble.text().startswith("$what is not taken here")
+    total = {id: row["total"] for id, row in before.items()}
+    panel.fields.setText(f"{{ paid: true, total: {total['B']} }}")
+    panel.fields.editingFinished.emit()
+    idle(qtbot)
+    assert said(panel) == dict.fromkeys("ABC", ("Would be changed", True))
+    assert panel.changes.rowCount() > 0
+    assert session.edit(NS, "C", set={"city": "Ulm"}).kind == "applied"
+    moved = newest(database)
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    now = newest(database)
+    assert {id: (now[id].get("paid"), now[id]["total"]) for id in "AB"} == dict.fromkeys("AB", (True, total["B"]))
+    assert (now["C"], said(panel)["C"][0]) == (moved["C"], "Changed meanwhile")
+    (line,) = panel.window().findChild(MessageArea).lines
+    assert line.text == "Changed 2 documents"
+    QTest.mouseClick(line.buttons[0], LEFT)
+    idle(qtbot)
+    assert {id: {**newest(database)[id], "v": 0} for id in "AB"} == {id: {**before[id], "v": 0} for id in "AB"}
 
 
 def test_a_document_that_moved_on_since_the_dry_run_is_left_alone(

@@ -15,6 +15,7 @@ from gui.messages import MessageLine, Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.pages.pair_page import PairPage
+from gui.pages.repair_pages import TakingBackPage
 from gui.pages.tool_pages import JournalPage
 from gui.style import preferences
 from gui.views.browse.delete_sheet import DeleteSheet
@@ -78,6 +79,7 @@ def test_several_documents_are_picked_with_shift_and_the_menu_speaks_of_all_of_t
         "Copy the ids",
         "Copy 3 documents as Extended JSON",
         "Export 3 documents…",
+        "Change 3 documents…",
         "Delete 3 documents…",
     ]
     menu.actions()[0].trigger()
@@ -114,6 +116,23 @@ def test_two_picked_documents_are_compared(window: Window, qtbot: QtBot) -> None
     first, second = (row.id for row in page.browser.picked)
     assert (shown.panel.left.id, shown.panel.right.id) == (first, second)
     assert shown.panel.diff.model.count > 0
+
+
+@pytest.mark.deep
+def test_one_change_in_the_picked_documents_or_in_all_that_the_filter_finds(window: Window, qtbot: QtBot) -> None:
+    page = pick(window, qtbot, 3)
+    window.actions_.trigger("change-many")
+    shown = window.workspace.tab_area.page
+    assert isinstance(shown, TakingBackPage)
+    assert [row.id for row in shown.panel.model.rows] == [row.id for row in page.browser.picked]
+    assert shown.title.startswith("Change documents: ")
+    window.workspace.open(window.sessions[0], page.memory())
+    page.browser.list.setCurrentIndex(page.browser.model.index(0, 0))
+    found = page.browser.picked
+    window.actions_.trigger("change-many")
+    wait_idle(qtbot, lambda: window.workspace.tab_area.page is not page)
+    assert isinstance(window.workspace.tab_area.page, TakingBackPage)
+    assert len(window.workspace.tab_area.page.panel.model.rows) > len(found)
 
 
 # --- export
