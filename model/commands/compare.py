@@ -10,7 +10,10 @@ from model.commands.arguments import open_session
 from model.commands.comparing import rules_of
 from model.commands.output import Progress, json_row, table
 from model.commands.standard_streams import say
-from model.session.two_collections import SideBySide, Standing
+from model.errors import Refused
+from model.foundation.records import Outcome
+from model.session import Session
+from model.session.two_collections import CopyAcross, SideBySide, Standing
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
 
@@ -20,32 +23,70 @@ HEADER = ("Document", "What", "Here", "There", "Since")
 def compare(args: argparse.Namespace) -> int:
     """Print what differs between two collections; 1 if anything does."""
     given = rules_of(args)
+    if args.apply and not args.plan:
+        raise Refused("--apply carries out what --plan FILE holds: write the plan first, without --apply.")
+    if args.apply and given:
+        raise Refused("--apply copies what the plan holds, exactly: give the rules when the plan is made.")
     reading = argparse.Namespace(**{**vars(args), "read_only": True, "into_memory": False})
     with open_session(reading) as here, open_session(args, args.other_source) as there:
         with Progress("Comparing document") as progress:
+            if args.reason:
+                there.authorship.because(args.other_ns, args.reason)
             two = here.beside(args.ns, there, args.other_ns, args.key)
+            if args.apply:
+                return _applied(two.copying, there, args, progress)
             rules = given.with_unordered(two.unordered.unordered)
             if rules:
                 say(rules.words, file=sys.stderr if args.json else sys.stdout)
             found = two.compare(rules, progress)
-            _print(found, args.json, progress)
+            differing: list[Standing] | None = [] if args.plan else None
+            _print(found, differing, args.json, progress)
+            if differing is not None:
+                two.copying.save(args.plan, differing)
         say(_summed(found), file=sys.stderr if args.json else sys.stdout)
     return 1 if found.counts else 0
 
 
-def _print(found: SideBySide, as_json: bool, progress: Progress) -> None:
-    if as_json:
+def _print(found: SideBySide, kept: list[Standing] | None, as_json: bool, progress: Progress) -> None:
+    """Print what differs as it is found, and keep it for a plan."""
+
+    def noted() -> Iterator[Standing]:
         for each in found:
             progress.make_way()
+            if kept is not None:
+                kept.append(each)
+            yield each
+
+    if as_json:
+        for each in noted():
             say(_row(each))
     else:
-        table(HEADER, map(_cells, _quiet(found, progress)), progress=progress)
+        table(HEADER, map(_cells, noted()), progress=progress)
 
 
-def _quiet(found: SideBySide, progress: Progress) -> Iterator[Standing]:
-    for each in found:
-        progress.make_way()
-        yield each
+def _applied(work: CopyAcross, there: Session, args: argparse.Namespace, progress: Progress) -> int:
+    """Carry a plan out and print how each document ended; exit status as for a repair."""
+    plan = work.load(args.plan)
+    kinds: list[str] = []
+
+    def noted() -> Iterator[Outcome]:
+        for each in work.apply(plan, progress, confirmed=True):
+            kinds.append(each.kind)
+            progress.make_way()
+            yield each
+
+    if args.json:
+        for each in noted():
+            row = {"outcome": each.kind, "ns": each.ns, "id": each.id, "detail": each.detail}
+            say(json_row(**row, run=plan.run, histories=plan.histories), flush=True)
+    else:
+        cells = ((each.kind, id_name(each.id) if each.id is not None else "", each.detail) for each in noted())
+        table(("Outcome", "Document", "Detail"), cells, progress=progress)
+        say(f"{', '.join(f'{kinds.count(kind):,} {kind}' for kind in dict.fromkeys(kinds)) or 'Nothing is ticked'}.")
+    written = [run for run in (plan.run, plan.histories) if next(there.journal.records("run", run), None) is not None]
+    if written and not there.is_local:
+        say(f"It is undone with {' and '.join(f'palimpsest undo {run}' for run in written)}.", file=sys.stderr)
+    return 3 if "unknown" in kinds else 1 if any(kind != "applied" for kind in kinds) else 0
 
 
 def _row(each: Standing) -> str:

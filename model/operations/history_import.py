@@ -216,7 +216,7 @@ class HistoryImport(Struct, dict=True):
         except Refused as error:
             return ArrivingDocument(id, len(versions), "refused", str(error))
         count = f"{len(versions):,} {'version' if len(versions) == 1 else 'versions'}"
-        return ArrivingDocument(id, len(versions), "applied", f"{count}, {_writes(len(steps))}.", _tied(steps, wanted))
+        return ArrivingDocument(id, len(versions), "applied", f"{count}, {_writes(len(steps))}.", tied(steps, wanted))
 
     def _note_losses(self, version: Version) -> None:
         p = self.target.profile
@@ -350,7 +350,7 @@ class HistoryImport(Struct, dict=True):
         return Outcome("applied", self.ns, each.id, each.detail, entry=end.entry if end is not None else None)
 
 
-def _tied(steps: Sequence[Step], versions: Sequence[Version]) -> tuple[Step, ...]:
+def tied(steps: Sequence[Step], versions: Sequence[Version]) -> tuple[Step, ...]:
     """The steps, which cannot be undone once the document has changed after them."""
     last = steps[-1]
     extra = {} if versions[-1].v is None else {UPTO: text.value_text(versions[-1].v)}

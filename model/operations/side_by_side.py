@@ -187,7 +187,7 @@ class SideBySide(Struct):
         change: Change = "changed"
         since: Value | None = None
         if both:
-            change, since = standing(_history(self.here.layout, here), _history(self.there.layout, there))
+            change, since = standing(versions_of(self.here.layout, here), versions_of(self.there.layout, there))
             if alike and change == "changed":
                 return None
         return Standing(key, change, here, there, v, w, since, c.hash_of(one), c.hash_of(other))
@@ -252,16 +252,17 @@ def _version(side: Side, raw: bytes) -> Value | None:
     return c.get(raw, (p.current, p.version)) if side._is_embedded else c.get(raw, (p.version,))
 
 
-def _history(layout: Layout, id: Value) -> dict[object, Version]:
+def versions_of(layout: Layout, id: Value) -> dict[object, Version]:
     """The versions of a document that are there, by number, oldest first."""
     try:
         found = [each for each in layout.history(id, contents="all") if each.content is not None and each.v is not None]
     except NotFound:
         return {}
-    return {_number(each.v): each for each in reversed(found) if each.v is not None}
+    return {number_key(each.v): each for each in reversed(found) if each.v is not None}
 
 
-def _number(v: Value | None) -> object:
+def number_key(v: Value | None) -> object:
+    """What a version is looked up by in :func:`versions_of`."""
     return v if v is None or (number := number_of(v)) is None else number
 
 

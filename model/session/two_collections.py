@@ -5,10 +5,11 @@ from __future__ import annotations
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
+from model.operations.copying_across import CopyAcross, CopyPlan
 from model.operations.side_by_side import Side, SideBySide, Standing
 from model.session.connection import Connection
 
-__all__ = ["SideBySide", "Standing", "TwoCollections"]
+__all__ = ["CopyAcross", "CopyPlan", "SideBySide", "Standing", "TwoCollections"]
 
 
 class TwoCollections:
@@ -30,6 +31,13 @@ class TwoCollections:
         connection.dump.need(ns)
         layout, info = connection.catalogue.layout(ns), connection.catalogue.info(ns)
         return Side(layout, info.keeps_history, () if self._key == (layout.profile.id,) else self._key)
+
+    @property
+    def copying(self) -> CopyAcross:
+        """Copies documents from here to there, by a plan."""
+        there = self._there
+        trust = there.trust
+        return CopyAcross(*self._sides, self._here.source, there.writer, trust.check_allowed, trust.is_production)
 
     @property
     def unordered(self) -> ComparisonRules:

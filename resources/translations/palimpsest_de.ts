@@ -9935,6 +9935,10 @@ Zum Verbinden öffnen</translation>
       <translation> {0} der Dokumente in der Stichprobe lassen sich nicht lesen.</translation>
     </message>
     <message>
+      <source> {0} of {1} writes were done; carry the plan out again.</source>
+      <translation> {0} von {1} Schreibvorgängen wurden ausgeführt; führen Sie den Plan noch einmal aus.</translation>
+    </message>
+    <message>
       <source> {0} versions were removed before; run it again.</source>
       <translation> {0} Versionen wurden vorher entfernt; führen Sie es noch einmal aus.</translation>
     </message>
@@ -9949,6 +9953,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>"content" is a value of type {0}, not a document</source>
       <translation>"content" ist ein Wert vom Typ {0} und kein Dokument</translation>
+    </message>
+    <message>
+      <source>"copy" is true or false</source>
+      <translation>„copy“ ist true oder false</translation>
     </message>
     <message>
       <source>$date takes {0} or {"$date": {"$numberLong": "milliseconds"}}.</source>
@@ -10245,6 +10253,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>A value of Python's type {0} cannot be stored: {1}.</source>
       <translation>Ein Wert vom Python-Typ {0} lässt sich nicht speichern: {1}.</translation>
+    </message>
+    <message>
+      <source>A version in {0} was taken away by somebody else.</source>
+      <translation>Eine Version in {0} wurde von jemand anderem entfernt.</translation>
     </message>
     <message>
       <source>A version is a whole number or a date, and this document's {0}; mend that first.</source>
@@ -10977,6 +10989,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>It is gone.</source>
       <translation>Es ist fort.</translation>
+    </message>
+    <message>
+      <source>It is missing here, so there is nothing to copy.</source>
+      <translation>Es fehlt hier, darum gibt es nichts zu kopieren.</translation>
     </message>
     <message>
       <source>It is not known whether a copy was kept, so nothing was removed. {0}</source>
@@ -12635,6 +12651,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Reihenfolge von {0} ist 1, aufsteigend, oder -1, absteigend; {1} ist keines von beiden.</translation>
     </message>
     <message>
+      <source>The other side has all of these versions, and later ones.</source>
+      <translation>Die andere Seite hat alle diese Versionen und spätere.</translation>
+    </message>
+    <message>
       <source>The path {0} is unclear at column {1}: {2}.</source>
       <translation>Der Pfad {0} ist bei Spalte {1} unklar: {2}.</translation>
     </message>
@@ -12681,6 +12701,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The plan {0} cannot be read ({1}).</source>
       <translation>Der Plan {0} lässt sich nicht lesen ({1}).</translation>
+    </message>
+    <message>
+      <source>The plan {0} copies from {1}, and this is {2}; make a new one here.</source>
+      <translation>Der Plan {0} kopiert aus {1}, und dies ist {2}; erstellen Sie hier einen neuen.</translation>
     </message>
     <message>
       <source>The plan {0} is not JSON{1}.</source>
@@ -16087,6 +16111,10 @@ Zum Verbinden öffnen</translation>
       <translation>es gibt kein "v", das Versionen unterscheidet</translation>
     </message>
     <message>
+      <source>there is no change {0}</source>
+      <translation>es gibt keine Änderung {0}</translation>
+    </message>
+    <message>
       <source>there is no element to move from {0} to {1}</source>
       <translation>es gibt kein Element, das von {0} nach {1} rücken könnte</translation>
     </message>
@@ -16651,6 +16679,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} bricht vor dem Ende ab; prüfen Sie diesen Teil erneut.</translation>
     </message>
     <message>
+      <source>{0} came to be there meanwhile; compare again.</source>
+      <translation>{0} ist inzwischen dort entstanden; vergleichen Sie noch einmal.</translation>
+    </message>
+    <message>
       <source>{0} cannot be asked of {1}; ask it of {2}.</source>
       <translation>{0} lässt sich von {1} nicht fragen; fragen Sie es von {2}.</translation>
     </message>
@@ -17123,12 +17155,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat die Spalte {1} zweimal; nehmen Sie eine davon heraus.</translation>
     </message>
     <message>
+      <source>{0} has the ids of the wrong sides</source>
+      <translation>{0} hat die IDs der falschen Seiten</translation>
+    </message>
+    <message>
       <source>{0} has the index it needs.</source>
       <translation>{0} hat den nötigen Index.</translation>
     </message>
     <message>
       <source>{0} has the same hash and {1}</source>
       <translation>{0} hat denselben Hash und {1}</translation>
+    </message>
+    <message>
+      <source>{0} has the same versions on both sides.</source>
+      <translation>{0} hat auf beiden Seiten dieselben Versionen.</translation>
     </message>
     <message>
       <source>{0} has the unique index now.</source>
@@ -17281,6 +17321,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} holds the earlier versions of {1}; change the documents there.</source>
       <translation>{0} enthält die früheren Versionen von {1}; ändern Sie die Dokumente dort.</translation>
+    </message>
+    <message>
+      <source>{0} holds the earlier versions of {1}; compare and copy the documents there.</source>
+      <translation>{0} enthält die früheren Versionen von {1}; vergleichen und kopieren Sie die Dokumente dort.</translation>
     </message>
     <message>
       <source>{0} holds the earlier versions of {1}; name that collection.</source>
@@ -17959,6 +18003,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist die Zahl; zurzeit wartet kein Token.</translation>
     </message>
     <message>
+      <source>{0} is the same on both sides.</source>
+      <translation>{0} ist auf beiden Seiten gleich.</translation>
+    </message>
+    <message>
       <source>{0} is there already, with {1}, and no import wrote that; nothing was written.</source>
       <translation>{0} ist schon da, mit {1}, und kein Import hat das geschrieben; es wurde nichts geschrieben.</translation>
     </message>
@@ -18119,12 +18167,20 @@ Zum Verbinden öffnen</translation>
       <translation>{0} fehlt: {1}</translation>
     </message>
     <message>
+      <source>{0} moved on here since the plan.</source>
+      <translation>{0} hat sich hier seit dem Plan geändert.</translation>
+    </message>
+    <message>
       <source>{0} moved on since the plan ({1} → {2}).</source>
       <translation>{0} ist seit dem Plan weiter ({1} → {2}).</translation>
     </message>
     <message>
       <source>{0} moved on since the plan{1}; make another one.</source>
       <translation>{0} hat sich seit dem Plan verändert{1}; erstellen Sie einen neuen.</translation>
+    </message>
+    <message>
+      <source>{0} moved on there since the plan.</source>
+      <translation>{0} hat sich dort seit dem Plan geändert.</translation>
     </message>
     <message>
       <source>{0} moved to {1}; it is {2}.</source>
@@ -18523,6 +18579,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wurde seitdem an Ort und Stelle geändert; es wurde nichts geschrieben.</translation>
     </message>
     <message>
+      <source>{0} was changed in {1} by somebody else.</source>
+      <translation>{0} wurde in {1} von jemand anderem geändert.</translation>
+    </message>
+    <message>
       <source>{0} was changed in {1} by somebody else; settle that by hand.</source>
       <translation>{0} wurde in {1} von jemand anderem geändert; klären Sie das von Hand.</translation>
     </message>
@@ -18609,6 +18669,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was made of this content and was changed since; nothing was written.</source>
       <translation>{0} wurde aus diesem Inhalt gemacht und seither geändert; es wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+      <source>{0} was not copied. {1}</source>
+      <translation>{0} wurde nicht kopiert. {1}</translation>
     </message>
     <message>
       <source>{0} was purged meanwhile; nothing was removed.</source>

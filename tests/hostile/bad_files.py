@@ -108,6 +108,7 @@ READERS: dict[str, Words] = {
     "profile": lambda path, _: ("collections", "sample:", "--profile", str(path)),
     "plan": lambda path, _: ("repair", "sample:", "--plan", str(path)),
     "plan of a reversal": lambda path, _: ("revert", "sample:", NS, "--plan", str(path), "--apply"),
+    "plan of a comparison": lambda path, _: ("compare", "sample:", NS, "sample:", NS, "--plan", str(path), "--apply"),
     "plan of a change": lambda path, _: ("change", "sample:", NS, "--plan", str(path), "--apply"),
     "plan of a retention": lambda path, _: ("retain", "sample:", NS, "--plan", str(path), "--apply"),
     "password": lambda path, _: ("collections", NOWHERE, "--password-file", str(path)),

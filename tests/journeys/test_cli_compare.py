@@ -42,6 +42,28 @@ def test_what_differs_is_told_and_counted(run: Run, rows: Rows, server_uri: str,
     assert run("compare", server_uri, here, server_uri, f"{there}_not")[0] == 2
 
 
+def test_what_a_plan_ticks_is_copied_across_and_undone(
+    run: Run, rows: Rows, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path
+) -> None:
+    here, there = pair
+    plan, asked = str(tmp_path / "plan.json"), ("compare", server_uri, here, server_uri, there)
+    before = list(database["r"].find())
+    assert run(*asked, "--apply")[0] == 2
+    assert run(*asked, "--plan", plan, "--apply")[0] == 2  # not there yet
+    assert rows(*asked, "--plan", plan)[0] == 1
+    assert list(database["r"].find()) == before  # the plan alone writes nothing
+    assert run(*asked, "--plan", plan, "--apply", "--ignore", "n")[0] == 2
+    assert run(*asked, "--plan", plan, "--apply", "--read-only")[0] == 2
+    assert run("compare", server_uri, there, server_uri, here, "--plan", plan, "--apply")[0] == 2  # not these two
+    status, found = rows(*asked, "--plan", plan, "--apply")
+    assert (status, {row["outcome"] for row in found}) == (0, {"applied"})
+    assert [row["_id"] for row in database["r"].find()] == [2, 3, 4, 1]
+    assert {row["change"] for row in rows(*asked)[1]} == {"only there"}
+    assert {row["outcome"] for row in rows(*asked, "--plan", plan, "--apply")[1]} == {"skipped"}
+    assert run("undo", found[0]["run"])[0] == 0
+    assert list(database["r"].find()) == before
+
+
 @pytest.mark.deep
 def test_a_server_is_compared_with_a_dump(
     run: Run, rows: Rows, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path

@@ -84,6 +84,7 @@ KEYS = {
     "palimpsest change", "palimpsest retain",
     "certificate of erasure", "erased in", "files with such a text", "found again", "found in", "looked for again",
     "not reached",
+    "palimpsest compare", "sha1 there",
     "Of the kind", "module {0} has no attribute {1}",
     "A row of model/values/kinds.py names {0}: write {1} in {2}, above its tables.",
     "atlas tier", "change stream", "modifychangestreams has not been run", ", full error:",
