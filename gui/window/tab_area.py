@@ -15,6 +15,7 @@ from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.base import Page
 from gui.pages.page_request import PageRequest
+from gui.pages.sleeping_page import SleepingPage
 from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.scrolling import FromTop
 from gui.style.states import StateView
@@ -206,6 +207,8 @@ class TabArea(QWidget):
         self._view.show_page(shown if shown is not None else self.empty)
         if inside:
             focus_keeper.give(place if focus_keeper.can_have(place) else shown or self.tabs.plus)
+        if isinstance(shown, SleepingPage):
+            QTimer.singleShot(0, self, self._wake_front)  # not while the bar tells which tab was chosen
         self.current_changed.emit()
 
     def focus_page(self) -> None:
@@ -223,6 +226,12 @@ class TabArea(QWidget):
         self.pages.insert(end, self.pages.pop(start))
 
     def _insert(self, page: Page, at: int = -1) -> None:
+        self._add(page, at)
+        self.show_page(page)
+        focus_keeper.give(page)
+
+    def _add(self, page: Page, at: int = -1) -> None:
+        """Give a page a tab, which stays behind the front one."""
         at = len(self.pages) if at < 0 else at
         self.pages.insert(at, page)
         self._stack.addWidget(page)
@@ -232,14 +241,12 @@ class TabArea(QWidget):
         page.sight_asked.connect(partial(self._show_part, page))
         page.closed.connect(partial(self.close_page, page))
         page.layout_asked.connect(partial(self.layout_asked.emit, page.session, page.ns))
-        if views := page_registry.views_beside(page.kind):
+        if not isinstance(page, SleepingPage) and (views := page_registry.views_beside(page.kind)):
             switch = ViewSwitch(views, page.kind)
             switch.asked.connect(partial(self._switch, page))
             page.put_switch(switch)
         self.tabs.insert(at, page.title, page.icon)
         self._page_changed(page)
-        self.show_page(page)
-        focus_keeper.give(page)
 
     def _page_changed(self, page: Page) -> None:
         if page not in self.pages:
@@ -256,9 +263,10 @@ class TabArea(QWidget):
         there = [page for page in self.pages_of(session) if page_registry.is_about(page, request)]
         fits = [page for page in there if page_registry.shows(page, request)]
         if fits and request.way == "show":
-            self.show_page(fits[0])
-            fits[0].answer(request, again=True)
-            return fits[0]
+            page = self._awake(fits[0])
+            self.show_page(page)
+            page.answer(request, again=True)
+            return page
         return self._make(session, request, [] if request.way == "beside" else there)
 
     def _make(self, session: Session, request: PageRequest, instead: Sequence[Page]) -> Page:
@@ -403,13 +411,38 @@ class TabArea(QWidget):
         return f"tabs/{session.source}" if self.number == 1 else f"tabs-{self.number}/{session.source}"
 
     def memory(self, session: Session) -> list[dict[str, object]]:
-        """The requests that restore a connection's tabs."""
-        return [page_registry.kept(page.memory()) for page in self.pages_of(session)]
+        """The requests that restore a connection's tabs, each with the tab's title."""
+        pages = list(self.pages_of(session))
+        kept = [page_registry.kept(page.memory()) | {"title": page.title} for page in pages]
+        return [one | {"front": True} if page is self.page else one for page, one in zip(pages, kept, strict=True)]
 
     def restore(self, session: Session, memory: object) -> int:
-        """Open the tabs listed by :meth:`memory`; returns their number."""
-        known = [page_registry.remembered(one) for one in (memory if isinstance(memory, list) else [])]
-        wanted = [request for request in known if request is not None][:MOST_RESTORED]
-        for request in wanted:
-            self.open(session, request)
+        """Open the tabs listed by :meth:`memory`; returns their number.
+
+        Only the one in front is made now, the others when they are first shown.
+        """
+        known = [(page_registry.remembered(one), one) for one in (memory if isinstance(memory, list) else [])]
+        wanted = [(request, one) for request, one in known if request is not None][:MOST_RESTORED]
+        front = next((at for at, (_, one) in enumerate(wanted) if one.get("front")), len(wanted) - 1)
+        for at, (request, one) in enumerate(wanted):
+            there = [page for page in self.pages_of(session) if page_registry.is_about(page, request)]
+            if at == front or (there and request.way == "show"):
+                self.open(session, request)
+            else:
+                icon = page_registry.PAGES[request.kind].page.icon
+                self._add(SleepingPage(session, request, str(one.get("title", "")), icon, self._stack))
         return len(wanted)
+
+    def _awake(self, page: Page) -> Page:
+        """The page that a restored tab stands for; any other page itself."""
+        if not isinstance(page, SleepingPage):
+            return page
+        focus = QApplication.focusWidget()
+        made = self._make(page.session, page.request, [page])
+        if focus is not None and not self._stack.isAncestorOf(focus):
+            focus.setFocus()  # as on the bar of tabs, where the arrow keys go on
+        return made
+
+    def _wake_front(self) -> None:
+        if self.page is not None:
+            self._awake(self.page)

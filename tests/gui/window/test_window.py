@@ -896,7 +896,7 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
     session = window.sessions[0]
     first = window.workspace.tab_area.page
     window.workspace.open(session, PageRequest("journal"))
-    drafts = window.workspace.open(session, PageRequest("drafts"))
+    blame = window.workspace.open(session, PageRequest("blame", NS, Value.of(ID)))
     bar = window.workspace.tab_area.tabs.bar
     start = bar.tabRect(2).center()
     qtbot.mousePress(bar, Qt.MouseButton.LeftButton, pos=start)
@@ -907,13 +907,13 @@ def test_a_tab_can_be_dragged_and_moved_by_keys(window: Window, qtbot: QtBot) ->
         )  # fmt: skip
         QApplication.sendEvent(bar, drag)
     qtbot.mouseRelease(bar, Qt.MouseButton.LeftButton, pos=QPoint(0, start.y()))
-    assert [page.kind for page in window.workspace.tab_area.pages] == ["drafts", "collection", "journal"]
-    assert [bar.tabText(at) for at in range(3)] == ["Drafts", "contracts", "Journal"]
-    assert bar.icons == ["note-pencil", "table", "notebook"]
-    assert window.workspace.tab_area.page is drafts
+    assert [page.kind for page in window.workspace.tab_area.pages] == ["blame", "collection", "journal"]
+    assert [bar.tabText(at) for at in range(3)] == [f"Blame: {ID}", "contracts", "Journal"]
+    assert bar.icons == ["user-list", "table", "notebook"]
+    assert window.workspace.tab_area.page is blame
     window.actions_.trigger("tab-right")
-    assert window.workspace.tab_area.pages[:2] == [first, drafts]
-    window.workspace.tab_area.close_page(drafts)
+    assert window.workspace.tab_area.pages[:2] == [first, blame]
+    window.workspace.tab_area.close_page(blame)
     assert [page.kind for page in window.workspace.tab_area.pages] == ["collection", "journal"]
 
 
