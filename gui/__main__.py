@@ -56,6 +56,8 @@ def _end(status: int) -> None:
 
 
 def _run(words: list[str]) -> int:
+    if words == ["--version"] and _told_version():
+        return 0
     if words == ["--serve-a-source"]:  # only :mod:`model.local_process` passes this
         from model import local_process
 
@@ -102,6 +104,17 @@ def _run(words: list[str]) -> int:
 
     with kept_from_children():
         return open_windows.run(request, asked.new_window)
+
+
+def _told_version() -> bool:
+    """Print the version, without the grammar of all commands; False if that failed, which the command itself tells."""
+    from model import __version__
+
+    try:
+        print(f"palimpsest {__version__}", flush=True)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _from_anywhere(source: str) -> str:

@@ -178,8 +178,8 @@ class KeptVerdicts:
             self._keep(found, listed, stated)
 
     def _keep(self, found: Sequence[KeptVerdict], listed: Collections, stated: Sequence[CollectionProfile]) -> None:
-        if not found:
-            return
+        if not found or not self._folder.parent.is_dir():
+            return  # who only reads needs no home, and is given none
         own, shared = self._paths(found[0].info.ns, listed, stated) or (None, None)
         if (path := own if len(found) == 1 else shared) is not None:
             kept_recognition.write(path, found, LASTS)

@@ -137,7 +137,7 @@ def test_the_version_is_told_by_eight_files() -> None:
     there = modules_of("--version")
     files = [name for name in ours(there) if not (support.ROOT / name.replace(".", "/")).is_dir()]
     assert len(files) <= 8, files
-    assert not {"bson", "pymongo", "PySide6", "ctypes", "importlib.metadata"} & there
+    assert not {"bson", "pymongo", "PySide6", "ctypes", "importlib.metadata", "argparse", "re", "gettext"} & there
 
 
 def test_a_diff_and_a_merge_of_files_import_no_driver_no_session_and_no_server(tmp_path: Path) -> None:

@@ -207,6 +207,15 @@ def test_what_is_written_without_a_document_read_is_written_by_a_layout_recognis
         assert "aggregate" in log.names
 
 
+def test_who_only_reads_is_given_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PALIMPSEST_CACHE")
+    monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path / "none"))
+    with serving("joins") as (local, uri):
+        load(local, "versions", 0, 30)
+        assert run("show", uri, "db.things", "d3") == 0
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_damaged_file_of_kept_layouts_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_CACHE", str(tmp_path))
     with serving("joins") as (local, uri):
