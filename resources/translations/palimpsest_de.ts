@@ -1688,12 +1688,28 @@ Nummern: {numbering}</translation>
       <translation>Zeiten sind in UTC gespeichert und werden in dieser Zone angezeigt.</translation>
     </message>
     <message>
+      <source>Dates exactly</source>
+      <translation>Daten genau</translation>
+    </message>
+    <message>
       <source>Dates shown in UTC</source>
       <translation>Zeiten in UTC gezeigt</translation>
     </message>
     <message>
       <source>Dates shown in {zone}, stored in UTC</source>
       <translation>Zeiten in {zone} gezeigt, in UTC gespeichert</translation>
+    </message>
+    <message>
+      <source>Dates within 1 day</source>
+      <translation>Daten im Abstand von 1 Tag</translation>
+    </message>
+    <message>
+      <source>Dates within 1 minute</source>
+      <translation>Daten im Abstand von 1 Minute</translation>
+    </message>
+    <message>
+      <source>Dates within 1 second</source>
+      <translation>Daten im Abstand von 1 Sekunde</translation>
     </message>
     <message>
       <source>Day</source>
@@ -2700,6 +2716,10 @@ Nummern: {numbering}</translation>
       <translation>Wenn abgeschlossen</translation>
     </message>
     <message>
+      <source>Ignore the order of {named}</source>
+      <translation>Reihenfolge von {named} nicht beachten</translation>
+    </message>
+    <message>
       <source>Import</source>
       <translation>Importieren</translation>
     </message>
@@ -3328,6 +3348,10 @@ Nummern: {numbering}</translation>
       <translation>Wird erneut zusammengeführt</translation>
     </message>
     <message>
+      <source>Mind the order of {named}</source>
+      <translation>Reihenfolge von {named} beachten</translation>
+    </message>
+    <message>
       <source>MongoDB's own update, or only the fields to set; Enter shows each document as it would be</source>
       <translation>MongoDBs eigenes Update, oder nur die zu setzenden Felder; Enter zeigt jedes Dokument, wie es würde</translation>
     </message>
@@ -3910,6 +3934,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Now</source>
       <translation>Jetzt</translation>
+    </message>
+    <message>
+      <source>Numbers by value</source>
+      <translation>Zahlen nach Wert</translation>
     </message>
     <message>
       <source>Numbers that you do not touch keep their type.</source>
@@ -5448,6 +5476,10 @@ Nummern: {numbering}</translation>
       <translation>Text so groß wie im System</translation>
     </message>
     <message>
+      <source>Text by words</source>
+      <translation>Text nach Wörtern</translation>
+    </message>
+    <message>
       <source>That is in the future, so the documents are shown as they are now.</source>
       <translation>Das liegt in der Zukunft; gezeigt werden die Dokumente, wie sie jetzt sind.</translation>
     </message>
@@ -6510,6 +6542,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>What differs between two times</source>
       <translation>Was sich zwischen zwei Zeiten unterscheidet</translation>
+    </message>
+    <message>
+      <source>What does not count as a difference</source>
+      <translation>Was nicht als Unterschied zählt</translation>
     </message>
     <message>
       <source>What finishing or dropping this token changes</source>
@@ -9034,6 +9070,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{named} and {named2} differ in hidden fields only</source>
       <translation>{named} und {named2} unterscheiden sich nur in ausgeblendeten Feldern</translation>
+    </message>
+    <message>
+      <source>{named} in any order</source>
+      <translation>{named} in beliebiger Reihenfolge</translation>
     </message>
     <message>
       <source>{names} and {names2} more</source>

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from model.diff import diff
+from model.diff.comparison_rules import EXACT, ComparisonRules
 from model.errors import Unreachable
 from model.foundation.records import Checkpoint, Opened, State, Stored, Version, WatchTurn, no_checkpoint
 from model.history.comparison import Comparison
@@ -137,14 +138,21 @@ class Told:
         found = self.version(ns, id, v)
         return Opened(ns, id, found, ("_id",), False, "", found.raw or b"")
 
-    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+    def rules(self, ns: str) -> ComparisonRules:
+        """The rules of the profile: none."""
+        return EXACT
+
+    def compare(
+        self, ns: str, id: Value, v: Value | None, w: Value | None, rules: ComparisonRules = EXACT
+    ) -> Comparison:
         """Two versions and what differs."""
         if self.on_compare is not None:
             self.on_compare()
         if self.fails is not None:
             raise self.fails
         a, b = self.version(ns, id, v), self.version(ns, id, w)
-        return Comparison(a, b, diff(a.content or b"", b.content or b""))
+        before, after = (Value.document(each.content or b"") for each in (a, b))
+        return Comparison(a, b, rules.compare(before, after), rules)
 
 
 def compared(a: dict[str, Any], b: dict[str, Any]) -> Comparison:

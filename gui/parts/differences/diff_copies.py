@@ -14,7 +14,7 @@ from gui.parts.values import value_text
 from gui.parts.versions_model import name_of
 from gui.style import preferences, wording
 from model import text
-from model.diff import Diff, Operation
+from model.diff import Diff, Operation, diff
 from model.diff.export import to_deepdiff, to_delta, to_json_patch, to_lines, to_words
 from model.errors import Refused
 
@@ -40,8 +40,8 @@ def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> st
     a, b = comparison.a.content or b"", comparison.b.content or b""
     if form == "rows":
         return "\n".join(found.row_texts())
-    if form == "patch":
-        return to_json_patch(comparison.diff, a, b)
+    if form == "patch":  # exact, whatever the rules of the comparison are
+        return to_json_patch(diff(a, b) if comparison.rules else comparison.diff, a, b)
     if form == "words":
         return "\n".join(map(translated, in_words(comparison, found).splitlines()))
     if form in ("deepdiff", "delta"):
@@ -54,12 +54,14 @@ def written(form: str, comparison: Comparison, shown: Sequence[Operation]) -> st
                 )
             )
         return to_deepdiff(a, b) if form == "deepdiff" else to_delta(a, b, _heading(comparison))
-    return to_lines(found, preferences.zone())
+    rules = translated(comparison.rules.words)
+    return "\n".join(filter(None, (rules, to_lines(found, preferences.zone()))))
 
 
 def in_words(comparison: Comparison, found: Diff) -> str:
     """The comparison in sentences."""
-    return f"{_heading(comparison)}\n\n{to_words(found, preferences.zone())}"
+    rules = f"\n{comparison.rules.words}" if comparison.rules else ""
+    return f"{_heading(comparison)}{rules}\n\n{to_words(found, preferences.zone())}"
 
 
 def _heading(comparison: Comparison) -> str:

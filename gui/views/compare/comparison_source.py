@@ -6,7 +6,7 @@ from typing import Protocol
 
 from gui.language import tr, translated
 from gui.parts.document_side import DocumentSide
-from model.diff import diff
+from model.diff.comparison_rules import EXACT, ComparisonRules
 from model.errors import Unreadable
 from model.foundation.records import Opened, Version
 from model.session import Session
@@ -25,8 +25,10 @@ class ComparisonSource(Protocol):
     def read_only(self) -> bool:
         """Whether nothing may be restored."""
 
-    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
-        """Two versions and the difference from the first to the second."""
+    def compare(
+        self, ns: str, id: Value, v: Value | None, w: Value | None, rules: ComparisonRules = EXACT
+    ) -> Comparison:
+        """Two versions and the difference from the first to the second, by rules besides the profile's."""
 
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version for reading."""
@@ -43,9 +45,12 @@ class VersionSource:
         """Whether the session writes nothing."""
         return self.session.trust.read_only
 
-    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+    def compare(
+        self, ns: str, id: Value, v: Value | None, w: Value | None, rules: ComparisonRules = EXACT
+    ) -> Comparison:
         """Two versions of the document, with their difference."""
-        return self.session.history.compare(ns, id, v, w)
+        reading = self.session.history
+        return reading.compare(ns, id, v, w, rules.with_unordered(reading.rules(ns).unordered))
 
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """A version of the document."""
@@ -60,11 +65,15 @@ class PairSource:
         self.source = left.session.source
         self.read_only = False
 
-    def compare(self, ns: str, id: Value, v: Value | None, w: Value | None) -> Comparison:
+    def compare(
+        self, ns: str, id: Value, v: Value | None, w: Value | None, rules: ComparisonRules = EXACT
+    ) -> Comparison:
         """Version ``v`` of the left document and ``w`` of the right one, with their difference."""
         sides = ((self.left, v), (self.right, w))
         a, b = (side.session.history.version(side.ns, side.id, number) for side, number in sides)
-        return Comparison(a, b, diff(_content(a, self.left), _content(b, self.right)))
+        one, other = (Value.document(_content(each, side)) for each, (side, _) in zip((a, b), sides, strict=True))
+        whole = rules.with_unordered(self.left.session.history.rules(self.left.ns).unordered)
+        return Comparison(a, b, whole.compare(one, other), whole)
 
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """A version of the right document."""

@@ -33,7 +33,7 @@ from gui.parts.values.pane_room import PaneRoom
 from gui.parts.values.value_pane import ValueDialog, ValuePane
 from gui.parts.versions_model import name_of
 from gui.style import boxes, preferences, states, symbols, theme, wording
-from gui.views.compare import ignored_paths
+from gui.views.compare import ignored_paths, kept_rules
 from gui.views.compare.comparison_source import ComparisonSource, PairSource, VersionSource
 from gui.views.compare.diff_tools import DiffTools
 from gui.views.compare.document_view import DocumentView
@@ -43,11 +43,13 @@ from gui.views.compare.take_arrows import TakeArrows
 from gui.views.compare.version_box import VersionChoices
 from model import text
 from model.diff import Add, Move, Operation, Remove
+from model.diff.comparison_rules import ComparisonRules, Names, names_of
+from model.diff.comparison_rules import written as written_names
 from model.errors import Refused
 from model.foundation.records import Opened, Version
 from model.session import Session
 from model.session.history_reading import Comparison
-from model.values.canonical import Path, Value
+from model.values.canonical import ARRAY, Path, Value
 
 NOTHING = tr("Nothing is compared yet")
 IN_LIST = tr("Two versions of the document that is chosen in the list are compared here.")
@@ -91,6 +93,7 @@ class DiffPanel(QWidget):
         self._place: TablePlace | None = None  # the place before, if this is a later version
         self._plan: Plan | None = None
         self.ignored = ignored_paths.kept(source.source, ns)
+        self.rules = kept_rules.kept(source.source, ns)
         self.copies = DiffCopies(self, self._copied)
         self.model = DiffModel(self)
         self.choices = VersionChoices(self)
@@ -106,6 +109,10 @@ class DiffPanel(QWidget):
         self._hair = states.hair()
         column = boxes.column(self)
         column.addWidget(tools)
+        self.rule_line = states.words("", "second", wrap=True)
+        self.rule_line.setContentsMargins(theme.px(16), 0, theme.px(16), theme.px(6))
+        self.rule_line.hide()
+        column.addWidget(self.rule_line)
         column.addWidget(self._hair)
         self._forms = QStackedWidget()
         self._stack = states.StateStack(self._forms, self)
@@ -135,6 +142,7 @@ class DiffPanel(QWidget):
         self.inline = tools.inline
         self.inline.toggled.connect(self.set_inline)
         tools.hidden.clicked.connect(self.do_hidden_fields)
+        tools.rule_menu.aboutToShow.connect(self._fill_rules)
         tools.copies.addAction(tr("In words…")).triggered.connect(lambda: self.read_in_words())
         tools.copies.addSeparator()
         self.copies.fill(tools.copies)
@@ -211,6 +219,7 @@ class DiffPanel(QWidget):
         """Read and compare two versions; without ``a``, show ``b`` by itself."""
         self._asked = (id, a, b)
         self.ignored = ignored_paths.kept(self._source.source, self._ns)  # another tab may have hidden more
+        self.rules = kept_rules.kept(self._source.source, self._ns)
         self.box_a.put(a)
         self.box_b.put(b)
         if a is None:
@@ -224,7 +233,7 @@ class DiffPanel(QWidget):
         else:
             self.reading.title = tr("These versions could not be compared")
             self.reading.ask(
-                partial(_compared, self._source, self._ns, id, a, b, self.ignored),
+                partial(_compared, self._source, self._ns, id, a, b, self.ignored, self.rules),
                 self._compared,
                 tr("Comparing {a} with {b}", a=name_of(a), b=name_of(b)),
                 title=tr("Comparing versions"),
@@ -367,7 +376,7 @@ class DiffPanel(QWidget):
             else:
                 words, help = (
                     tr("{named} and {named2} are the same", named=self._named(a, "a"), named2=self._named(b, "b")),
-                    tr("Their contents are equal, byte for byte."),
+                    translated(self.comparison.rules.words) or tr("Their contents are equal, byte for byte."),
                 )
             self._stack.show_empty(words, help, show_all, icon="git-diff")
         else:
@@ -421,6 +430,9 @@ class DiffPanel(QWidget):
         if ready is not None and ready.coarse:
             self.counts.setToolTip(wording.tip(f"{', '.join(self.counts.words)}\n{COARSE}"))
         self.tools.say(self.model.current + 1, total)
+        rules = self.comparison.rules.words if self.comparison is not None else ""
+        self.rule_line.setText(translated(rules))
+        self.rule_line.setVisible(bool(rules) and not self.is_alone)
         self.only.setEnabled(ready is not None)
         self.tools.copy.setEnabled(self.comparison is not None)
         self.tools.say_hidden(len(self.ignored.patterns), ready.hidden if ready is not None else 0)
@@ -596,6 +608,14 @@ class DiffPanel(QWidget):
                 add(tr("Hidden fields…"), self.do_hidden_fields)
             else:
                 add(tr("Hide {named}", named=named), lambda: self.hide_path(node.path))
+        if (array := _array_of(node)) is not None:
+            named = written_names(array)
+            if array in self.rules.unordered:
+                fewer = kept_rules.without(self.rules, array)
+                add(tr("Mind the order of {named}", named=named), partial(self.use, fewer))
+            else:
+                more = self.rules.with_unordered([array])
+                add(tr("Ignore the order of {named}", named=named), partial(self.use, more))
         if node.path and self.comparison is not None and not self._pair:
             side, version = ("b", self.comparison.b) if node.b is not None else ("a", self.comparison.a)
             here = node.path_b if node.b is not None else node.path_a
@@ -683,6 +703,15 @@ class DiffPanel(QWidget):
         self.table.set_inline(on)
         self.showing.emit()
 
+    def _fill_rules(self) -> None:
+        kept_rules.fill(self.tools.rule_menu, self.rules, self.use)
+
+    def use(self, rules: ComparisonRules) -> None:
+        """Compare by these rules, in this collection, from now on."""
+        kept_rules.keep(self._source.source, self._ns, rules)
+        self.rules = rules
+        self._again()
+
     def hide_path(self, path: Path) -> None:
         """Hide the changes at and below a path, in this collection, from now on."""
         self._ignore(ignored_paths.kept(self._source.source, self._ns).with_path(path))
@@ -747,10 +776,11 @@ def _compared(
     a: Version,
     b: Version,
     ignored: IgnoredPaths,
+    rules: ComparisonRules,
     progress: tasks.Progress,
 ) -> tuple[Comparison, Plan]:
     """Two versions compared, and the rows that show them."""
-    found = source.compare(ns, id, a.v, b.v)
+    found = source.compare(ns, id, a.v, b.v, rules)
     return found, planned(found, progress, ignored)
 
 
@@ -758,6 +788,17 @@ def planned(comparison: Comparison, progress: tasks.Progress, ignored: IgnoredPa
     """Prepare a comparison for display; run it in a task."""
     a, b = comparison.a.content or b"", comparison.b.content or b""
     return plan(a, b, comparison.diff, progress, ignored.hides if ignored else None)
+
+
+def _array_of(node: DiffNode) -> Names | None:
+    """The array that a row is, or is an element of, by its names; None if there is none."""
+    values = (node.value(side) for side in ("a", "b"))
+    path = node.path
+    if not any(value is not None and value.type == ARRAY for value in values):
+        if not path or not isinstance(path[-1], int):
+            return None
+        path = path[:-1]
+    return names_of(path) or None
 
 
 def restorable(node: DiffNode, onto_b: bool = True) -> Path:

@@ -93,6 +93,10 @@ class DiffTools(QWidget):
         self.hidden = states.button("", None, "small", "quiet", icon="eye-slash")
         self.hidden.setToolTip(tr("Fields whose changes are hidden here: see the list, show them again"))
         self.hidden.hide()
+        self.rules = _tool("sliders-horizontal", tr("What does not count as a difference"))
+        self.rule_menu = QMenu(self.rules)
+        self.rules.setMenu(self.rule_menu)
+        self.rules.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.copy = _tool("copy", tr("Copy the diff"))
         self.copies = QMenu(self.copy)
         self.copy.setMenu(self.copies)
@@ -114,6 +118,7 @@ class DiffTools(QWidget):
         row.addWidget(self.only)
         row.addWidget(self.hidden)
         row.addWidget(self.inline)
+        row.addWidget(self.rules)
         row.addWidget(self.copy)
         row.addWidget(self.restore)
 

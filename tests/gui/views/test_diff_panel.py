@@ -27,6 +27,7 @@ from gui.views.compare import diff_panel, ignored_paths
 from gui.views.compare.diff_panel import DiffPanel, restorable
 from gui.views.compare.diff_tools import Counts
 from gui.views.compare.hidden_sheet import HiddenSheet
+from model.diff.comparison_rules import EXACT
 from model.errors import NotFound
 from model.foundation.records import Version
 from model.history.comparison import Comparison
@@ -911,3 +912,31 @@ def test_a_and_b_are_greyed_before_anything_is_compared(qtbot: QtBot) -> None:
     qtbot.addWidget(panel)
     assert not panel.box_a.isEnabled()
     assert not panel.box_b.isEnabled()
+
+
+def test_rules_leave_out_what_does_not_count_and_say_so(qtbot: QtBot) -> None:
+    one = {"n": 1, "tags": ["a", "b"], "t": "one  two", "x": 1}
+    shown = Shown(qtbot, one, {"n": 1.0, "tags": ["b", "a"], "t": "one two", "x": 2})
+    shown.compare(1, 2)
+    panel = shown.panel
+    assert panel.rule_line.isHidden()
+    before = panel.model.count
+    panel.tools.rule_menu.aboutToShow.emit()
+    offered(panel.tools.rule_menu)["Numbers by value"].trigger()
+    shown.settle()
+    nodes = (panel.model.node(panel.model.index(row, 0)) for row in range(panel.model.rowCount()))
+    tags = next(node for node in nodes if node is not None and node.path[:1] == ("tags",))
+    offered(panel.menu(tags))["Ignore the order of tags"].trigger()
+    shown.settle()
+    assert panel.model.count == before - 2  # the text and x still differ
+    said = "Compared by rules: tags in any order, numbers by value."
+    assert (panel.rule_line.text(), panel.rule_line.isHidden()) == (said, False)
+    offered(panel.tools.copies)["Copy the diff as text"].trigger()
+    shown.settle()
+    assert QGuiApplication.clipboard().text().startswith(f"{said}\n~ t: ")
+    offered(panel.tools.copies)["Copy the diff as JSON Patch"].trigger()  # exact all the same
+    shown.settle()
+    assert '"path": "/n"' in QGuiApplication.clipboard().text()
+    panel.use(EXACT)
+    shown.settle()
+    assert (panel.model.count, panel.rule_line.isHidden()) == (before, True)
