@@ -1,4 +1,4 @@
-"""``python -m tests.simulation``: many seeds over every layout, taking back and the published protocols; a replay.
+"""``python -m tests.simulation``: many seeds over every layout, plans and the published protocols; a replay.
 
     python -m tests.simulation --seeds 100000            all layouts, that many schedules each
     python -m tests.simulation --layout archive --seed 17  one schedule, shown step by step
@@ -15,10 +15,10 @@ import sys
 import time
 from collections.abc import Iterator
 
+from tests.simulation.plans import PLANS
 from tests.simulation.published import PROTOCOLS
 from tests.simulation.run import run, run_published, subjects
 from tests.simulation.schedule import Crew
-from tests.simulation.taking_back import SUBJECTS, run_taking_back
 from tests.simulation.tally import Tally, begin, table, verdict, work
 
 CHUNK = 250
@@ -35,8 +35,8 @@ def _replay(subject: str, seed: int) -> int:
     published = {of.name: of for of in PROTOCOLS}
     crew = Crew(4)
     of = published.get(subject)
-    if subject in SUBJECTS:
-        result = run_taking_back(subject, seed, crew)
+    if subject in PLANS:
+        result = PLANS[subject](subject, seed, crew)
     else:
         result = run_published(of, seed, crew, shown=True) if of else run(subject, seed, crew, shown=True)
     print(f"seed {seed}: {result.about}")
@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="one seed, shown step by step")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     asked = parser.parse_args()
-    names = [asked.layout] if asked.layout else [*subjects(), *SUBJECTS, *(of.name for of in PROTOCOLS)]
+    names = [asked.layout] if asked.layout else [*subjects(), *PLANS, *(of.name for of in PROTOCOLS)]
     if asked.seed is not None:
         return max(_replay(name, asked.seed) for name in names)
     tallies = {name: Tally() for name in names}
@@ -64,7 +64,7 @@ def main() -> int:
     with multiprocessing.get_context("spawn").Pool(asked.jobs, begin) as pool:
         for name, made in pool.imap_unordered(work, _jobs(names, asked.first, asked.seeds)):
             tallies[name].join(made)
-            if made.wrong and (name in subjects() or name in SUBJECTS):
+            if made.wrong and (name in subjects() or name in PLANS):
                 print(f"{name}, seed {made.wrong[0].seed}: {made.wrong[0].wrong}", flush=True)
             if time.monotonic() - said_at > 60:
                 said_at = time.monotonic()

@@ -77,7 +77,7 @@ class Killed(SoundPort):
 
 
 @lru_cache(maxsize=64)
-def _edited(of: Variant, kinds: tuple[str, ...]) -> Machine:
+def edited(of: Variant, kinds: tuple[str, ...]) -> Machine:
     """The machine of every schedule with a version for each kind of edit on top; to be copied."""
     first = ground(of)
     machine = first.copy()
@@ -96,7 +96,7 @@ def _edited(of: Variant, kinds: tuple[str, ...]) -> Machine:
     return machine
 
 
-def _copied(machine: Machine) -> Machine:
+def copied(machine: Machine) -> Machine:
     twin = machine.copy()
     twin.log += machine.log
     return twin
@@ -148,8 +148,8 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
     rng = random.Random(f"taking back {layout} {seed}")
     of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75)
     kinds = tuple(rng.choice(KINDS) for _ in range(rng.randint(FEWEST, MOST)))
-    first = _edited(of, kinds)
-    machine = _copied(first)
+    first = edited(of, kinds)
+    machine = copied(first)
     machine.strict = script is None
     facts = MONGODB if of.mongodb else OTHER
     listed = [each.v for each in bind(SoundPort(machine, facts), of.profile).history(ID)][::-1]
@@ -273,7 +273,7 @@ def _killed(first: Machine, of: Variant, chosen: Chosen, home: Path, marks: dict
     said: list[str] = []
     for at in itertools.count():
         for behind in (False, True):
-            machine = _copied(first)
+            machine = copied(first)
             port = Killed(machine, at, behind)
             where = home.with_name(f"{home.name}{at}{behind}")
             try:
@@ -293,7 +293,7 @@ def _killed(first: Machine, of: Variant, chosen: Chosen, home: Path, marks: dict
 
 def _undone(first: Machine, of: Variant, chosen: Chosen, home: Path) -> list[str]:
     """Take back, and undo the run: the content is what it was, to the byte."""
-    machine = _copied(first)
+    machine = copied(first)
     before = history(machine, of.profile)[-1].content
     taking = _taking(SoundPort(machine, MONGODB), of.profile, home)
     done = taking.apply(NS, [chosen])

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.simulation.memory import remember
+from tests.simulation.plans import PLANS
 from tests.simulation.published import PROTOCOLS
 from tests.simulation.run import Result, run, run_published
 from tests.simulation.schedule import Crew
-from tests.simulation.taking_back import SUBJECTS, run_taking_back
 
 CONVICTED = 5.0
 """Percent of the seeds on which a published protocol must be found wrong; else the harness proves nothing."""
@@ -67,7 +67,7 @@ def tally(subject: str, seeds: range, crew: Crew | None = None) -> Tally:
         if subject in published:
             made.add(run_published(published[subject], seed, crew))
         else:
-            made.add(run_taking_back(subject, seed, crew) if subject in SUBJECTS else run(subject, seed, crew))
+            made.add(PLANS.get(subject, run)(subject, seed, crew))
     return made
 
 

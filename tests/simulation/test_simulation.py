@@ -23,6 +23,8 @@ from model.storage.update_operators import Operators
 from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
 from tests import support
+from tests.simulation import changing
+from tests.simulation.changing import run_changing
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.run import run, run_published, subjects
@@ -156,6 +158,20 @@ def test_what_is_taken_back_goes_once_and_no_edit_is_lost_beside_it(subject: str
     for each in range(seed, seed + SEEDS):
         result = run_taking_back(subject, each, crew)
         assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+@pytest.mark.parametrize("subject", changing.SUBJECTS)
+def test_one_change_is_made_once_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:
+    for each in range(seed, seed + SEEDS):
+        result = run_changing(subject, each, crew)
+        assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
+
+
+@pytest.mark.deep
+def test_the_harness_convicts_a_plan_that_forgets_what_it_did(crew: Crew) -> None:
+    assert all(run_changing("changing, archive", seed, crew, careless=True).wrong for seed in range(3))
 
 
 @pytest.mark.parametrize("script", [rolling_back, unguarded], ids=lambda script: script.__name__)

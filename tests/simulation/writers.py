@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import bson
@@ -82,10 +83,16 @@ class OneCollection:
     def layout(self, ns: str) -> Layout:
         return bind(self.port, self.profile)
 
+    def keep_learned(self, ns: str) -> None:
+        """Keep nothing: each schedule is its own."""
+
+    def info(self, ns: str) -> Any:
+        return SimpleNamespace(belongs_to=None)
+
     def asked_for(self, ns: str) -> str:
         return ""
 
-    def objection(self, ns: str) -> str:
+    def objection(self, ns: str, base: Any = None) -> str:
         return ""
 
 

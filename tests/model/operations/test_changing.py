@@ -23,7 +23,7 @@ from model.values.canonical import Value
 
 PROFILE = '[[collection]]\nns = "{ns}"\nlayout = "{layout}"\n'
 OWN = ("versions", "flagged", "deltas")  # a version is a document of its own
-QUICK = ("archive", "plain", "versions")
+QUICK = ("archive", "plain")
 LAYOUTS = [pytest.param(name, marks=() if name in QUICK else pytest.mark.deep) for name in WRITABLE if name != "hashed"]
 IDS = ("P-1", "P-2", "P-3")
 FIRST: dict[str, dict[str, Any]] = {

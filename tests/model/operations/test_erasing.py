@@ -26,7 +26,7 @@ from model.values.canonical import Value
 
 PROFILE = '[[collection]]\nns = "{ns}"\nlayout = "{layout}"\n'
 OWN = ("versions", "flagged", "deltas")  # a version is a document of its own
-QUICK = ("archive", "embedded", "hashed")
+QUICK = ("archive",)
 WHOLE = ("archive", "embedded", "flagged", "nested", "stream", "versions")
 SECRETS = ("0151-1111", "0151-2222", "0151-3333", "0151-4444")
 PATHS = tuple(map(path_from_text, ("holder.phone", "lines.phone")))
@@ -124,6 +124,7 @@ def test_nothing_of_the_fields_is_found_again_and_the_rest_stands(people: Scene,
     assert session.edit(ns, id, set={"n": 5}).kind == "applied"
 
 
+@pytest.mark.deep
 def test_somebody_who_writes_it_back_is_told(people: Scene) -> None:
     session, ns, _ = people
     if session.catalogue.layout(ns).name == "hashed":

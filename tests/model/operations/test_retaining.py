@@ -21,7 +21,7 @@ from model.values.canonical import Value
 
 PROFILE = '[[collection]]\nns = "{ns}"\nlayout = "{layout}"\n'
 OWN = ("versions", "flagged", "deltas")  # a version is a document of its own
-QUICK = ("archive", "embedded", "versions")
+QUICK = ("archive",)
 WHOLE = ("archive", "embedded", "flagged", "nested", "stream", "versions")
 IDS = tuple(f"P-{n}" for n in range(1, 8))
 Scene = tuple[Session, str, Callable[[], None]]
