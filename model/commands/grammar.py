@@ -418,6 +418,18 @@ def _check(made: Parser) -> None:
     _connecting(made)
 
 
+@_command("adopt", "adopt:adopt", "a layout for a plain collection, its reasons, and the code that writes it")
+def _adopt(made: Parser) -> None:
+    made.add_argument("ns", metavar="NS", help="a collection that keeps no versions yet")
+    often = "how often earlier versions are read; seldom unless said otherwise"
+    made.add_argument("--past", choices=("seldom", "often"), default="seldom", help=often)
+    made.add_argument("--to", metavar="LAYOUT", choices=("archive", "versions", "embedded"), help="a layout you chose")
+    languages = ("python", "node", "java")
+    made.add_argument("--language", choices=languages, default="python", help="of the code; else python")
+    made.add_argument("--folder", metavar="DIR", help="write the profile, and the code in all languages, as files here")
+    _options(made, ("plain",))
+
+
 @_command("pipe", "pipe:pipe", "a proxy before a server that fails on cue, then an audit", source=False)
 def _pipe(made: Parser) -> None:
     made.add_argument("listen", metavar="LISTEN", help="host:port, as in 127.0.0.1:27100; port 0 takes a free one")

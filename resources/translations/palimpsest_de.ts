@@ -10547,6 +10547,10 @@ Zum Verbinden öffnen</translation>
       <translation>Defekte prev-Ketten</translation>
     </message>
     <message>
+      <source>By {0} a document changes about {1} times a year; </source>
+      <translation>Nach {0} ändert sich ein Dokument etwa {1}-mal im Jahr; </translation>
+    </message>
+    <message>
       <source>Byte {0} belongs to a value of the unknown BSON type {1}.</source>
       <translation>Byte {0} gehört zu einem Wert des unbekannten BSON-Typs {1}.</translation>
     </message>
@@ -10745,6 +10749,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Earlier states of the documents of {0} lie in {1} ({2} of {3} look-ups fit).</source>
       <translation>Frühere Zustände der Dokumente von {0} liegen in {1} ({2} von {3} Nachschlagungen passen).</translation>
+    </message>
+    <message>
+      <source>Earlier versions are read as often as the current one, so each is a document of its own.</source>
+      <translation>Frühere Versionen werden so oft gelesen wie die aktuelle, deshalb ist jede ein eigenes Dokument.</translation>
     </message>
     <message>
       <source>Earlier versions may still carry {0}: {1}</source>
@@ -11483,6 +11491,10 @@ Zum Verbinden öffnen</translation>
       <translation>Es ist keine Datenbank zu sehen: es gibt keine, oder dieser Benutzer hat an keiner ein Recht.</translation>
     </message>
     <message>
+      <source>No date tells how often a document changes; </source>
+      <translation>Kein Datum sagt, wie oft sich ein Dokument ändert; </translation>
+    </message>
+    <message>
       <source>No document had {0} then.</source>
       <translation>Kein Dokument hatte damals {0}.</translation>
     </message>
@@ -12135,6 +12147,10 @@ Zum Verbinden öffnen</translation>
       <translation>Herausnehmen</translation>
     </message>
     <message>
+      <source>That is little enough to stand in the document: one write saves both, and one read has all.</source>
+      <translation>Das ist wenig genug, um im Dokument zu stehen: Ein Schreibvorgang sichert beides, und ein Lesevorgang hat alles.</translation>
+    </message>
+    <message>
       <source>That is not sure enough to write by it.</source>
       <translation>Das ist nicht sicher genug, um danach zu schreiben.</translation>
     </message>
@@ -12319,6 +12335,10 @@ Zum Verbinden öffnen</translation>
       <translation>Der Zähler {0} liegt nicht mehr zurück.</translation>
     </message>
     <message>
+      <source>The current document is read as quickly as now; earlier versions stand in a second collection.</source>
+      <translation>Das aktuelle Dokument wird so schnell gelesen wie jetzt; frühere Versionen stehen in einer zweiten Collection.</translation>
+    </message>
+    <message>
       <source>The current version alone makes {0} large; moving the others does not help.</source>
       <translation>Die aktuelle Version allein macht {0} groß; die anderen zu verlagern hilft nicht.</translation>
     </message>
@@ -12413,6 +12433,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The documents of {0} are versions by {1} and {2}; {3} of {4} ids have one twice ({5} of {6} look-ups fit).</source>
       <translation>Die Dokumente von {0} sind Versionen nach {1} und {2}; {3} von {4} IDs haben eine doppelt ({5} von {6} Stichproben passen).</translation>
+    </message>
+    <message>
+      <source>The documents use every name that a version could have; name fields with `palimpsest migrate`.</source>
+      <translation>Die Dokumente verwenden jeden Namen, den eine Version haben könnte; benennen Sie Felder mit `palimpsest migrate`.</translation>
     </message>
     <message>
       <source>The dump cannot be read ({0}: {1}); report this.</source>
@@ -12609,6 +12633,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>The keyring of this computer has not answered for {0} s; unlock it, or give the password.</source>
       <translation>Der Schlüsselbund dieses Rechners antwortet seit {0} s nicht; entsperren Sie ihn, oder geben Sie das Passwort an.</translation>
+    </message>
+    <message>
+      <source>The layout was named.</source>
+      <translation>Das Layout wurde genannt.</translation>
     </message>
     <message>
       <source>The length at byte {0} is {1}, which extends beyond the document.</source>
@@ -14237,6 +14265,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>dates within {0}</source>
       <translation>Daten im Abstand von {0}</translation>
+    </message>
+    <message>
+      <source>db.getCollection({0}).createIndex({1}, { unique: true })</source>
+      <translation>db.getCollection({0}).createIndex({1}, { unique: true })</translation>
     </message>
     <message>
       <source>delete</source>
@@ -17111,6 +17143,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat kein aktuelles Dokument in {1}.</translation>
     </message>
     <message>
+      <source>{0} has no documents, so nothing tells which layout suits it.</source>
+      <translation>{0} hat keine Dokumente, deshalb sagt nichts, welches Layout passt.</translation>
+    </message>
+    <message>
       <source>{0} has no element {1}</source>
       <translation>{0} hat kein Element {1}</translation>
     </message>
@@ -18139,6 +18175,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} behält nur die neuesten Versionen, daher bleibt die alte Sammlung.</translation>
     </message>
     <message>
+      <source>{0} keeps versions already ({1}); adopting is for plain collections.</source>
+      <translation>{0} bewahrt schon Versionen auf ({1}); Übernehmen ist für einfache Collections.</translation>
+    </message>
+    <message>
       <source>{0} kinds of value come back byte for byte.</source>
       <translation>{0} Arten von Werten kommen Byte für Byte zurück.</translation>
     </message>
@@ -19133,6 +19173,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}state it again in the window.</source>
       <translation>{0}geben Sie es im Fenster noch einmal an.</translation>
+    </message>
+    <message>
+      <source>{0}{1} versions in {2} years come to {3} bytes of a document.</source>
+      <translation>{0}{1} Versionen in {2} Jahren ergeben {3} Bytes je Dokument.</translation>
     </message>
     <message>
       <source>{0}{1}, and {2} could not be taken out again; scan again later.</source>

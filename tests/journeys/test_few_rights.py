@@ -280,7 +280,7 @@ WRITING = [
     "pipe 127.0.0.1:0 URI --for 1s",
 ]
 LOOKS = {"collections", "history", "show", "diff", "blame", "bisect"}
-READING = LOOKS | {"activity", "tail", "asof", "report", "export", "scan", "profile", "find"}
+READING = LOOKS | {"activity", "tail", "asof", "report", "export", "scan", "profile", "adopt", "find", "compare"}
 ALONE = {"merge", "health", "journal", "help"}  # these open no source
 
 

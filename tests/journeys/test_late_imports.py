@@ -93,6 +93,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["health", here]),
         (0, ["repair", here, "--plan", plan]),
         (0, ["cleanup", here, stats]),
+        (0, ["adopt", here, f"{db}.plain"]),
         (0, ["migrate", here, claims, "--to", "archive"]),
         (0, ["feed", here, "--profile", profile, "--once"]),
         (0, ["check", here, "--quick"]),

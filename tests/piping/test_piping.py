@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,9 +18,8 @@ from model.pipe.proxy import PASSED
 from model.profile import Profile
 from model.session import Session
 from tests.piping.mistakes_table import KEEPS
-from tests.writers.libraries import installed
+from tests.piping.programs import HERE, modules_for
 
-HERE = Path(__file__).parent
 MOST_FAULTS = 200
 EDITS = 30  # of each of three writers
 PROFILES = {
@@ -57,12 +55,9 @@ def prepare(uri: str, keeps: str) -> None:
 
 def command(language: str) -> list[str]:
     """How a program of a language is started; skips where it cannot be."""
+    modules = modules_for(language)
     if language == "python":
         return [sys.executable, str(HERE / "mistakes.py")]
-    needed = ("node", "npm") if language == "node" else ("java", "mvn")
-    if not all(map(shutil.which, needed)):
-        pytest.skip(f"{' and '.join(needed)} are not installed")
-    modules = installed(HERE / language)
     if language == "node":
         return ["node", str(HERE / "node" / "mistakes.mjs"), str(modules / "node_modules")]
     return ["java", "-cp", str(modules / "*"), str(HERE / "java" / "Mistakes.java")]
