@@ -199,8 +199,8 @@ class Archive(Layout):
             return self._overtaken(id, base) or self.writer.outcomes.refused(
                 id,
                 f"{self.archive.ns} already holds another {version_name(base.v)} of {id_name(id)}, and history is "
-                "never overwritten: the document was edited in place. Save it as a new document, or settle it in the "
-                "repair centre.",
+                "never overwritten: the document was edited in place. Save it as a new document, or settle it in "
+                "Repairs.",
             )
         return self._phantom(id, base)
 
@@ -217,7 +217,7 @@ class Archive(Layout):
         return self._overtaken(id, base) or self.writer.outcomes.refused(
             id,
             f"{self.archive.ns} holds {number}, above the current {version_name(base.v)}: a phantom that an edit must "
-            "not overwrite. Settle it in the repair centre first.",
+            "not overwrite. Settle it in Repairs first.",
         )
 
     def _overtaken(self, id: Value, base: Version, content: bytes | None = None) -> Outcome | None:
@@ -300,7 +300,7 @@ class Archive(Layout):
             return replace(created, version=higher, detail=f"Created as {version_name(higher)}. {end.sentence}".strip())
         if end.kind == "conflict":
             return created
-        said = f"{self.archive.ns} holds a {version_name(v)} of an earlier life; settle that in the repair centre."
+        said = f"{self.archive.ns} holds a {version_name(v)} of an earlier life; settle that in Repairs."
         return replace(created, detail=f"{created.detail} {said}")
 
     def _later_life(self, id: Value, raw: bytes) -> bool:
@@ -367,9 +367,7 @@ class Archive(Layout):
             return replace(back, detail=f"{back.detail} {self.archive.ns} could not be looked at again: {error}")
         if end.kind == "applied":
             return later
-        said = (
-            f"{self.archive.ns} holds a later life, below which nobody can edit it; settle that in the repair centre."
-        )
+        said = f"{self.archive.ns} holds a later life, below which nobody can edit it; settle that in Repairs."
         return replace(back, detail=f"{back.detail} {said}")
 
     def _restored(self, id: Value, removed: Sequence[tuple[str, bytes]]) -> Outcome:

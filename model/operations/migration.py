@@ -194,7 +194,7 @@ class Migration:
         # One document of this migration is enough: an interrupted run has left some, and programs may already write
         # there.
         if looked and not any(looked):
-            raise Refused(f"{p.ns} holds documents already that are not of this migration; name another target.")
+            raise Refused(f"{p.ns} holds documents already that are not of this move; name another target.")
         if self.target.missing_index():
             self.target.create_index()
         if self.target.missing_index():

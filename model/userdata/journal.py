@@ -59,7 +59,7 @@ _LISTED = (
 )
 _DOCUMENTS = "before, after, stored"  # may be large, so read only if needed
 _FOR_GOOD = {
-    "migrate": "Take a whole migration back with `palimpsest migrate … --take-back --apply`.",
+    "migrate": "Take a whole move back with `palimpsest migrate … --take-back --apply`.",
     "create index": "An index is not dropped from here; drop it with your own tools.",
     "erase": "An erasure has no way back.",
     "next number": "A number that was handed out is not taken back: somebody may use it already.",

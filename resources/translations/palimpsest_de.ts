@@ -6576,7 +6576,7 @@ Nummern: {numbering}</translation>
       <translation>Was das Speichern sendet</translation>
     </message>
     <message>
-      <source>What the migration wrote there is removed; what somebody changed since stays.</source>
+      <source>What the move wrote there is removed; what somebody changed since stays.</source>
       <translation>Was der Umzug dort geschrieben hat, wird entfernt; was jemand seither geändert hat, bleibt.</translation>
     </message>
     <message>
@@ -12139,7 +12139,7 @@ Zum Verbinden öffnen</translation>
       <translation>TLS schlug fehl; prüfen Sie tls und tlsCAFile in der Adresse</translation>
     </message>
     <message>
-      <source>Take a whole migration back with `palimpsest migrate … --take-back --apply`.</source>
+      <source>Take a whole move back with `palimpsest migrate … --take-back --apply`.</source>
       <translation>Nehmen Sie einen ganzen Umzug mit `palimpsest migrate … --take-back --apply` zurück.</translation>
     </message>
     <message>
@@ -16691,8 +16691,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} allein trüge {1}</translation>
     </message>
     <message>
-      <source>{0} already holds another {1} of {2}, and history is never overwritten: the document was edited in place. Save it as a new document, or settle it in the repair centre.</source>
-      <translation>{0} enthält schon ein anderes {1} von {2}, und Verlauf wird nie überschrieben: Das Dokument wurde an Ort und Stelle bearbeitet. Speichern Sie es als neues Dokument oder klären Sie es im Reparaturzentrum.</translation>
+      <source>{0} already holds another {1} of {2}, and history is never overwritten: the document was edited in place. Save it as a new document, or settle it in Repairs.</source>
+      <translation>{0} enthält schon ein anderes {1} von {2}, und Verlauf wird nie überschrieben: Das Dokument wurde an Ort und Stelle bearbeitet. Speichern Sie es als neues Dokument oder klären Sie es in den Reparaturen.</translation>
     </message>
     <message>
       <source>{0} and is for {1}.</source>
@@ -17283,8 +17283,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Hashes weichen ab</translation>
     </message>
     <message>
-      <source>{0} holds a later life, below which nobody can edit it; settle that in the repair centre.</source>
-      <translation>{0} enthält ein späteres Leben, unter dem es niemand bearbeiten kann; klären Sie das im Reparaturzentrum.</translation>
+      <source>{0} holds a later life, below which nobody can edit it; settle that in Repairs.</source>
+      <translation>{0} enthält ein späteres Leben, unter dem es niemand bearbeiten kann; klären Sie das in den Reparaturen.</translation>
     </message>
     <message>
       <source>{0} holds a number that is larger than any counter; mend that first.</source>
@@ -17299,8 +17299,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält eine Version über {1}; klären Sie das zuerst.</translation>
     </message>
     <message>
-      <source>{0} holds a {1} of an earlier life; settle that in the repair centre.</source>
-      <translation>{0} enthält ein {1} aus einem früheren Leben; klären Sie das im Reparaturzentrum.</translation>
+      <source>{0} holds a {1} of an earlier life; settle that in Repairs.</source>
+      <translation>{0} enthält ein {1} aus einem früheren Leben; klären Sie das in den Reparaturen.</translation>
     </message>
     <message>
       <source>{0} holds another {1} of {2} than is current: it was changed without a new version. Nothing was overwritten.</source>
@@ -17315,7 +17315,7 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält ein anderes {1} von {2}; ein Mensch muss sagen, welches richtig ist.</translation>
     </message>
     <message>
-      <source>{0} holds documents already that are not of this migration; name another target.</source>
+      <source>{0} holds documents already that are not of this move; name another target.</source>
       <translation>{0} enthält schon Dokumente, die nicht von diesem Umzug stammen; nennen Sie ein anderes Ziel.</translation>
     </message>
     <message>
@@ -17443,8 +17443,8 @@ Zum Verbinden öffnen</translation>
       <translation>{0} enthält jetzt {1}.</translation>
     </message>
     <message>
-      <source>{0} holds {1}, above the current {2}: a phantom that an edit must not overwrite. Settle it in the repair centre first.</source>
-      <translation>{0} enthält {1}, über dem aktuellen {2}: ein Phantom, das keine Bearbeitung überschreiben darf. Klären Sie es zuerst im Reparaturzentrum.</translation>
+      <source>{0} holds {1}, above the current {2}: a phantom that an edit must not overwrite. Settle it in Repairs first.</source>
+      <translation>{0} enthält {1}, über dem aktuellen {2}: ein Phantom, das keine Bearbeitung überschreiben darf. Klären Sie es zuerst in den Reparaturen.</translation>
     </message>
     <message>
       <source>{0} holds {1}, the lock of another program, which moves with every edit by itself; edit the fields beside it one by one.</source>

@@ -360,7 +360,7 @@ class MigratePanel(QWidget):
         messages.confirm(
             self,
             tr("Take {target} back?", target=self.target.text()),
-            tr("What the migration wrote there is removed; what somebody changed since stays."),
+            tr("What the move wrote there is removed; what somebody changed since stays."),
             tr("Take back"),
             partial(
                 self._run,
