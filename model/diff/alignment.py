@@ -16,7 +16,8 @@ from collections.abc import Hashable, Sequence
 from itertools import islice, pairwise
 
 from msgspec import Struct
-from rapidfuzz.distance import LCSseq
+
+from model.diff.distances import distances
 
 MYERS_BOUND = 256  # Myers' method gives up beyond this many differences
 MYERS_STEPS = 2_000_000  # and beyond this many comparisons: equal elements make its walks long
@@ -105,7 +106,7 @@ def lcs(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     left = [numbers.setdefault(token, len(numbers)) for token in a]
     right = [numbers.setdefault(token, len(numbers)) for token in b]
     found: list[tuple[int, int]] = []
-    for op in LCSseq.opcodes(left, right):
+    for op in distances().LCSseq.opcodes(left, right):
         if op.tag == "equal":
             found += zip(range(op.src_start, op.src_end), range(op.dest_start, op.dest_end), strict=True)
     return found

@@ -13,10 +13,10 @@ from itertools import repeat
 from typing import TypeAlias, cast
 
 from msgspec import Struct, field
-from rapidfuzz.distance import Indel
 
 from model.diff.alignment import align, increasing, rising
 from model.diff.array_elements import Elements
+from model.diff.distances import distances
 from model.diff.walk import Span, field_at, spans
 from model.values import canonical as c
 
@@ -353,7 +353,7 @@ def resemblance(old: _Looks, new: _Looks) -> float:
             return 0.5
         return 1.0 + 10 * len(fields & other_fields) / size
     if old.kind == c.STRING and (text := old.text()) is not None and (other := new.text()) is not None:
-        return 0.6 + 0.3 * Indel.normalized_similarity(text, other)
+        return 0.6 + 0.3 * float(distances().Indel.normalized_similarity(text, other))
     return 0.6
 
 

@@ -10,8 +10,7 @@ import struct
 from functools import cache
 from typing import TypeAlias, cast
 
-from rapidfuzz.distance import Prefix
-
+from model.diff.distances import common_prefix
 from model.errors import Unreadable
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -20,7 +19,6 @@ from model.values.kinds import FIXED
 Span: TypeAlias = tuple[bytes, int, int, int]
 """A field: its name, its type, and start and end of its payload."""
 
-_prefix = Prefix.similarity  # the length of the common beginning of two stretches
 _int32 = struct.Struct("<i").unpack_from
 _CHUNK = 1 << 18  # bytes compared at once
 _FIRST = 512  # bytes compared first, because a difference may come soon; so few are compared one by one
@@ -126,7 +124,7 @@ class Pair:
                 else:
                     high = middle
             some, others = a[i + done : i + high], b[j + done : j + high]
-        done += _prefix(some, others)
+        done += common_prefix(some, others)
         self._from, self._until, self._shift = i, i + done, shift
         return done
 

@@ -9,8 +9,6 @@ import hashlib
 import os
 from pathlib import Path
 
-import platformdirs
-
 from model.errors import Refused
 from model.foundation import kept_files
 from model.foundation.whole_files import whole_file
@@ -25,7 +23,11 @@ def chosen(home: Path | None = None) -> Path | None:
 
 def place(home: Path | None = None) -> Path:
     """The path of the data folder, which may not exist yet."""
-    return chosen(home) or platformdirs.user_data_path("palimpsest", False)
+    if (named := chosen(home)) is not None:
+        return named
+    import platformdirs  # takes longer than most of what is done in a folder
+
+    return platformdirs.user_data_path("palimpsest", False)
 
 
 def folder(home: Path | None = None, *parts: str) -> Path:
@@ -54,7 +56,11 @@ def kept_again(home: Path | None = None) -> Path:
     if named := os.environ.get("PALIMPSEST_CACHE"):
         return Path(named)
     root = chosen(home)
-    return platformdirs.user_cache_path("palimpsest", False) if root is None else root / "cache"
+    if root is not None:
+        return root / "cache"
+    import platformdirs
+
+    return platformdirs.user_cache_path("palimpsest", False)
 
 
 def name_of(source: str) -> str:

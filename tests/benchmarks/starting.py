@@ -30,9 +30,9 @@ from tests.benchmarks.x_display import HEIGHT, WIDTH, XDisplay
 from tests.support import ROOT
 
 COMMANDS = (
-    (0.06, ["--version"]),
+    (0.05, ["--version"]),
     (0.2, ["diff", "{one}", "{two}"]),
-    (0.5, ["history", "sample:", "insurance.contracts", "K-204117"]),
+    (0.25, ["history", "sample:", "insurance.contracts", "K-204117"]),
 )
 MEGABYTES, IDLE, DRIVEN, SHARE = 130, 20, 50, 0.5
 QUIET = 3.0  # seconds without a change after which a window has settled

@@ -157,6 +157,7 @@ def test_a_history_imports_neither_repairs_nor_what_else_a_session_can_do() -> N
     assert {"model.catalogue.catalogue", "model.history.chain"} <= there
     rooms = ("browsing", "exchange", "feed", "guarantees", "merge", "migration", "repair", "scan", "taking_back")
     assert not {f"model.{room}" for room in rooms} & there
+    assert not {"rapidfuzz", "platformdirs"} & there  # the home is named, and few fields have to be compared
 
 
 def test_help_and_a_mistake_need_no_driver() -> None:
