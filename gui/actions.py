@@ -204,6 +204,7 @@ TABLE: tuple[Item, ...] = (
         "Document", "change-many", tr("Change several documents…"), "", "list collection writable", icon="pencil-simple"
     ),
     unlisted("Document", "delete-picked", tr("Delete the picked documents…"), "", "several writable"),
+    unlisted("Document", "remove-version", tr("Remove version A…"), "", "diff restorable"),
     unlisted("Document", "purge", tr("Purge with all versions…"), "", "document writable"),
     line("Document"),
     unlisted(

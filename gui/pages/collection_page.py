@@ -546,6 +546,7 @@ class CollectionPage(Page):
             "duplicate": self.do_duplicate,
             "delete": self.do_delete,
             "purge": self.do_purge,
+            "remove-version": self.do_remove_version,
             "colleague": self.do_colleague,
             "create-index": self.writes.create_index,
             "history": self.do_history,
@@ -665,6 +666,11 @@ class CollectionPage(Page):
     def do_purge(self) -> None:
         if self._chosen_row is not None:
             self.writes.purge(self._chosen_row.id)
+
+    def do_remove_version(self) -> None:
+        shown = self.diff.comparison
+        if self.id is not None and shown is not None and shown.a.v is not None:
+            self.writes.remove_version(self.id, shown.a.v)
 
     def do_colleague(self) -> None:
         if self._chosen_row is not None:

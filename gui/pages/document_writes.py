@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,6 +29,9 @@ from model.session import Session
 from model.session.guarded_writing import Conflict
 from model.values import canonical
 from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.session.batch_writing import RetentionPlan, Thinned
 
 
 class _Read(Struct, frozen=True):
@@ -213,6 +216,43 @@ class DocumentWrites(QObject):
             lambda _: session.writing.purge(ns, id, base),
             partial(self.ended, again=partial(self.purge, id)),
             tr("Purging {id}", id=wording.plain(id)),
+        )
+
+    def remove_version(self, id: Value, v: Value) -> None:
+        """Remove one earlier version, once it is shown what that does to the next one."""
+        from model.session.batch_writing import Rule  # as few windows as remove a version
+
+        session, ns = self._session, self._ns
+
+        def look(_: tasks.Progress) -> tuple[RetentionPlan, Thinned]:
+            plan = session.retaining.listed(ns, Rule(only=v), id)
+            return plan, next(session.retaining.drawn(plan))
+
+        self._run(look, partial(self._ask_remove, v), tr("Reading {id}", id=wording.plain(id)))
+
+    def _ask_remove(self, v: Value, found: tuple[RetentionPlan, Thinned]) -> None:
+        plan, thinned = found
+        if thinned.kind != "applied":
+            messages.fail(self._page, translated(thinned.detail))
+            return
+        name = tr("{version} of {id}", version=wording.version(v), id=wording.plain(thinned.id))
+        messages.confirm(
+            self._page,
+            tr("Remove {name}?", name=name),
+            tr("{what} The journal can put it back.", what=translated(thinned.detail)),
+            tr("Remove {version}", version=wording.version(v)),
+            partial(self._do_remove, plan, v),
+            danger=True,
+            icon="trash",
+            typed=self._session.name if self._production else None,
+        )
+
+    def _do_remove(self, plan: RetentionPlan, v: Value) -> None:
+        session = self._session
+        self._run(
+            lambda _: next(iter(session.retaining.apply(plan, confirmed=True))),
+            self.ended,
+            tr("Removing {version}", version=wording.version(v)),
         )
 
     # --- create

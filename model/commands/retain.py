@@ -34,8 +34,9 @@ def retain(args: argparse.Namespace) -> int:
         run = work.apply(plan, progress, confirmed=True)
         _print(_noted(iter(run), kinds), args, plan, progress)
         if "applied" in kinds and not session.is_local:
-            copies = f"copies are in {session.repairs.quarantine(args.ns)}"
-            whole = f"All of it is undone with palimpsest undo {plan.run}; {copies}."
+            layout, place = session.catalogue.layout(args.ns), session.repairs.quarantine(args.ns)
+            copies = f"; copies are in {place}" if layout.own_documents or layout.archive is not None else ""
+            whole = f"All of it is undone with palimpsest undo {plan.run}{copies}."
             say(session.way_back.not_undoable(plan.run) or whole, file=sys.stderr)
         return _status(kinds)
 

@@ -124,6 +124,8 @@ class Erasing(Struct):
             where = quarantine.place(each.ns) if each.kept is not None else each.ns
             counts[each.place, where] = counts.get((each.place, where), 0) + 1
         found = [Trace(place, where, count) for (place, where), count in counts.items()]
+        if not found and (count := self._unreached(layout, id, paths)):
+            found.append(Trace("versions", ns, count))
         if count := self.writer.journal.erase(self.writer.source, ns, id):
             found.append(Trace("journal", str(self.writer.journal.path), count))
         if self.drafts.get(self.writer.source, ns, id) is not None:
@@ -216,6 +218,15 @@ class Erasing(Struct):
                 doc = c.get(row, ("doc",))
                 if doc is not None and (after := cleaned.of(ns, doc.data)) != doc.data:
                     yield _Stored("quarantine", ns, doc.data, after, row)
+
+    def _unreached(self, layout: Layout, id: Value, paths: Sequence[Path]) -> int:
+        """The versions that a reader still finds with the fields, wherever they are stored."""
+        count = 0
+        with suppress(NotFound):
+            for each in layout.history(id, contents="all"):
+                content = each.content or c.EMPTY
+                count += any(taken_out(content, path) != content for path in paths)
+        return count
 
     def _write(self, writer: Writer, layout: Layout, id: Value, each: _Stored) -> bool:
         """Erase in one stored document, if it is still as it was read; False if not. Raises ``Refused``."""

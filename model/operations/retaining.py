@@ -205,17 +205,17 @@ class Retaining(Struct, frozen=True):
         item = Item(
             1, Finding("", layout.ns, each.id, tuple(v.v for v in each.gone if v.v is not None), ""), ACTION, "yes"
         )
-        done = 0
+        done, entry = 0, None
         try:
             for step in _steps(ground, layout, each):
                 outcome = running.send(item, step)
                 if outcome.kind != "applied":
                     so_far = f" {done:,} versions were removed before; run it again." if done else ""
                     return replace(outcome, detail=f"{outcome.detail}{so_far}")
-                done += 1
+                done, entry = done + 1, outcome.entry
         except Refused as error:
             return Outcome("refused", layout.ns, each.id, str(error))
-        return Outcome("applied", layout.ns, each.id, each.detail)
+        return Outcome("applied", layout.ns, each.id, each.detail, entry=entry if done == 1 else None)
 
     # --- plans
 

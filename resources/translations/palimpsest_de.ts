@@ -4680,6 +4680,22 @@ Nummern: {numbering}</translation>
       <translation>Aus den Menüs entfernen</translation>
     </message>
     <message>
+      <source>Remove version A…</source>
+      <translation>Version A entfernen…</translation>
+    </message>
+    <message>
+      <source>Remove {name}?</source>
+      <translation>{name} entfernen?</translation>
+    </message>
+    <message>
+      <source>Remove {version}</source>
+      <translation>{version} entfernen</translation>
+    </message>
+    <message>
+      <source>Removing {version}</source>
+      <translation>{version} wird entfernt</translation>
+    </message>
+    <message>
       <source>Rename</source>
       <translation>Umbenennen</translation>
     </message>
@@ -9720,12 +9736,20 @@ Zum Verbinden öffnen</translation>
       <translation>{version} jetzt</translation>
     </message>
     <message>
+      <source>{version} of {id}</source>
+      <translation>{version} von {id}</translation>
+    </message>
+    <message>
       <source>{waiting} unresolved</source>
       <translation>{waiting} ungelöst</translation>
     </message>
     <message>
       <source>{what} Git, folder and JSON lines can be imported again, byte for byte.</source>
       <translation>{what} Git, Ordner und JSON-Zeilen lassen sich Byte für Byte wieder importieren.</translation>
+    </message>
+    <message>
+      <source>{what} The journal can put it back.</source>
+      <translation>{what} Das Journal kann sie zurückholen.</translation>
     </message>
     <message>
       <source>{what} is in {path}</source>

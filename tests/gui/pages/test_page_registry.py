@@ -305,6 +305,28 @@ def test_a_purge_is_done_only_once_the_name_is_typed(session: Session, qtbot: Qt
     assert n_of(session, NS, id) == Value.of(2)
 
 
+@pytest.mark.deep
+def test_one_version_is_removed_once_it_is_shown_what_that_does(session: Session, qtbot: QtBot) -> None:
+    id = Value.of("K-9003")
+    assert session.writing.create(NS, canonical.encode({"n": 1}), id).kind == "applied"
+    for n in (2, 3):
+        assert session.edit(NS, id, {"n": n}).kind == "applied"
+    page = tabs(qtbot).open(session, PageRequest("collection", NS, id))
+    assert isinstance(page, CollectionPage)
+    wait_idle(qtbot)
+    page.writes.remove_version(id, session.catalogue.find_version(NS, id, "2"))
+    wait_idle(qtbot)
+    question = sheet(page.window())
+    assert isinstance(question, Question)
+    question.verb.click()
+    wait_idle(qtbot)
+    there = [each.state for each in session.history.versions(NS, id)]
+    assert there == ["present", "missing", "present"]
+    entry = session.journal.entries(limit=1)[0]
+    assert (entry.action, session.way_back.undo(entry.id).kind) == ("retain", "applied")
+    assert [each.state for each in session.history.versions(NS, id)] == ["present"] * 3
+
+
 def test_a_document_of_a_production_connection_is_deleted_only_once_its_name_is_typed(
     session: Session, qtbot: QtBot
 ) -> None:
