@@ -14,7 +14,7 @@ from model.feed import EVERY, Fed, fed_layouts, feed
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Destination, Row
 from model.layouts import registry
-from model.operations.adoption import Adoption, adoption, free_names, measured, proposed
+from model.operations.adoption import ADOPTABLE, Adoption, adoption, free_names, measured, proposed
 from model.operations.history_import import ArrivingDocument, HistoryImport, ImportPlan
 from model.operations.migration import Checked, Migration
 from model.over_time.history_list import HistoryList
@@ -26,6 +26,7 @@ from model.text.row_file import Written, write_rows
 from model.values.canonical import Value
 
 __all__ = [
+    "ADOPTABLE",
     "Adoption",
     "ArrivingDocument",
     "Checked",
@@ -116,18 +117,18 @@ class DataExchange:
         allowed = partial(self._trust.check_allowed, ns)
         return Migration.of(self._connection.writer, allowed, ns, to, target, fields or {}, newest_only)
 
-    def adoption(self, ns: str, past: str = "seldom", to: str = "") -> Adoption:
+    def adoption(self, ns: str, past: str = "seldom", to: str = "", target: str = "") -> Adoption:
         """A layout for a plain collection, with its reasons, its profile and the code that writes it.
 
         ``past`` is "often" where earlier versions are read as often as the current one, ``to`` a layout that is chosen
-        already. Raises ``NotFound``, or ``Refused`` where there is nothing to adopt.
+        already, ``target`` the new collection. Raises ``NotFound``, or ``Refused`` where there is nothing to adopt.
         """
         info = self._catalogue.info(ns)
         if info.layout != "plain":
             raise Refused(f"{ns} keeps versions already ({info.layout}); adopting is for plain collections.")
         found = measured(self._port, ns)
         chosen = proposed(found, past, to)
-        return adoption(ns, found, chosen, self.migration(ns, chosen[0], fields=free_names(found)))
+        return adoption(ns, found, chosen, self.migration(ns, chosen[0], target, free_names(found)))
 
     def feed(
         self, ns: str | None = None, once: bool = False, every: float | None = None, stop: threading.Event | None = None

@@ -1412,6 +1412,10 @@ Nummern: {numbering}</translation>
       <translation>Bericht kopieren</translation>
     </message>
     <message>
+      <source>Copy the code</source>
+      <translation>Den Code kopieren</translation>
+    </message>
+    <message>
       <source>Copy the command</source>
       <translation>Den Befehl kopieren</translation>
     </message>
@@ -3066,6 +3070,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Language</source>
       <translation>Sprache</translation>
+    </message>
+    <message>
+      <source>Language of the code</source>
+      <translation>Sprache des Codes</translation>
     </message>
     <message>
       <source>Larger text</source>
@@ -5538,6 +5546,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The check writes into a scratch database of its own, {database}, and drops it at the end: eight writers at once, every type, the order of fields, retried writes, change streams, the clock. It takes some seconds.</source>
       <translation>Die Prüfung schreibt in eine eigene Wegwerf-Datenbank, {database}, und löscht sie am Ende: acht Schreiber zugleich, jeder Typ, die Reihenfolge der Felder, wiederholte Schreibvorgänge, Change Streams, die Uhr. Sie dauert einige Sekunden.</translation>
+    </message>
+    <message>
+      <source>The code that reads and saves documents is on the clipboard.</source>
+      <translation>Der Code, der Dokumente liest und speichert, ist in der Zwischenablage.</translation>
     </message>
     <message>
       <source>The collection is first checked for duplicates. On a large one this takes a while and slows writing.</source>
@@ -9042,6 +9054,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{layout} layout: {where}{by}</source>
       <translation>Layout {layout}: {where}{by}</translation>
+    </message>
+    <message>
+      <source>{layout} suits it: {why}</source>
+      <translation>{layout} passt dazu: {why}</translation>
     </message>
     <message>
       <source>{lead} Nothing was written.{choices}{rest}</source>

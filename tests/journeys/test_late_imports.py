@@ -93,7 +93,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["health", here]),
         (0, ["repair", here, "--plan", plan]),
         (0, ["cleanup", here, stats]),
-        (0, ["adopt", here, f"{db}.plain"]),
+        (0, ["adopt", here, f"{db}.agents"]),
         (0, ["migrate", here, claims, "--to", "archive"]),
         (0, ["feed", here, "--profile", profile, "--once"]),
         (0, ["check", here, "--quick"]),
@@ -103,9 +103,7 @@ def test_no_command_imports_deepdiff_but_the_diff_in_its_format(
         (0, ["process", here, f"{db}.teams", "Spain", "brasil-2014", "--field", "wins"]),
         (1, ["diff", one, two, "--format", "deepdiff"]),
     ]
-    assert {words[0] for _, words in commands} == set(grammar.names()) - {"tail", "pipe"}, (
-        "which end when they are stopped"
-    )
+    assert {words[0] for _, words in commands} == set(grammar.names()) - {"tail", "pipe"}, "which end when stopped"
     with pymongo.MongoClient(here) as client:
         for scene in (session_scenes.archive, session_scenes.versions, session_scenes.plain, session_scenes.pending):
             scene(client[db])

@@ -27,9 +27,10 @@ from gui.style.cells import Cell, CellTree, Index, Span, value
 from gui.style.states import DropDown, StateStack, button, words
 from model.foundation.records import Outcome
 from model.session import Session
-from model.session.data_exchange import Checked, Migration
+from model.session.data_exchange import ADOPTABLE, Adoption, Checked, Migration
 from model.values.canonical import Value
 
+LANGUAGES = {"python": "Python", "node": "Node", "java": "Java"}
 SHORTEST = 20  # characters of a layout's text that are always shown
 MOST = 1000  # documents that are listed; others are only counted
 _ICONS = {
@@ -89,6 +90,14 @@ class MigratePanel(QWidget):
         self.toml.setObjectName("plainjson")
         self.toml.setFont(theme.mono(11))
         self.toml.setAccessibleName(tr("What to put into a profile"))
+        self.why = words("", "second", wrap=True)
+        self.why.hide()
+        self.language = DropDown()
+        self.language.setAccessibleName(tr("Language of the code"))
+        for name, language in LANGUAGES.items():
+            self.language.addItem(language, name)
+        self.copy_code = button(tr("Copy the code"), self._copy_code, "small", icon="copy")
+        self._names: dict[str, str] = {}  # of version and token in a collection that keeps no versions yet
         self.report = messages.report()
         self._assemble(now)
         self.layout_choice.currentIndexChanged.connect(self._chosen)
@@ -96,6 +105,9 @@ class MigratePanel(QWidget):
         self.newest.toggled.connect(self._other)
         self._chosen()
         self._report(tr("Nothing has been written yet."))
+        if now == "plain":
+            propose = lambda _: session.exchange.adoption(ns)  # noqa: E731
+            tasks.run(propose, done=self._adopt, failed=lambda _: None, owner=self, key="adopt")
 
     def _assemble(self, now: str) -> None:
         head = QVBoxLayout()
@@ -115,6 +127,7 @@ class MigratePanel(QWidget):
                 wrap=True,
             )
         )
+        head.addWidget(self.why)
         for field in (self.layout_choice, self.target):
             field.setMaximumWidth(theme.px(460))
         # A list of long texts would be as wide as the longest.
@@ -149,6 +162,8 @@ class MigratePanel(QWidget):
         title.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
         title.addWidget(words(tr("In a profile"), "head"))
         title.addStretch(1)
+        title.addWidget(self.language)
+        title.addWidget(self.copy_code)
         title.addWidget(button(tr("Copy"), self._copy_toml, "small", icon="copy"))
         column.addLayout(title)
         column.addWidget(self.toml)
@@ -162,6 +177,36 @@ class MigratePanel(QWidget):
         said.addWidget(self.report)
         whole.addWidget(self._foot)
         self.setFocusProxy(self.layout_choice)
+
+    # --- a collection that keeps no versions yet
+
+    def _adopt(self, found: Adoption) -> None:
+        """Take over the layout that suits the collection, and say why."""
+        self._names = {"version": found.version, "token": found.token}
+        self.why.setText(
+            tr("{layout} suits it: {why}", layout=found.layout, why=" ".join(map(translated, found.reasons)))
+        )
+        self.why.show()
+        self.layout_choice.setCurrentIndex(self.layout_choice.findData(found.layout))
+        self._other()
+
+    @property
+    def _adopts(self) -> bool:
+        """Whether there is code for the chosen layout."""
+        return bool(self._names) and self.layout_choice.currentData() in ADOPTABLE
+
+    def _copy_code(self) -> None:
+        session, ns, to, target = self._session, self.ns, str(self.layout_choice.currentData()), self.target.text()
+        language = str(self.language.currentData())
+        code = lambda _: session.exchange.adoption(ns, to=to, target=target.strip()).code(language)  # noqa: E731
+        tasks.run(code, done=self._code_copied, failed=self._no_code, owner=self, key="code")
+
+    def _code_copied(self, code: str) -> None:
+        copying.put(code)
+        self._report(tr("The code that reads and saves documents is on the clipboard."))
+
+    def _no_code(self, error: BaseException) -> None:
+        self._report(tasks.describe(error)[0])
 
     # --- the form
 
@@ -180,6 +225,8 @@ class MigratePanel(QWidget):
             tr("A dry run says for each document how copying would end, and writes nothing."),
             icon="copy",
         )
+        for part in (self.language, self.copy_code):
+            part.setVisible(self._adopts)
         self._show_toml()
         self._ready()
 
@@ -187,7 +234,8 @@ class MigratePanel(QWidget):
         """A call that makes the requested move; for a task, which must not access the window."""
         session, ns, name = self._session, self.ns, str(self.layout_choice.currentData())
         target, newest = self.target.text().strip(), not self.newest.isHidden() and self.newest.isChecked()
-        return lambda: session.exchange.migration(ns, name, target, None, newest)
+        fields = self._names if self._adopts else None
+        return lambda: session.exchange.migration(ns, name, target, fields, newest)
 
     @property
     def _misnamed(self) -> str:

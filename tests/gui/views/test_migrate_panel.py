@@ -8,6 +8,7 @@ from pathlib import Path
 import pymongo.database
 import pytest
 from PySide6.QtCore import Qt, QThread
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -241,3 +242,24 @@ def test_a_copy_that_broke_off_says_how_far_it_came(
         panel.report.text()
         == f"2 documents done before it broke off{doubt}. Run it again to continue where it stopped."
     )
+
+
+def test_a_collection_without_versions_gets_a_layout_with_reasons_and_code(qtbot: QtBot, session: Session) -> None:
+    panel = MigratePanel(session, "insurance.agents")
+    qtbot.addWidget(panel)
+    panel.show()
+    idle(qtbot)
+    assert panel.layout_choice.currentData() == "embedded"
+    assert any(each.startswith("embedded suits it: ") for each in said(panel))
+    assert 'token = "_w"' in panel.toml.toPlainText()
+    panel.language.setCurrentIndex(panel.language.findData("node"))
+    panel.copy_code.click()
+    idle(qtbot)
+    assert 'collection("agents_embedded")' in QGuiApplication.clipboard().text()
+    panel.layout_choice.setCurrentIndex(panel.layout_choice.findData("hashed"))
+    assert not panel.copy_code.isVisible()
+
+
+def test_a_collection_with_versions_is_offered_no_code(panel: MigratePanel) -> None:
+    assert not panel.copy_code.isVisible()
+    assert not panel.why.isVisible()
