@@ -391,7 +391,7 @@ def _migrate(made: Parser) -> None:
     made.add_argument("--newest-only", action="store_true", help="to hashed or plain: leave earlier versions behind")
     made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
     ends = made.add_mutually_exclusive_group()
-    ends.add_argument("--take-back", action="store_true", help="remove what the migration wrote in the new place")
+    ends.add_argument("--take-back", action="store_true", help="remove what the move wrote in the new place")
     ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
     _options(made)
     _writing_options(made)
