@@ -170,6 +170,17 @@ _ROWS = (
         ),
     ),
     PageKind(
+        "collections",
+        "collections_page:CollectionsPage",
+        lambda page, session, asked, _: page(session, asked.ns, asked.start),
+        "collection",
+        "comparing",
+        actions=(
+            item("Compare", "two-collections", tr("Compare with another collection…"), "", "collection",
+                about="collection"),
+        ),
+    ),
+    PageKind(
         "drafts",
         "tool_pages:DraftsPage",
         lambda page, session, *_: page(session),

@@ -10,6 +10,8 @@ from msgspec import Struct
 from gui.views.browse.query import EVERYTHING, Query
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from gui.parts.document_side import DocumentSide
     from model.foundation.records import Draft
     from model.session import Session
@@ -31,6 +33,12 @@ class TimesStart(Struct, frozen=True):
     """Two times of a collection to compare: the first of them, if it is known."""
 
     first: dt.datetime | None = None
+
+
+class CollectionsStart(Struct, frozen=True):
+    """The open connections with their collections, of which one is compared with the page's."""
+
+    places: Mapping[Session, Sequence[str]]
 
 
 class FieldStart(Struct, frozen=True):
@@ -81,6 +89,7 @@ class PageRequest(Struct, frozen=True):
     start: (
         CollectionStart
         | TimesStart
+        | CollectionsStart
         | FieldStart
         | ConditionStart
         | TakenStart

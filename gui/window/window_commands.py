@@ -15,7 +15,7 @@ from gui import messages, tasks
 from gui.actions import TITLES, Actions, Handlers, Item, keys_text
 from gui.language import tr
 from gui.pages import page_registry
-from gui.pages.page_request import PageRequest, PairStart
+from gui.pages.page_request import CollectionsStart, PageRequest, PairStart
 from gui.starting import desktop_entry
 from gui.style import focus_keeper, preferences, theme, wording, zooming
 from gui.window.hit import Hit
@@ -100,6 +100,15 @@ class WindowCommands(QObject):
         start = PairStart(there, other) if side == "b" else PairStart(other, there)
         self._workspace.open(start.right.session, PageRequest("pair", start.right.ns, start.right.id, start))
 
+    def do_two_collections(self) -> None:
+        """Compare the collection in front with one of any open connection."""
+        page = self._workspace.page
+        if page is None or not page.ns:
+            return
+        known = self._workspace.sidebar.ns_known
+        start = CollectionsStart({session: [info.ns for info in known(session)] for session in self._sessions.all})
+        self._workspace.open(page.session, PageRequest("collections", page.ns, start=start))
+
     # --- file
 
     def handlers(self) -> Handlers:
@@ -121,6 +130,7 @@ class WindowCommands(QObject):
             "allow-writes": self.do_allow_writes,
             "disconnect": self.do_disconnect,
             "settings": self.do_settings,
+            "two-collections": self.do_two_collections,
             "new-window": self.do_new_window,
             "close-window": self._workspace.window().close,
             "quit": self.quit_asked.emit,

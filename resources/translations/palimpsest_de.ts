@@ -1224,6 +1224,10 @@ Nummern: {numbering}</translation>
       <translation>Zwei Versionen vergleichen</translation>
     </message>
     <message>
+      <source>Compare with another collection…</source>
+      <translation>Mit einer anderen Collection vergleichen…</translation>
+    </message>
+    <message>
       <source>Compare with another document…</source>
       <translation>Mit einem anderen Dokument vergleichen…</translation>
     </message>
@@ -1282,6 +1286,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Comparing {ns} at two times</source>
       <translation>{ns} wird zu zwei Zeiten verglichen</translation>
+    </message>
+    <message>
+      <source>Comparing {ns} with {ns2}</source>
+      <translation>{ns} wird mit {ns2} verglichen</translation>
     </message>
     <message>
       <source>Condition</source>
@@ -2646,6 +2654,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Help: {title}</source>
       <translation>Hilfe: {title}</translation>
+    </message>
+    <message>
+      <source>Here</source>
+      <translation>Hier</translation>
     </message>
     <message>
       <source>Hidden fields</source>
@@ -4220,6 +4232,10 @@ Nummern: {numbering}</translation>
       <translation>Seite {page} von {pages}</translation>
     </message>
     <message>
+      <source>Pair by</source>
+      <translation>Paaren nach</translation>
+    </message>
+    <message>
       <source>Palimpsest is in the menus, and BSON files open with it</source>
       <translation>Palimpsest ist in den Menüs, und BSON-Dateien öffnen sich damit</translation>
     </message>
@@ -5708,6 +5724,10 @@ Nummern: {numbering}</translation>
       <translation>Die ersten Dokumente von {name} sind da; alles wird gerade gelesen.</translation>
     </message>
     <message>
+      <source>The first {listed} are listed.</source>
+      <translation>Die ersten {listed} sind aufgelistet.</translation>
+    </message>
+    <message>
       <source>The first {rows} are open; open the others as you need them</source>
       <translation>Die ersten {rows} sind offen; öffnen Sie die anderen nach Bedarf</translation>
     </message>
@@ -6016,6 +6036,10 @@ Nummern: {numbering}</translation>
       <translation>Dann</translation>
     </message>
     <message>
+      <source>There</source>
+      <translation>Dort</translation>
+    </message>
+    <message>
       <source>There already: {count}.</source>
       <translation>Schon vorhanden: {count}.</translation>
     </message>
@@ -6312,6 +6336,10 @@ Nummern: {numbering}</translation>
       <translation>{title} wird getestet</translation>
     </message>
     <message>
+      <source>Two collections: {name}</source>
+      <translation>Zwei Collections: {name}</translation>
+    </message>
+    <message>
       <source>Two documents</source>
       <translation>Zwei Dokumente</translation>
     </message>
@@ -6568,8 +6596,16 @@ Nummern: {numbering}</translation>
       <translation>Was sich in der Datenbank geändert hat</translation>
     </message>
     <message>
+      <source>What differs between two collections</source>
+      <translation>Was sich zwischen zwei Collections unterscheidet</translation>
+    </message>
+    <message>
       <source>What differs between two times</source>
       <translation>Was sich zwischen zwei Zeiten unterscheidet</translation>
+    </message>
+    <message>
+      <source>What differs between {ns} and the other collection is listed here.</source>
+      <translation>Was sich zwischen {ns} und der anderen Collection unterscheidet, wird hier aufgelistet.</translation>
     </message>
     <message>
       <source>What does not count as a difference</source>
@@ -6710,6 +6746,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Whether {name} keeps two writers apart has not been measured yet. That takes a second, in a scratch database, {database}, that is dropped afterwards.</source>
       <translation>Noch wurde nicht gemessen, ob {name} zwei Schreiber auseinanderhält. Es dauert eine Sekunde, in einer Wegwerf-Datenbank, {database}, die danach gelöscht wird.</translation>
+    </message>
+    <message>
+      <source>Which other collection?</source>
+      <translation>Welche andere Collection?</translation>
     </message>
     <message>
       <source>Which two times?</source>
@@ -6976,6 +7016,10 @@ Nummern: {numbering}</translation>
       <translation>nachher</translation>
     </message>
     <message>
+      <source>ahead</source>
+      <translation>voraus</translation>
+    </message>
+    <message>
       <source>all</source>
       <translation>alle</translation>
     </message>
@@ -7138,6 +7182,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>before</source>
       <translation>vorher</translation>
+    </message>
+    <message>
+      <source>behind</source>
+      <translation>zurück</translation>
     </message>
     <message>
       <source>both added here</source>
@@ -7378,6 +7426,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>did not arrive</source>
       <translation>nicht angekommen</translation>
+    </message>
+    <message>
+      <source>diverged</source>
+      <translation>auseinandergelaufen</translation>
     </message>
     <message>
       <source>document</source>
@@ -7808,6 +7860,10 @@ Nummern: {numbering}</translation>
       <translation>leer gelassen: der Host</translation>
     </message>
     <message>
+      <source>left empty: the ids</source>
+      <translation>leer gelassen: die IDs</translation>
+    </message>
+    <message>
       <source>left out: the layout's own</source>
       <translation>ausgelassen: eigenes Feld des Layouts</translation>
     </message>
@@ -8058,6 +8114,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>one of {totals}</source>
       <translation>eines von {totals}</translation>
+    </message>
+    <message>
+      <source>only here</source>
+      <translation>nur hier</translation>
+    </message>
+    <message>
+      <source>only there</source>
+      <translation>nur dort</translation>
     </message>
     <message>
       <source>only with keys for a time</source>
@@ -9524,6 +9588,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>{said}; {seconds} s behind the writers</source>
       <translation>{said}; {seconds} s hinter den Schreibenden</translation>
+    </message>
+    <message>
+      <source>{same} documents are the same.</source>
+      <translation>{same} Dokumente sind gleich.</translation>
+    </message>
+    <message>
+      <source>{same} the same</source>
+      <translation>{same} gleich</translation>
     </message>
     <message>
       <source>{saying}, which brings {name} back; {now} stays in the history.</source>

@@ -103,6 +103,7 @@ FIRST_HEARD = {
         'status, changed, K-204117 v14, current, .*: "active", K-204111 v4, current, .*: "lapsed", String',
     ),
     "times": ("", ""),
+    "collections": ("", ""),
     "drafts": ("Drafts", r"K-204\d+, Collection: insurance\.contracts, From: v\d+, Changes: 1 field, Kept: .*"),
     "activity": (
         "Changes, newest first",

@@ -32,7 +32,7 @@ from model.values.canonical import Value
 NS = "insurance.contracts"
 ID = "K-204117"
 PATIENCE = 60_000  # milliseconds, for what is waited for without pytest-qt
-READ_ON_DEMAND = frozenset(("check", "repair", "health", "times"))
+READ_ON_DEMAND = frozenset(("check", "repair", "health", "times", "collections"))
 
 
 def wait_idle(qtbot: QtBot, until: Callable[[], bool] = lambda: True) -> None:
@@ -131,6 +131,7 @@ def every_page(session: Session) -> Iterator[PageRequest]:
     mine = canonical.put(base.content or canonical.EMPTY, ("deductible",), Value.of(250))
     yield PageRequest("merge", NS, id, session.writing.conflict(NS, id, base, mine))
     yield PageRequest("times", NS)
+    yield PageRequest("collections", NS)
     yield from (PageRequest(kind, "insurance.claims") for kind in ("activity", "migrate"))
     yield PageRequest(
         "taking-back", NS, None, TakingBackStart((Chosen(id, (session.catalogue.find_version(NS, id, "14"),)),))
