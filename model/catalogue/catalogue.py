@@ -373,7 +373,7 @@ class Catalogue:
                 return ns in self._supposed and ns not in self._picked
         listed = self._listing(ns)
         stated = self._profile.get(ns) if self._profile else None
-        kept = self._verdicts.get(ns, _named(listed), self._statements)
+        kept = self._verdicts.get(ns, self._beside(ns, listed), self._statements)
         # Of a collection that is not there nothing can be read, and a look at it says so.
         if kept is None and stated is not None and any(each[0] == split(ns)[1] for each in listed):
             kept = KeptVerdict(info_of(stated, None, 1.0, recognise.STATED), stated, provisional=True)
@@ -407,7 +407,7 @@ class Catalogue:
             self._damaged.pop(ns, None)
         listed = self._listing(ns)
         if self._verdicts is not None and not supposed.provisional:
-            self._verdicts.drop(ns, _named(listed), self._statements)
+            self._verdicts.drop(ns, self._beside(ns, listed), self._statements)
         self._look_at(ns, listed, seen)
 
     def ready_to_write(self, ns: str) -> None:
@@ -437,6 +437,11 @@ class Catalogue:
         except Refused:
             return []
 
+    def _beside(self, ns: str, listed: Listing) -> list[tuple[str, str, str]]:
+        """The collections to which a kept verdict belongs; [] if this user may not list them, so that none is kept."""
+        hidden = split(ns)[0] in self._server.unseen
+        return [] if hidden else [(name, kind, uuid) for name, kind, _, uuid in listed]
+
     @property
     def _statements(self) -> Sequence[CollectionProfile]:
         return self._profile.collections if self._profile else ()
@@ -446,7 +451,7 @@ class Catalogue:
             return
         if seen is not None:
             told = [each.widened(seen) if each.info.ns == ns else each for each in told]
-        self._verdicts.keep(told, _named(listed), self._statements)
+        self._verdicts.keep(told, self._beside(ns, listed), self._statements)
         with self._lock:
             self._keeping.update({each.info.ns: (each, listed) for each in told if each.info.ns == ns})
 
@@ -465,7 +470,7 @@ class Catalogue:
                 made = replace(made, indexes=now)
         if made != known:
             self._keeping[ns] = made, listed
-            self._verdicts.keep([made], _named(listed), self._statements)
+            self._verdicts.keep([made], self._beside(ns, listed), self._statements)
 
     def objection(self, ns: str, base: Version | None = None) -> str:
         """Why nothing is written to a collection with its layout, in one or two sentences; "" if writing is fine.
@@ -780,10 +785,6 @@ def _adder(told: list[KeptVerdict]) -> recognise.Earned:
 
 def _changed(ns: str) -> str:
     return f"{ns} is not stored any more as it was when its layout was recognised; read it again."
-
-
-def _named(listed: Listing) -> list[tuple[str, str, str]]:
-    return [(name, kind, uuid) for name, kind, _, uuid in listed]
 
 
 def _keeps_versions(info: CollectionInfo) -> bool:

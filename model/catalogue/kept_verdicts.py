@@ -114,7 +114,7 @@ def earned(
         return None
     needed = shapes if declared(info.layout).own_documents else [n for n in shapes if n in fields_of(profile).values()]
     always = tuple(name for name in needed if all(name in document.fields for document in documents))
-    told = versions or not (any(map(is_version_name, shapes)) or near_miss(sample))
+    told = not info.doubt and (versions or not (any(map(is_version_name, shapes)) or near_miss(sample)))
     beside = _shapes(rows.documents) if rows is not None else {}
     kept = replace(info, documents=None)
     return KeptVerdict(kept, profile, shapes, always, beside, time.time(), told)
@@ -122,7 +122,10 @@ def earned(
 
 def _is_unsure(info: CollectionInfo, profile: CollectionProfile) -> bool:
     """Whether a person may have to say more before anything is written by this layout."""
-    if info.doubt or profile.token_doubt or profile.hash_doubt or info.belongs_to or info.read_only:
+    # A profile's statement that the data contradict is kept with that, so that every reading of the day says it.
+    if (info.doubt and info.confidence < 1.0) or profile.token_doubt or profile.hash_doubt:
+        return True
+    if info.belongs_to or info.read_only:
         return True
     return versions_told(info.layout) and info.confidence < verdict.SURE
 
@@ -196,9 +199,12 @@ class KeptVerdicts:
                     path.unlink(missing_ok=True)
 
     def _paths(self, ns: str, listed: Collections, stated: Sequence[CollectionProfile]) -> list[Path]:
-        """The file of a collection and that of its database; none if the server tells its collections apart by name."""
+        """The file of a collection and that of its database; none if it is not listed.
+
+        A few servers report no UUIDs, and there its name has to do: each document that is read bears the verdict out.
+        """
         db, _, name = ns.partition(".")
-        if not next((uuid for each, _, uuid in listed if each == name), ""):
+        if not any(each == name for each, _, _ in listed):
             return []
         about = [each for each in stated if each.ns.partition(".")[0] == db]
         state = json.dumps([sorted(listed), kept_recognition.told(about)])

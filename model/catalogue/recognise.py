@@ -349,8 +349,9 @@ def as_stated(
     why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
     documents = sample.count if earned is None or sample.whole is not None else None
     info = replace(info_of(found, documents, 1.0, why), doubt=doubt)
-    if earned is not None and not doubt:
-        earned(info, found, sample, rows() if found.archive else None)
+    if earned is not None:
+        with contextlib.suppress(NotAllowed):  # nothing is kept that the archive could not bear out
+            earned(info, found, sample, rows() if found.archive else None)
     return info, found
 
 

@@ -239,6 +239,12 @@ def test_a_profile_that_does_not_fit_is_refused_for_writing_although_a_document_
         assert run("show", uri, "db.things", "d3", "--profile", str(profile)) == 0
         assert run("edit", uri, "db.things", "d3", "--set", "price=1", "--profile", str(profile)) == 2
         assert "None of the rows sampled in db.other" in capsys.readouterr().err
+        assert run("show", uri, "db.things", "d3", "--profile", str(profile)) == 0
+        assert "None of the rows sampled in db.other" in capsys.readouterr().err, "it is told once it is known"
+        with connected(uri) as client:
+            client.db.other.update_many({}, {"$set": {"docId": "d3"}})
+        run("edit", uri, "db.things", "d2", "--set", "price=1", "--profile", str(profile))
+        assert "None of the rows" not in capsys.readouterr().err, "what is to be written is judged anew"
 
 
 @pytest.mark.parametrize(("layout", "commands"), [("archive", 4), ("hashed", 2), ("embedded", 2), ("plain", 2)])
