@@ -1,4 +1,4 @@
-"""Nine ways of saving that articles recommend, as a program that connects to the pipe: ``mistakes.py NAME EDITS``.
+"""Nine ways of saving that articles recommend, as a program that connects to the pipe: ``mistakes.py NAME EDITS ID``.
 
 Each edit adds one to a field of its writer. The program tells the pipe what it would tell its user: ``applied`` for
 what it takes for saved, ``unknown`` where it gave up.
@@ -147,8 +147,8 @@ def tell(told: str, id: str, mark: str) -> None:
 
 
 def write(edit: Callable[[str, str], bool], mark: str, edits: int) -> None:
-    for number in range(edits):
-        id, told = f"K-{number // 20}", "unknown"
+    for _ in range(edits):
+        id, told = sys.argv[3], "unknown"
         try:
             if any(edit(id, mark) for _ in range(TRIES)):
                 told = "applied"

@@ -21,7 +21,7 @@ from tests.piping.mistakes_table import KEEPS
 from tests.piping.programs import HERE, modules_for
 
 MOST_FAULTS = 200
-EDITS = 30  # of each of three writers
+EDITS, ROUNDS = 10, 20  # of each of three writers at one document, and how many documents there are
 PROFILES = {
     "versions": 'layout = "versions"\nid = "docId"',
     "flagged": 'layout = "flagged"\nid = "docId"',
@@ -42,7 +42,7 @@ def prepare(uri: str, keeps: str) -> None:
     """Documents of one version each, with the index that the layout needs."""
     with pymongo.MongoClient[dict[str, Any]](uri) as client:
         docs = client.shop.docs
-        ids = [f"K-{number}" for number in range(-(-EDITS // 20))]
+        ids = [f"K-{number}" for number in range(ROUNDS)]
         if keeps in ("versions", "flagged"):
             docs.create_index([("docId", 1), ("v", 1)], unique=True)
             docs.insert_many([{"docId": id, "v": 1, **({"current": True} if keeps == "flagged" else {})} for id in ids])
@@ -83,9 +83,17 @@ def test_a_published_mistake_is_convicted(
         audit = Audit(session, profile)
         with Pipe(session.dial, Drawn(seed), witness=audit) as pipe:
             environment = os.environ | {"PALIMPSEST_PIPE": pipe.uri}
-            words = [*program, mistake, str(EDITS)]
-            done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
-            assert done.returncode == 0, done.stderr[-2000:]
-        faults = sum(n for what, n in pipe.did.items() if what != PASSED)
-        assert faults <= MOST_FAULTS
-        assert audit.wrong(), (mistake, pipe.did)
+            for number in range(ROUNDS):
+                words = [*program, mistake, str(EDITS), f"K-{number}"]
+                done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
+                assert done.returncode == 0, done.stderr[-2000:]
+                pipe.settle()
+                if audit.wrong() or faults(pipe) > MOST_FAULTS:
+                    break
+            assert audit.wrong(), (mistake, pipe.did)
+            assert faults(pipe) <= MOST_FAULTS
+
+
+def faults(pipe: Pipe) -> int:
+    """How many messages met one."""
+    return sum(n for what, n in pipe.did.items() if what != PASSED)

@@ -1,4 +1,4 @@
-// Nine ways of saving that articles recommend: java Mistakes.java NAME EDITS, as mistakes.py has them.
+// Nine ways of saving that articles recommend: java Mistakes.java NAME EDITS ID, as mistakes.py has them.
 
 import com.mongodb.ConnectionString;
 import com.mongodb.ErrorCategory;
@@ -163,9 +163,9 @@ public class Mistakes {
         "two-steps", Mistakes::twoSteps,
         "replaced", Mistakes::replaced);
 
-    static void write(BiPredicate<String, String> edit, String mark, int edits) {
+    static void write(BiPredicate<String, String> edit, String id, String mark, int edits) {
         for (int number = 0; number < edits; number++) {
-            String id = "K-" + number / 20, told = "unknown";
+            String told = "unknown";
             try {
                 for (int n = 0; n < TRIES && told.equals("unknown"); n++) if (edit.test(id, mark)) told = "applied";
             } catch (MongoException error) {
@@ -190,7 +190,7 @@ public class Mistakes {
             List<Thread> threads = new ArrayList<>();
             for (int n = 0; n < WRITERS; n++) {
                 String mark = "w" + n;
-                threads.add(new Thread(() -> write(MISTAKES.get(words[0]), mark, Integer.parseInt(words[1]))));
+                threads.add(new Thread(() -> write(MISTAKES.get(words[0]), words[2], mark, Integer.parseInt(words[1]))));
             }
             threads.forEach(Thread::start);
             for (Thread thread : threads) thread.join();

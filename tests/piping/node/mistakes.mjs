@@ -1,7 +1,7 @@
-// Nine ways of saving that articles recommend: node mistakes.mjs MODULES NAME EDITS, as mistakes.py has them.
+// Nine ways of saving that articles recommend: node mistakes.mjs MODULES NAME EDITS ID, as mistakes.py has them.
 import { createRequire } from "node:module";
 
-const [modules, name, edits] = process.argv.slice(2);
+const [modules, name, edits, id] = process.argv.slice(2);
 const { MongoClient, MongoNetworkError, ObjectId } = createRequire(`${modules}/`)("mongodb");
 const WRITERS = 3, TRIES = 6, DUPLICATE = 11000;
 const client = new MongoClient(process.env.PALIMPSEST_PIPE, { retryWrites: false, minHeartbeatFrequencyMS: 20 });
@@ -104,7 +104,6 @@ const MISTAKES = {
 
 async function write(mark) {
   for (let number = 0; number < Number(edits); number++) {
-    const id = `K-${Math.floor(number / 20)}`;
     let told = "unknown";
     try {
       for (let n = 0; n < TRIES && told === "unknown"; n++) if (await MISTAKES[name](id, mark)) told = "applied";
