@@ -19,6 +19,7 @@ from model.commands import command_line
 from model.localserver import LocalServer
 from model.profile import stated
 from model.profile.profile_file import block
+from model.server import server
 from model.session import Session
 from model.storage import composite_ids
 from model.values.canonical import Value
@@ -205,6 +206,23 @@ def test_what_is_written_without_a_document_read_is_written_by_a_layout_recognis
         log.clear()
         assert run("edit", uri, "db.things", "new", "--create", "--set", 'name="n"', "--set", "price=1") == 0
         assert "aggregate" in log.names
+
+
+def test_where_a_server_reports_no_uuids_a_layout_is_kept_by_name_and_held_against_what_is_read(
+    log: CommandLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(server, "_uuid_in", lambda row: "")  # as mongo-java-server, which tells everything else
+    with serving("cannot join") as (local, uri), connected(uri) as client:
+        load(local, "versions", 6, 30)
+        assert run("show", uri, "db.things", "d3") == 0
+        log.clear()
+        assert run("show", uri, "db.things", "d2") == 0
+        assert log.names == ["listCollections", "find"]
+        client.db.things.drop()
+        client.db.things.insert_many(stored("embedded", 30)["things"])
+        capsys.readouterr()
+        assert run("history", uri, "db.things", "d3", "--json") == 0
+        assert [json.loads(line)["stored"] for line in capsys.readouterr().out.splitlines()] == ["document", "prev"]
 
 
 def test_who_only_reads_is_given_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
