@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +26,7 @@ from model.pipe.proxy import PASSED
 from model.profile import Profile
 from model.session import Session
 from resources import manual
+from tests import support
 from tests.journeys.command_support import rows_of
 from tests.resources.manual_text import blocks
 
@@ -443,6 +447,24 @@ def test_the_fixture_audits_nothing_where_nothing_is_asked(palimpsest_pipe: Any,
     with pymongo.MongoClient[dict[str, Any]](pipe.uri) as client:
         client.shop.docs.insert_one({})
     assert pipe.did[PASSED] == 1
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_pipe_and_begins_the_audit(local: LocalServer, tmp_path: Path, number: int) -> None:
+    profile = tmp_path / "layouts.toml"
+    profile.write_text(PROFILE)
+    words = [sys.executable, "-m", "gui", "pipe", "127.0.0.1:0", local.uri, "--rate", "0", "--audit", str(profile)]
+    with subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, text=True, cwd=support.ROOT) as running:
+        assert running.stdout is not None
+        uri = json.loads(running.stdout.readline())["listening"]
+        with pymongo.MongoClient[dict[str, Any]](uri) as client:
+            client.shop.docs.insert_many([{"docId": "K", "v": v} for v in (1, 3)])
+        running.send_signal(number)
+        rows = rows_of(running.stdout.read())
+        assert running.wait() == 1
+    assert rows[0]["acknowledged"] == 1
+    assert [(row["wrong"], row["id"]) for row in rows[1:]] == [("lost", "K")]
 
 
 @pytest.mark.deep
