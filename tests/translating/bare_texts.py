@@ -62,7 +62,7 @@ def known_words() -> set[str]:
 
 def bare(text: str, known: set[str]) -> list[str]:
     """The words of a text that are neither signs nor data."""
-    plain = re.sub(r"<[^>]*>|OpenID Connect", " ", text)
+    plain = re.sub(r"<[^>]*>|OpenID Connect|\b(?:ana|ben), edit \d+", " ", text)  # who and why, in the example
     plain = re.sub(r"\S*[/\\_.:@]\S*[a-z]\S*|`[^`]*`|\"[^\"]*\"|\{[^}]*\}", " ", plain)  # paths, collections, code
     return [word for word in re.findall(r"[A-Za-z]{3,}", plain) if word not in known]
 
