@@ -124,8 +124,8 @@ class CollectionProfile(Struct, frozen=True):
 
     @property
     def key_in_id(self) -> tuple[str, ...]:
-        """The paths of id and version that stand inside of ``_id``, in the layout ``versions``."""
-        if self.layout != "versions":
+        """The paths of id and version that stand inside of the documents' own ``_id``."""
+        if self.archive:  # they stand in its rows
             return ()
         return tuple(path for path in (self.id, self.version) if path.startswith("_id."))
 

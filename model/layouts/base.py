@@ -193,6 +193,8 @@ class Layout(ABC):
     """What the documents count: "" in every layout, because only patterns count."""
     holds_current: ClassVar[bool] = False
     """Whether the second collection, if there is one, should also hold the current version."""
+    keyed_in_id: ClassVar[bool] = False
+    """Whether id and version may stand inside of ``_id``."""
     own_documents: ClassVar[bool] = False
     """Whether every version is a document, created by an insert."""
     numbered: ClassVar[bool] = True

@@ -11,4 +11,6 @@ LAYOUT_NAMES = (
     *("shadow", "patches", "hashed", "log", "plain"),
 )
 WRITABLE_LAYOUTS = tuple(name for name in LAYOUT_NAMES if name not in READ_ONLY_LAYOUTS)
+ADOPTED_LAYOUTS = ("archive", "versions", "embedded")
+"""The layouts that a plain collection can be moved to with code that saves into it."""
 PATTERN_NAMES = ("pending", "sequence", "processed")

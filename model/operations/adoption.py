@@ -13,6 +13,7 @@ from statistics import median
 from msgspec import Struct
 
 from model.errors import Refused, Unreadable
+from model.layouts.registry import declared
 from model.operations.migration import Migration
 from model.server.port import Port
 from model.values import canonical as c
@@ -24,7 +25,6 @@ LANGUAGES: Mapping[str, str] = {
     "java": "VersionedDocuments.java",
 }
 """The languages that code is made for, each with the name of its file."""
-ADOPTABLE = ("archive", "versions", "embedded")
 YEARS = 5
 _LOOKED_AT = 250  # documents from each end of the collection
 _CHANGED = re.compile(r"(?i)^_?(last_?)?(updated|modified|changed|edited|saved)(_?(at|on|date|time))?$")
@@ -128,7 +128,7 @@ def adoption(ns: str, found: CollectionMeasures, chosen: tuple[str, tuple[str, .
     layout, reasons = chosen
     to = moving.target.profile
     keys = f"{{ docId: 1, {to.version}: 1 }}"
-    place = {"archive": to.archive, "versions": to.ns}.get(layout, "")
+    place = to.ns if declared(layout).own_documents else to.archive
     index = f"db.getCollection({json.dumps(place.partition('.')[2])}).createIndex({keys}, {{ unique: true }})"
     return Adoption(
         ns=ns,
@@ -136,7 +136,7 @@ def adoption(ns: str, found: CollectionMeasures, chosen: tuple[str, tuple[str, .
         layout=layout,
         reasons=reasons,
         target=to.ns,
-        archive=to.archive if layout == "archive" else "",
+        archive=to.archive,
         version=to.version,
         token=to.token,
         profile=moving.toml,

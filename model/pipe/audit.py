@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from model.errors import NotFound, Refused
 from model.foundation.findings import Finding, Unchecked
+from model.layouts.registry import declared
 from model.localserver.wire import Command
 from model.mql.filters import compile_filter
 from model.pipe.wire_record import Place, ToldChange, WireRecord, content, number_of
@@ -222,7 +223,7 @@ class Audit:
             if each.state == "present":
                 found.append(_at(history.version(*place, each.v).content, path))
         of = self._profile.get(place[0])
-        if of is not None and of.layout in ("plain", "hashed"):  # nothing tells what stood there in between
+        if of is not None and declared(of.layout).newest_alone:  # nothing tells what stood there in between
             found += [claim.value for claim in self.seen.claims[place] if claim.told == "applied"]
         return found
 

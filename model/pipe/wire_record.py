@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from model.errors import NotFound, Refused
 from model.foundation.collection_profile import CollectionProfile
+from model.layouts.registry import declared, within
 from model.localserver import wire
 from model.localserver.wire import Command
 from model.mql.command_error import CommandError
@@ -170,7 +171,7 @@ class WireRecord:
                     self.inserted.append(Inserted(ns, body))
             elif ns in self._by_ns:
                 self._note_version(ns, filter, body, known)
-            elif modified and self._archives[ns].layout == "archive":
+            elif modified and not declared(self._archives[ns].layout).holds_current:
                 of = self._archives[ns]
                 id, v = equal_to(filter, of.archive_id), equal_to(filter, of.version)
                 if id is not None and v is not None:
@@ -221,7 +222,7 @@ def equal_to(filter: bytes, name: str) -> Value | None:
 
 def version_in(filter: bytes, body: bytes, of: CollectionProfile) -> Value | None:
     """The version that an update makes, as far as it says so."""
-    inside = (of.current,) if of.layout == "embedded" else ()
+    inside = (place,) if (place := within(of)) else ()
     path = ".".join((*inside, of.version))
     pairs = c.fields(body)
     if not pairs or not pairs[0][0].startswith("$"):

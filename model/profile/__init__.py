@@ -333,9 +333,9 @@ def _check(profile: CollectionProfile, where: str) -> None:
 def _check_paths(profile: CollectionProfile, where: str) -> None:
     """Refuse paths into sub-documents where no layout reads them."""
     kind = declared(profile.layout)
-    if profile.version.startswith("_id.") and not (profile.key_in_id or _is_written(profile.layout)):
+    if profile.version.startswith("_id.") and not (kind.keyed_in_id or _is_written(profile.layout)):
         raise Refused(f"{where}: version may stand inside of _id only where the layout is versions.")
-    if "." in profile.id and not (kind.about_others or profile.key_in_id):
+    if "." in profile.id and not (kind.about_others or (kind.keyed_in_id and profile.key_in_id)):
         such = ", ".join(name for name, layout in LAYOUTS.items() if layout.about_others)
         raise Refused(f"{where}: id may be a path into sub-documents in a {such} alone; name a field at the top.")
 

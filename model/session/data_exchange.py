@@ -14,7 +14,8 @@ from model.feed import EVERY, Fed, fed_layouts, feed
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Destination, Row
 from model.layouts import registry
-from model.operations.adoption import ADOPTABLE, Adoption, adoption, free_names, measured, proposed
+from model.layouts.layout_names import ADOPTED_LAYOUTS
+from model.operations.adoption import Adoption, adoption, free_names, measured, proposed
 from model.operations.history_import import ArrivingDocument, HistoryImport, ImportPlan
 from model.operations.migration import Checked, Migration
 from model.over_time.history_list import HistoryList
@@ -26,7 +27,7 @@ from model.text.row_file import Written, write_rows
 from model.values.canonical import Value
 
 __all__ = [
-    "ADOPTABLE",
+    "ADOPTED_LAYOUTS",
     "Adoption",
     "ArrivingDocument",
     "Checked",
@@ -124,7 +125,7 @@ class DataExchange:
         already, ``target`` the new collection. Raises ``NotFound``, or ``Refused`` where there is nothing to adopt.
         """
         info = self._catalogue.info(ns)
-        if info.layout != "plain":
+        if not info.unversioned:
             raise Refused(f"{ns} keeps versions already ({info.layout}); adopting is for plain collections.")
         found = measured(self._port, ns)
         chosen = proposed(found, past, to)

@@ -12,8 +12,9 @@ import pymongo
 import pytest
 
 from model.commands import command_line
+from model.layouts.layout_names import ADOPTED_LAYOUTS
 from model.localserver import LocalServer
-from model.operations.adoption import ADOPTABLE, LANGUAGES
+from model.operations.adoption import LANGUAGES
 from model.pipe import Audit, Drawn, Pipe
 from model.profile import Profile
 from model.session import Session
@@ -65,7 +66,7 @@ def edited(uri: str, folder: Path, language: str, layout: str, edits: int, seed:
     [
         pytest.param(language, layout, marks=[pytest.mark.deep, *([pytest.mark.slice] if layout == "archive" else [])])
         for language in LANGUAGES
-        for layout in ADOPTABLE
+        for layout in ADOPTED_LAYOUTS
     ],
 )
 def test_adopted_code_saves_everything_once(tmp_path: Path, language: str, layout: str, seed: int) -> None:

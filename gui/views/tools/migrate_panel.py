@@ -27,7 +27,7 @@ from gui.style.cells import Cell, CellTree, Index, Span, value
 from gui.style.states import DropDown, StateStack, button, words
 from model.foundation.records import Outcome
 from model.session import Session
-from model.session.data_exchange import ADOPTABLE, Adoption, Checked, Migration
+from model.session.data_exchange import ADOPTED_LAYOUTS, Adoption, Checked, Migration
 from model.values.canonical import Value
 
 LANGUAGES = {"python": "Python", "node": "Node", "java": "Java"}
@@ -105,7 +105,7 @@ class MigratePanel(QWidget):
         self.newest.toggled.connect(self._other)
         self._chosen()
         self._report(tr("Nothing has been written yet."))
-        if now == "plain":
+        if session.catalogue.info(ns).unversioned:
             propose = lambda _: session.exchange.adoption(ns)  # noqa: E731
             tasks.run(propose, done=self._adopt, failed=lambda _: None, owner=self, key="adopt")
 
@@ -193,7 +193,7 @@ class MigratePanel(QWidget):
     @property
     def _adopts(self) -> bool:
         """Whether there is code for the chosen layout."""
-        return bool(self._names) and self.layout_choice.currentData() in ADOPTABLE
+        return bool(self._names) and self.layout_choice.currentData() in ADOPTED_LAYOUTS
 
     def _copy_code(self) -> None:
         session, ns, to, target = self._session, self.ns, str(self.layout_choice.currentData()), self.target.text()

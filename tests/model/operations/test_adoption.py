@@ -14,8 +14,9 @@ import pytest
 
 from model.commands import command_line, grammar
 from model.errors import NotFound, Refused
+from model.layouts.layout_names import ADOPTED_LAYOUTS
 from model.localserver import LocalServer
-from model.operations.adoption import ADOPTABLE, LANGUAGES
+from model.operations.adoption import LANGUAGES
 from model.profile import Profile
 from model.session import Session
 
@@ -76,7 +77,7 @@ def test_names_that_documents_use_are_left_to_them(client: Any, session: Session
     )
 
 
-@pytest.mark.parametrize("layout", ADOPTABLE)
+@pytest.mark.parametrize("layout", ADOPTED_LAYOUTS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_code_is_filled_in(client: Any, session: Session, layout: str, language: str) -> None:
     orders(client, 10, 1)
@@ -111,4 +112,4 @@ def test_the_command_writes_files_once(client: Any, tmp_path: Path, capsys: pyte
 
 def test_the_grammar_names_the_languages_and_layouts_that_there_are() -> None:
     options = {action.dest: action.choices for action in grammar.parser("adopt").commands["adopt"]._actions}
-    assert (options["language"], options["to"]) == (tuple(LANGUAGES), ADOPTABLE)
+    assert (options["language"], options["to"]) == (tuple(LANGUAGES), ADOPTED_LAYOUTS)

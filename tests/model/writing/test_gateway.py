@@ -28,6 +28,7 @@ from tests.simulation.machine import check
 MODEL = support.ROOT / "model"
 GATEWAY = MODEL / "server" / "server.py"
 GUARDS = ast.parse((MODEL / "server" / "guards.py").read_text("utf-8"))
+STEPS = ast.parse((MODEL / "repair" / "steps.py").read_text("utf-8"))
 CODE = [path for path in sorted(MODEL.rglob("*.py")) if MODEL / "localserver" not in path.parents]
 WRITING = {
     *("insert_one", "insert_many", "update_one", "update_many", "replace_one", "delete_one", "delete_many"),
@@ -101,7 +102,8 @@ def _is_server(call: ast.Call) -> bool:
 def test_every_update_replacement_and_delete_has_its_id_and_a_guard_in_the_filter(path: Path) -> None:
     tree = tree_of(path)
     functions = _functions(tree)
-    known = {name: node for name, node in _functions(GUARDS).items() if name == "unchanged"} | functions
+    theirs = _functions(GUARDS) | _functions(STEPS)
+    known = {name: node for name, node in theirs.items() if name in ("unchanged", "exactly")} | functions
     for function in functions.values():
         for name, call in calls(function):
             if name != "Write" or ast.unparse(call.args[1]) == "'insert'":
