@@ -114,7 +114,8 @@ def earned(
         return None
     needed = shapes if declared(info.layout).own_documents else [n for n in shapes if n in fields_of(profile).values()]
     always = tuple(name for name in needed if all(name in document.fields for document in documents))
-    told = not info.doubt and (versions or not (any(map(is_version_name, shapes)) or near_miss(sample)))
+    seen = replace(sample, ask_indexes=lambda: ())  # nothing more is asked only to keep a verdict
+    told = not info.doubt and (versions or not (any(map(is_version_name, shapes)) or near_miss(seen)))
     beside = _shapes(rows.documents) if rows is not None else {}
     kept = replace(info, documents=None)
     return KeptVerdict(kept, profile, shapes, always, beside, time.time(), told)
