@@ -51,6 +51,12 @@ def picture(file: str) -> str:
     return resources.files("resources").joinpath("pictures", file).read_text("utf-8")
 
 
+def command(name: str) -> str:
+    """The section of a command on the page *Commands*, in Markdown; "" where no command is called so."""
+    found = re.search(rf"^### {re.escape(name)}\n.*?(?=^##|\Z)", page("commands"), re.DOTALL | re.MULTILINE)
+    return found[0].rstrip("\n") + "\n" if found else ""
+
+
 def headings(name: str) -> list[str]:
     """The headings of a page, its title first; lines in blocks of code are none."""
     text = re.sub(r"^```.*?^```", "", page(name), flags=re.DOTALL | re.MULTILINE)

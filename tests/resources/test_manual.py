@@ -330,6 +330,14 @@ def test_the_help_command_lists_the_pages_and_prints_each(capsys: pytest.Capture
         assert capsys.readouterr().out == manual.page(name)
 
 
+def test_the_help_command_prints_the_section_of_each_command_without_a_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in set(grammar.names()) - set(NAMES):
+        assert command_line.main(["help", name]) == 0
+        assert capsys.readouterr().out == f"### {name}\n\n{section(COMMANDS, f'### {name}').strip()}\n"
+
+
 def test_the_help_command_names_the_pages_that_come_near(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["help", "layuot"]) == 2
     out, err = capsys.readouterr()
