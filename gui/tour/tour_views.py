@@ -19,6 +19,7 @@ from gui.messages import MessageLine, Question
 from gui.pages.activity_page import ActivityPage
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
+from gui.pages.collections_page import CollectionsPage
 from gui.pages.document_pages import DocumentPage, MergePage
 from gui.pages.history_pages import BlamePage, ChangeMapPage, FieldPage
 from gui.pages.page_request import ConditionStart, FieldStart, PageRequest
@@ -292,6 +293,7 @@ class TourViews:
         settle()
         yield from self._batches(page)
         yield from self._over_time(page)
+        yield from self._two_collections()
 
     def _over_time(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
         """The collection at a past time, two times of it, and its deleted documents."""
@@ -329,6 +331,23 @@ class TourViews:
         session.way_back.undo(entry.id)
         bar.back_to_now()
         settle(lambda: page.browser.ran.is_of_now)
+
+    def _two_collections(self) -> Iterator[tuple[str, QWidget]]:
+        self.window.commands.do_two_collections()
+        page = self.window.workspace.tab_area.page
+        assert isinstance(page, CollectionsPage)
+        yield "two-collections-first", self._still()
+        page.panel.collection.setText(NS)
+        page.panel.compare()
+        settle()
+        yield "two-collections-empty", self._still()
+        page.panel.collection.setText("insurance_2019.contracts")
+        page.panel.compare()
+        settle(lambda: bool(page.panel.counts))
+        yield "two-collections", self._still()
+        yield from self._without_content("two-collections", page)
+        yield from self._in_the_way("two-collections", page)
+        self.window.commands.do_close_tab()
 
     def _batches(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
         flags = QItemSelectionModel.SelectionFlag

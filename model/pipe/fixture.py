@@ -1,4 +1,4 @@
-"""The pipe for a team's own tests: import :func:`palimpsest_pipe` in the ``conftest.py`` of pytest."""
+"""The pipe for a team's own tests: import :func:`palimpsest_pipe` where pytest looks for fixtures."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from gui import tasks
 from gui.language import tr, translated
@@ -18,7 +18,7 @@ from gui.parts.document_side import DocumentSide
 from gui.parts.reading import Reading
 from gui.style import boxes, states, theme, wording
 from gui.style.cells import Badge, Cell, CellTree, Index, plain, value
-from gui.style.states import StateStack, button, words
+from gui.style.states import DropDown, StateStack, button, words
 from gui.views.compare import kept_rules
 from model import text
 from model.session import Session
@@ -74,7 +74,8 @@ class CollectionsPanel(QWidget):
         self._sessions = list(self._places)
         self._other: tuple[Session, str] | None = None
         self.counts: Counter[str] = Counter()
-        self.connection = QComboBox()
+        self.connection = DropDown()
+        self.connection.setProperty("tall", True)
         self.connection.addItems([text.plain(each.name) for each in self._sessions])
         self.connection.setCurrentIndex(self._sessions.index(session) if session in self._sessions else 0)
         self.collection = CompletingLine(self._names)
@@ -99,19 +100,21 @@ class CollectionsPanel(QWidget):
         head = QWidget()
         boxes.ground(head, "surface")
         row = boxes.wrapping(head, 16, 10, gap=16)
-        for name, field in (
-            (tr("Connection"), self.connection),
-            (tr("Collection"), self.collection),
-            (tr("Pair by"), self.key),
+        for name, field, width in (
+            (tr("Connection"), self.connection, 180),
+            (tr("Collection"), self.collection, 280),
+            (tr("Pair by"), self.key, 180),
+            ("", self.run, 0),  # level with the fields
         ):
-            field.setAccessibleName(name)
-            field.setMinimumWidth(theme.px(180))
+            if name:
+                field.setAccessibleName(name)
+            field.setMinimumWidth(theme.px(width))
+            field.setFixedHeight(theme.px(32))
             beside = QVBoxLayout()
             beside.setSpacing(theme.px(4))
             beside.addWidget(words(name, "head"))
             beside.addWidget(field)
             row.addLayout(beside)
-        row.addWidget(self.run)
         counted = QWidget()
         boxes.ground(counted, "surface")
         boxes.row(counted, 16, 6).addWidget(self.said)

@@ -21,7 +21,7 @@ Drawn: TypeAlias = TakenBack | Changed
 
 
 class PlanKind(Struct, frozen=True):
-    """One kind of plan over many documents. A person types into its line; ``texts`` are the words that depend on it."""
+    """One kind of plan over many documents. A person types into its line, and it has the words that depend on this."""
 
     title: str
     label: str  # of the line
