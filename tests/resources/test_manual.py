@@ -372,12 +372,13 @@ def test_each_example_of_a_change_leads_from_one_state_to_the_next() -> None:
     for part in told.split("\n**`")[1:]:
         form = FORMS[part.partition("`")[0]]
         path = part.partition('`changes = "')[2].partition('"')[0]
-        for row in "".join(re.findall(r"```json\n(.*?)```", part, re.DOTALL)).split("\n\n"):
+        for row in "\n".join(re.findall(r"```json\n(.*?)```", part, re.DOTALL)).split("\n\n"):
             stored = bson.encode(json_util.loads(row))
             places = (value_at(stored, each) for each in (path or "changes", ""))
             patch = node_of(next(value for value in places if value is not None))
             before, after = tree_of(bson.encode(BEFORE)), tree_of(bson.encode(AFTER))
             assert form.apply(before, patch) == after, row
-            assert form.unapply(after, patch) == tree_of(bson.encode(BEFORE)), row
+            if not re.search('"changedTo"|"U"', row):  # these say only what is new
+                assert form.unapply(after, patch) == tree_of(bson.encode(BEFORE)), row
             tried.add(form.name)
     assert tried == {*FORMS}

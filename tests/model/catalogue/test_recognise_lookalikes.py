@@ -223,3 +223,21 @@ def test_versions_that_gain_fields_are_no_deltas(server: Server, database: Db) -
             database["claims"].insert_one({"docId": number, "v": v, **grown, "holder": number})
     info, _ = known(server, database.name)["claims"]
     assert (info.layout, info.alternatives) == ("versions", ())
+
+
+def test_rows_that_name_documents_by_small_integers_alone_are_no_history_of_them(server: Server, database: Db) -> None:
+    database["items"].insert_many([{"_id": n, "name": f"n{n}", "price": n * 7 % 100} for n in range(60)])
+    sold = [{"line": n * 13 % 60, "item": {"name": f"x{n}", "price": n * 31 % 100}, "at": hour(n)} for n in range(200)]
+    database["orders"].insert_many(sold)
+    both = [
+        {"_id": n, "current": {"name": f"n{n}", "price": 3, "v": 2}, "prev": [{"name": f"n{n}", "price": 2, "v": 1}]}
+        for n in range(40)
+    ]
+    database["seeds"].insert_many(both)
+    found = known(server, database.name)
+    assert {name: found[name][0].layout for name in found} == {"items": "plain", "orders": "plain", "seeds": "embedded"}
+
+
+def hour(n: int) -> dt.datetime:
+    """A time, some hours later for a larger number."""
+    return dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=n)
