@@ -31,8 +31,8 @@ VIEWS = {
     "payload", "payload-list", "javers", "javers-list",
     *(
         f"{view}-{state}" for state in ("failed", "loading", "read-only", "offline") for view in
-        ("list", "pair", "two-times", "drafts", "change-map", "blame", "field", "bisect", "take-back", "pending",
-         "journal", "migrate", "repair", "health", "check")
+        ("list", "pair", "two-times", "two-collections", "drafts", "change-map", "blame", "field", "bisect",
+         "take-back", "pending", "journal", "migrate", "repair", "health", "check")
     ),
     *(f"{view}-unknown" for view in ("list", "resolver", "take-back", "pending", "journal", "migrate", "repair")),
     *(f"{view}-empty" for view in ("drafts", "journal", "health", "check", "bisect")),
@@ -41,7 +41,7 @@ VIEWS = {
     *(f"{view}-{state}" for view in ("activity", "activity-live") for state in ("read-only", "offline")),
     "activity-live", "archive", "bisect", "blame", "change-map", "check", "document", "field", "found-in", "migrate",
     "pending-drop", "process-entry", "version", "words",
-    "two-times-first",
+    "two-times-first", "two-collections-first", "two-collections-empty", "two-collections",
     "resolver-read-only", "resolver-offline", "as-of-time", "as-of", "two-times", "deleted", "reason",
 }  # fmt: skip
 COMMANDS = {"find", "aggregate", "count", "listIndexes"}
