@@ -129,6 +129,7 @@ class DocumentsModel(RowsModel[Row]):
         if columns == self.columns and paths == self.paths:
             self.headers = self._heads()
             return
+        self.fill([])  # Qt lays out rows that it still holds where columns change below them, and may end the process
         self.beginResetModel()
         self.columns, self.paths = columns, paths
         self.headers = self._heads()

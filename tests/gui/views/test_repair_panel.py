@@ -225,7 +225,8 @@ def test_once_a_silent_server_answers_again_ticks_and_the_report_are_as_they_wer
     assert list(panel.model.dry) == [row.no]  # it is looked at again
     assert not panel.model.ticked()
     panel.model.tick(panel.model.rows, on=True)
-    click(qtbot, panel.go)
+    agree(panel)
+    idle(qtbot)
     assert [end.kind for end in panel.model.ends.values()] == ["applied"]
     report = panel.report.text()
     page.after_silence()
@@ -444,7 +445,7 @@ def test_a_plan_that_differs_from_a_scan_of_today_is_done_only_once_somebody_agr
     idle(qtbot)
     assert not panel.go.isEnabled()  # another plan, though of these words, is agreed to anew
     QTest.keyClick(panel.difference.box, Qt.Key.Key_Space)
-    panel.go.click()
+    agree(panel)
     idle(qtbot)
     assert [end.kind for end in panel.model.ends.values()] == ["applied"]
 

@@ -121,7 +121,7 @@ def test_two_windows_come_back_with_their_tabs_and_what_was_not_saved(qtbot: QtB
     qtbot.waitUntil(second.isActiveWindow)
     press(second, "Ctrl+Q")
     assert len(windows.all) == 2, "those behind it wait"
-    click(button(sheet(second), "Close and keep the drafts"))
+    click(button(sheet(second), "Close and keep the draft"))
     assert not windows.all
 
     again = OpenWindows()
