@@ -74,7 +74,8 @@ class WindowCommands(QObject):
         """Open the page of a sidebar entry, about the collection in front where it is about one."""
         row = page_registry.PAGES[kind]
         whole, *others = row.actions
-        of_front = [each for each in others if row.entry is not None and each.id == row.entry.of_front]
+        named = row.entry.of_front if row.entry is not None else ""
+        of_front = [each for each in others if named and each.id == named]  # a line between actions has no id
         call = self._opening(of_front[0] if of_front and self._front_has_versions() else whole)
         if call is not None:
             call()

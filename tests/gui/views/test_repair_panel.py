@@ -508,7 +508,6 @@ def test_a_scan_is_held_stopped_and_gone_on_with(qtbot: QtBot, session: Session)
     assert panel.plan.counts["A3"] == 15
 
 
-@pytest.mark.deep
 def test_the_window_leads_to_the_repairs_of_the_database_in_front(qtbot: QtBot) -> None:
     window = new_window(qtbot)
     open_sample(qtbot, window)
