@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
 
 from model.commands.arguments import choose_layout, open_session
-from model.commands.output import Progress, json_row, table
+from model.commands.output import Progress, json_row
+from model.commands.printed_outcomes import (
+    counted,
+    exit_status,
+    outcome_table,
+    planned_row,
+    print_outcomes,
+    say_way_back,
+    word_of,
+    would_be_written,
+)
 from model.commands.standard_streams import say
 from model.commands.write import assignment
 from model.errors import Refused
-from model.foundation.records import Outcome
 from model.operations import update
-from model.operations.changing import Changed, ChangePlan, Changing
+from model.operations.changing import Changed, ChangePlan
 from model.operations.update import Update
-from model.text.names import id_name
 from model.text.paths import path_from_text
 from model.values.canonical import Path, Value
 
@@ -40,11 +47,13 @@ def change(args: argparse.Namespace) -> int:
             if args.plan:
                 work.save(args.plan, plan, drawn)
             return _planned(args, plan, drawn, progress)
-        status, wrote = _applied(work, args, plan, progress)
-        if wrote and not session.is_local:
-            whole = f"All of it is undone with palimpsest undo {plan.run}."
-            say(session.way_back.not_undoable(plan.run) or whole, file=sys.stderr)
-        return status
+        run = work.apply(plan, progress, confirmed=True)
+        kinds = print_outcomes(run, args.json, progress, run=plan.run)
+        if kinds and not args.json:
+            say(counted(kinds))
+        if "applied" in kinds:
+            say_way_back(session, plan.run)
+        return exit_status(kinds)
 
 
 def _update(args: argparse.Namespace) -> Update | None:
@@ -89,56 +98,22 @@ def _renamed(said: str) -> tuple[Path, Path]:
     return path_from_text(source), path_from_text(target)
 
 
-def _applied(work: Changing, args: argparse.Namespace, plan: ChangePlan, progress: Progress) -> tuple[int, bool]:
-    """Change the documents and print how each ended; the exit status, and whether something was written."""
-    run = work.apply(plan, progress, confirmed=True)
-    kinds: list[str] = []
-
-    def noted() -> Iterator[Outcome]:
-        for each in run:
-            kinds.append(each.kind)
-            yield each
-
-    if args.json:
-        for each in noted():
-            progress.make_way()
-            say(json_row(outcome=each.kind, ns=each.ns, id=each.id, detail=each.detail, run=plan.run), flush=True)
-    else:
-        _table(((each.kind, each.id, each.detail) for each in noted()), progress)
-        if kinds:
-            say(f"{', '.join(f'{kinds.count(kind):,} {kind}' for kind in dict.fromkeys(kinds))}.")
-    return _status(kinds), "applied" in kinds
-
-
 def _planned(args: argparse.Namespace, plan: ChangePlan, drawn: list[Changed], progress: Progress) -> int:
-    would = sum(each.kind == "applied" for each in drawn)
+    kinds = [each.kind for each in drawn]
     if args.json:
         progress.make_way()
         for each in drawn:
             changes: list[object] = [_values(path, before, after) for path, before, after in each.values]
-            detail = f"Would be written: {each.detail}" if each.kind == "applied" else each.detail
-            kind = "skipped" if each.kind == "applied" else each.kind
-            say(json_row(outcome=kind, ns=plan.ns, id=each.id, detail=detail, changes=changes))
+            told = planned_row(each.kind, each.detail)
+            say(json_row(outcome=told["outcome"], ns=plan.ns, id=each.id, detail=told["detail"], changes=changes))
     else:
-        _table((("would" if each.kind == "applied" else each.kind, each.id, each.detail) for each in drawn), progress)
-        left = f"; {len(drawn) - would:,} would not" if would < len(drawn) else ""
+        outcome_table(((word_of(each.kind), each.id, each.detail) for each in drawn), progress)
         if drawn:
-            say(f"{would:,} would be written, --apply does it{left}.")
-    return _status([each.kind for each in drawn])
+            say(would_be_written(kinds))
+    return exit_status(kinds)
 
 
 def _values(path: str, before: Value | None, after: Value | None) -> dict[str, object]:
     """A changed field of a row; a missing value has no key."""
     sides = {"before": before, "after": after}
     return {"path": path, **{name: value for name, value in sides.items() if value is not None}}
-
-
-def _table(rows: Iterable[tuple[str, Value | None, str]], progress: Progress) -> None:
-    named = ((word, id_name(id) if id is not None else "", detail) for word, id, detail in rows)
-    table(("Outcome", "Document", "Detail"), named, progress=progress)
-
-
-def _status(kinds: list[str]) -> int:
-    if "unknown" in kinds:
-        return 3
-    return 1 if any(kind != "applied" for kind in kinds) else 0

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from model.commands.arguments import open_session
 from model.commands.comparing import rules_of
 from model.commands.output import Progress, json_row, table
+from model.commands.printed_outcomes import counted, exit_status, print_outcomes
 from model.commands.standard_streams import say
 from model.errors import Refused
-from model.foundation.records import Outcome
 from model.session import Session
 from model.session.two_collections import CopyAcross, SideBySide, Standing
 from model.text.names import id_name, version_name
@@ -67,26 +67,14 @@ def _print(found: SideBySide, kept: list[Standing] | None, as_json: bool, progre
 def _applied(work: CopyAcross, there: Session, args: argparse.Namespace, progress: Progress) -> int:
     """Carry a plan out and print how each document ended; exit status as for a repair."""
     plan = work.load(args.plan)
-    kinds: list[str] = []
-
-    def noted() -> Iterator[Outcome]:
-        for each in work.apply(plan, progress, confirmed=True):
-            kinds.append(each.kind)
-            progress.make_way()
-            yield each
-
-    if args.json:
-        for each in noted():
-            row = {"outcome": each.kind, "ns": each.ns, "id": each.id, "detail": each.detail}
-            say(json_row(**row, run=plan.run, histories=plan.histories), flush=True)
-    else:
-        cells = ((each.kind, id_name(each.id) if each.id is not None else "", each.detail) for each in noted())
-        table(("Outcome", "Document", "Detail"), cells, progress=progress)
-        say(f"{', '.join(f'{kinds.count(kind):,} {kind}' for kind in dict.fromkeys(kinds)) or 'Nothing is ticked'}.")
+    run = work.apply(plan, progress, confirmed=True)
+    kinds = print_outcomes(run, args.json, progress, run=plan.run, histories=plan.histories)
+    if not args.json:
+        say(counted(kinds) if kinds else "Nothing is ticked.")
     written = [run for run in (plan.run, plan.histories) if next(there.journal.records("run", run), None) is not None]
     if written and not there.is_local:
         say(f"It is undone with {' and '.join(f'palimpsest undo {run}' for run in written)}.", file=sys.stderr)
-    return 3 if "unknown" in kinds else 1 if any(kind != "applied" for kind in kinds) else 0
+    return exit_status(kinds)
 
 
 def _row(each: Standing) -> str:

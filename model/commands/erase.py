@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path as FilePath
 
 from model.commands.arguments import document, open_session
-from model.commands.output import Progress, json_row, table
+from model.commands.output import Progress, json_row
+from model.commands.printed_outcomes import outcome_table
 from model.commands.standard_streams import say
 from model.errors import Refused
 from model.operations.erasing import ELSEWHERE, Certificate, Trace
@@ -51,7 +52,7 @@ def _print(args: argparse.Namespace, id: Value, traces: Sequence[Trace], outcome
         for detail, each in details:
             say(json_row(outcome=outcome, ns=args.ns, id=id, detail=detail, place=each.place, count=each.count))
         return
-    table(("Outcome", "Document", "Detail"), ((word, id_name(id), detail) for detail, _ in details))
+    outcome_table((word, id, detail) for detail, _ in details)
 
 
 def _sum_up(done: Certificate) -> None:

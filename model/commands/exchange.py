@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from model.commands.arguments import choose_layout, document, open_session
-from model.commands.output import Progress, json_row, number, table
+from model.commands.output import Progress, json_row
+from model.commands.printed_outcomes import counted, exit_status, print_outcomes, say_way_back, would_be_written
 from model.commands.standard_streams import say
 from model.exchange.history_files import ExportedHistory, Form
 from model.foundation.records import Outcome
 from model.operations.history_import import ArrivingDocument
-from model.text.names import id_name
 
 SHOWN = 20  # names in one message
 
@@ -61,7 +61,7 @@ def import_history(args: argparse.Namespace) -> int:
     with open_session(args) as session, Progress("Reading version") as progress:
         work = session.exchange.history_import(args.ns, args.place, args.layout or "")
         if not args.apply:
-            status = _print(map(_planned, work.drawn(progress)), args, progress)
+            kinds = _print(map(_planned, work.drawn(progress)), args, progress)
             for said in work.losses():
                 say(said, file=sys.stderr)
         else:
@@ -69,47 +69,22 @@ def import_history(args: argparse.Namespace) -> int:
                 say(said, file=sys.stderr)
             run = work.apply(progress, confirmed=True)
             try:
-                status = _print(iter(run), args, progress, run.id)
+                kinds = _print(run, args, progress, run.id)
             except BaseException:
-                if not session.is_local and any(each.kind == "applied" for each in run.done):
-                    so_far = f"What was done so far is undone with palimpsest undo {run.id}."
-                    say(session.way_back.not_undoable(run.id) or so_far, file=sys.stderr)
+                if any(each.kind == "applied" for each in run.done):
+                    say_way_back(session, run.id, so_far=True)
                 raise
-            if any(each.kind == "applied" for each in run.done) and not session.is_local:
-                whole = f"All of it is undone with palimpsest undo {run.id}."
-                say(session.way_back.not_undoable(run.id) or whole, file=sys.stderr)
-        return status
+            if "applied" in kinds:
+                say_way_back(session, run.id)
+        return exit_status(kinds)
 
 
 def _planned(each: ArrivingDocument) -> Outcome:
     return Outcome(each.kind, "", each.id, each.detail)  # type: ignore[arg-type]
 
 
-def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Progress, run: str = "") -> int:
-    kinds: list[str] = []
-
-    def noted() -> Iterator[tuple[str, Outcome]]:
-        for each in outcomes:
-            kinds.append(each.kind)
-            yield ("would" if not args.apply and each.kind == "applied" else each.kind), each
-
-    if args.json:
-        for word, each in noted():
-            progress.make_way()
-            would = word == "would"
-            detail = f"Would be written: {each.detail}" if would else each.detail
-            kind = "skipped" if would else each.kind
-            say(json_row(outcome=kind, ns=args.ns, id=each.id, detail=detail, run=run or None), flush=True)
-    else:
-        rows = ((word, id_name(each.id) if each.id is not None else "", each.detail) for word, each in noted())
-        table(("Outcome", "Document", "Detail"), rows, progress=progress)
-        counts = ", ".join(f"{number(kinds.count(kind))} {kind}" for kind in dict.fromkeys(kinds))
-        if args.apply:
-            say(f"{counts}.")
-        else:
-            count = kinds.count("applied")
-            left = f"; {len(kinds) - count:,} would not" if count < len(kinds) else ""
-            say(f"{count:,} would be written, --apply does it{left}.")
-    if "unknown" in kinds:
-        return 3
-    return 1 if any(kind != "applied" for kind in kinds) else 0
+def _print(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress, run: str = "") -> list[str]:
+    kinds = print_outcomes(outcomes, args.json, progress, planned=not args.apply, ns=args.ns, run=run or None)
+    if not args.json:
+        say(counted(kinds) if args.apply else would_be_written(kinds))
+    return kinds

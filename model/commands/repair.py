@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
+from model.commands.printed_outcomes import exit_status, say_way_back
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused
 from model.foundation.findings import Finding, Unchecked
@@ -68,10 +68,8 @@ def repair(args: argparse.Namespace) -> int:
                     "today proposes: scan again, or --apply --confirm-differences does the others alone."
                 )
     kinds = [kind for _, kind, *_ in ended.lines]
-    if "unknown" in kinds:
-        return 3
-    if args.apply:
-        return 1 if any(kind != "applied" for kind in kinds) else 0
+    if args.apply or "unknown" in kinds:
+        return exit_status(kinds)
     return 1 if any(word != "would" for _, _, word, *_ in ended.lines) else 0
 
 
@@ -93,9 +91,8 @@ def _applied(session: Session, plan: Plan, args: argparse.Namespace, progress: P
     try:
         _print(done, lines, args.json, progress, running.id)
     except BaseException:
-        if not session.is_local and any(kind == "applied" for _, kind, *_ in lines):
-            so_far = f"What was done so far is undone with palimpsest undo {running.id}."
-            say(session.way_back.not_undoable(running.id) or so_far, file=sys.stderr)
+        if any(kind == "applied" for _, kind, *_ in lines):
+            say_way_back(session, running.id, so_far=True)
         raise
     return _Ended(lines, running.id, running.offers)
 
@@ -135,9 +132,7 @@ def undo_run(args: argparse.Namespace) -> int:
             rows = ((o.kind, o.ns, "" if o.id is None else id_name(o.id), o.detail) for o in noted())
             if not table(("Outcome", "Collection", "Document", "Detail"), rows, progress=progress):
                 say(f"Nothing of {args.entry} is left to undo.")
-    if "unknown" in kinds:
-        return 3
-    return 1 if any(kind != "applied" for kind in kinds) else 0
+    return exit_status(kinds)
 
 
 def _drawn(plan: Plan, items: Iterable[DryItem], dried: list[DryItem]) -> Iterator[Line]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator
 
 from model.commands.arguments import choose_layout, find_id, open_session
-from model.commands.output import Progress, json_row, table
+from model.commands.output import Progress, json_row
+from model.commands.printed_outcomes import (
+    exit_status,
+    outcome_table,
+    planned_row,
+    print_outcomes,
+    say_way_back,
+    word_of,
+)
 from model.commands.standard_streams import say
 from model.errors import Refused
-from model.foundation.records import Outcome
 from model.operations.retaining import RetentionPlan, Rule, Thinned
 from model.session import Session
-from model.text.names import id_name
 from model.text.sizes import size_text
 from model.values.canonical import Value
 
@@ -30,15 +34,12 @@ def retain(args: argparse.Namespace) -> int:
             if args.plan:
                 work.save(args.plan, plan, drawn)
             return _planned(args, plan, drawn, progress)
-        kinds: list[str] = []
-        run = work.apply(plan, progress, confirmed=True)
-        _print(_noted(iter(run), kinds), args, plan, progress)
-        if "applied" in kinds and not session.is_local:
+        kinds = print_outcomes(work.apply(plan, progress, confirmed=True), args.json, progress, run=plan.run)
+        if "applied" in kinds:
             layout, place = session.catalogue.layout(args.ns), session.repairs.quarantine(args.ns)
             copies = f"; copies are in {place}" if layout.own_documents or layout.archive is not None else ""
-            whole = f"All of it is undone with palimpsest undo {plan.run}{copies}."
-            say(session.way_back.not_undoable(plan.run) or whole, file=sys.stderr)
-        return _status(kinds)
+            say_way_back(session, plan.run, copies)
+        return exit_status(kinds)
 
 
 def _is_plan_carried_out(args: argparse.Namespace) -> bool:
@@ -67,51 +68,25 @@ def _listed(session: Session, args: argparse.Namespace, progress: Progress) -> R
     )
 
 
-def _noted(outcomes: Iterable[Outcome], kinds: list[str]) -> Iterator[Outcome]:
-    for each in outcomes:
-        kinds.append(each.kind)
-        yield each
-
-
-def _print(outcomes: Iterable[Outcome], args: argparse.Namespace, plan: RetentionPlan, progress: Progress) -> None:
-    if args.json:
-        for each in outcomes:
-            progress.make_way()
-            say(json_row(outcome=each.kind, ns=each.ns, id=each.id, detail=each.detail, run=plan.run), flush=True)
-        return
-    _table(((each.kind, each.id, each.detail) for each in outcomes), progress)
-
-
 def _planned(args: argparse.Namespace, plan: RetentionPlan, drawn: list[Thinned], progress: Progress) -> int:
     going = [each for each in drawn if each.kind == "applied"]
     if args.json:
         progress.make_way()
         for each in drawn:
-            would = each.kind == "applied"
+            told = planned_row(each.kind, each.detail)
             versions: list[object] = [gone.v for gone in each.gone]
             say(
                 json_row(
-                    outcome="skipped" if would else each.kind,
+                    outcome=told["outcome"],
                     ns=plan.ns,
                     id=each.id,
-                    detail=f"Would be written: {each.detail}" if would else each.detail,
+                    detail=told["detail"],
                     versions=versions,
                     bytes=each.bytes,
                 )
             )
     else:
-        _table((("would" if each.kind == "applied" else each.kind, each.id, each.detail) for each in drawn), progress)
+        outcome_table(((word_of(each.kind), each.id, each.detail) for each in drawn), progress)
         count, won = sum(len(each.gone) for each in going), sum(each.bytes for each in going)
         say(f"{count:,} versions of {len(going):,} documents would go, {size_text(won)}; --apply does it.")
-    return _status([each.kind for each in drawn])
-
-
-def _table(rows: Iterable[tuple[str, Value | None, str]], progress: Progress) -> None:
-    named = ((word, id_name(id) if id is not None else "", detail) for word, id, detail in rows)
-    table(("Outcome", "Document", "Detail"), named, progress=progress)
-
-
-def _status(kinds: list[str]) -> int:
-    if "unknown" in kinds:
-        return 3
-    return 1 if any(kind != "applied" for kind in kinds) else 0
+    return exit_status([each.kind for each in drawn])

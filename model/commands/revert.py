@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from model.commands.arguments import choose_layout, open_session
-from model.commands.output import Progress, json_row, table
+from model.commands.output import Progress
 from model.commands.over_time import moment_given
+from model.commands.printed_outcomes import counted, exit_status, print_outcomes, say_way_back, would_be_written
 from model.commands.standard_streams import say
 from model.errors import Refused
-from model.foundation.records import Kind, Outcome
+from model.foundation.records import Outcome
 from model.operations.taking_back import Chosen, TakenBack
 from model.session import Session
-from model.text.names import id_name
 from model.text.paths import path_from_text
 from model.values.canonical import Path
 from model.writing.edit import check_paths
@@ -36,13 +36,12 @@ def revert(args: argparse.Namespace) -> int:
             drawn = [*work.drawn(args.ns, chosen, progress)]
             if args.plan:
                 work.save(args.plan, args.ns, drawn)
-            return _print(_planned(args.ns, drawn), args, progress)
+            return exit_status(_print(_planned(args.ns, drawn), args, progress))
         run = work.apply(args.ns, chosen, progress, confirmed=True)
-        status = _print(iter(run), args, progress, run.id)
-        if any(each.kind == "applied" for each in run.done) and not session.is_local:
-            whole = f"All of it is undone with palimpsest undo {run.id}."
-            say(session.way_back.not_undoable(run.id) or whole, file=sys.stderr)
-        return status
+        kinds = _print(run, args, progress, run.id)
+        if "applied" in kinds:
+            say_way_back(session, run.id)
+        return exit_status(kinds)
 
 
 def _is_plan_carried_out(args: argparse.Namespace) -> bool:
@@ -101,30 +100,8 @@ def _planned(ns: str, drawn: list[TakenBack]) -> Iterator[Outcome]:
             yield Outcome(each.kind, ns, each.id, each.detail)  # type: ignore[arg-type]
 
 
-def _print(outcomes: Iterator[Outcome], args: argparse.Namespace, progress: Progress, run: str = "") -> int:
-    kinds: list[str] = []
-
-    def noted() -> Iterator[tuple[Kind, str, Outcome]]:
-        for each in outcomes:
-            kinds.append(each.kind)
-            would = not args.apply and each.kind == "applied"
-            yield ("skipped" if would else each.kind), ("would" if would else each.kind), each
-
-    if args.json:
-        for kind, word, each in noted():
-            progress.make_way()
-            detail = f"Would be written: {each.detail}" if word == "would" else each.detail
-            say(json_row(outcome=kind, ns=each.ns, id=each.id, detail=detail, run=run or None), flush=True)
-    else:
-        rows = ((word, id_name(each.id) if each.id is not None else "", each.detail) for _, word, each in noted())
-        table(("Outcome", "Document", "Detail"), rows, progress=progress)
-        counts = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in dict.fromkeys(kinds))
-        if not args.apply and kinds:
-            would = kinds.count("applied")
-            left = f"; {len(kinds) - would:,} cannot be" if would < len(kinds) else ""
-            say(f"{would:,} would be written, --apply does it{left}.")
-        elif kinds:
-            say(f"{counts}.")
-    if "unknown" in kinds:
-        return 3
-    return 1 if any(kind != "applied" for kind in kinds) else 0
+def _print(outcomes: Iterable[Outcome], args: argparse.Namespace, progress: Progress, run: str = "") -> list[str]:
+    kinds = print_outcomes(outcomes, args.json, progress, planned=not args.apply, run=run or None)
+    if kinds and not args.json:
+        say(counted(kinds) if args.apply else would_be_written(kinds, "cannot be"))
+    return kinds
