@@ -249,7 +249,7 @@ def _import(made: Parser) -> None:
     made.add_argument("place", metavar="DIR|FILE", help="the repository, folder or file that export wrote")
     made.add_argument("source", metavar="SOURCE", help="a mongodb:// URI, a dump's folder or file, or sample:")
     made.add_argument("ns", metavar="NS", help="the collection that receives it; it need not exist")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _apply(made)
     _options(made, WRITABLE_LAYOUTS)
     _writing_options(made)
 
@@ -285,8 +285,7 @@ def _change(made: Parser) -> None:
     renamed = "A is called B afterwards; both are paths"
     made.add_argument("--rename", metavar="A=B", nargs="+", action="extend", default=[], dest="renamed", help=renamed)
     made.add_argument("--update", metavar="UPDATE", help="MongoDB's own update instead: $set, $unset, $rename, $inc …")
-    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _plan_and_apply(made)
     _reasoned(made)
     _options(made)
     _writing_options(made)
@@ -303,8 +302,7 @@ def _revert(made: Parser) -> None:
     made.add_argument("--filter", metavar="F", default="", help="documents that match now; alone: their last change")
     only = "take back only this field of the changes; several times for several"
     made.add_argument("--path", metavar="P", action="append", default=[], dest="paths", help=only)
-    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _plan_and_apply(made)
     _reasoned(made)
     _options(made)
     _writing_options(made)
@@ -333,7 +331,7 @@ def _health(made: Parser) -> None:
 @_command("repair", "repair:repair", "carry out a plan that a scan wrote, or say what that would do")
 def _repair(made: Parser) -> None:
     made.add_argument("--plan", metavar="FILE", required=True, help="the plan that `palimpsest scan --plan` wrote")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _apply(made)
     differing = "with --apply: do the rest of a plan that differs from what a scan of today proposes"
     made.add_argument("--confirm-differences", action="store_true", dest="differing", help=differing)
     report = "keep a report too: FILE.html or FILE.json"
@@ -347,7 +345,7 @@ def _repair(made: Parser) -> None:
 def _cleanup(made: Parser) -> None:
     made.add_argument("ns", metavar="NS", nargs="*", help="these collections instead of all that keep tokens")
     made.add_argument("--older-than", metavar="AGE", type=_age, help="as in 24h or 7d; else the profile's grace, 24h")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _apply(made)
     _reasoned(made)
     _options(made, ("pending",))
     _writing_options(made)
@@ -363,8 +361,7 @@ def _retain(made: Parser) -> None:
     made.add_argument("--hold", metavar="FILTER", default="", help=hold)
     made.add_argument("--id", metavar="ID", help="only this document")
     made.add_argument("--version", metavar="V", dest="version_of", help="instead of a rule: this version of it alone")
-    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _plan_and_apply(made)
     _options(made)
     _writing_options(made)
 
@@ -389,7 +386,7 @@ def _migrate(made: Parser) -> None:
     named = "a field's name in the new place, as in version=rev; again for others"
     made.add_argument("--field", metavar="ROLE=NAME", action="append", default=[], help=named)
     made.add_argument("--newest-only", action="store_true", help="to hashed or plain: leave earlier versions behind")
-    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+    _apply(made)
     ends = made.add_mutually_exclusive_group()
     ends.add_argument("--take-back", action="store_true", help="remove what the move wrote in the new place")
     ends.add_argument("--remove-old", action="store_true", help="remove from the old place what is in the new one")
@@ -612,6 +609,15 @@ def _writing_options(made: Parser) -> None:
     said = "write by the profile although the collection's data contradict it"
     made.add_argument("--yes-layout", action="store_true", help=said)
     made.add_argument("--as", metavar="NAME", dest="signed_as", help="your name, if the profile asks who writes")
+
+
+def _apply(made: Parser) -> None:
+    made.add_argument("--apply", action="store_true", help="write; without it this only says what would be done")
+
+
+def _plan_and_apply(made: Parser) -> None:
+    made.add_argument("--plan", metavar="FILE", help="write a plan to FILE; with --apply, carry FILE out")
+    _apply(made)
 
 
 def _reasoned(made: Parser) -> None:
