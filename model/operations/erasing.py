@@ -126,7 +126,7 @@ class Erasing(Struct):
         found = [Trace(place, where, count) for (place, where), count in counts.items()]
         if not found and (count := self._unreached(layout, id, paths)):
             found.append(Trace("versions", ns, count))
-        if count := self.writer.journal.erase(self.writer.source, ns, id):
+        if count := self.writer.journal.with_contents(self.writer.source, ns, id):
             found.append(Trace("journal", str(self.writer.journal.path), count))
         if self.drafts.get(self.writer.source, ns, id) is not None:
             found.append(Trace("draft", f"the draft of {id_name(id)}", 1))
@@ -150,7 +150,7 @@ class Erasing(Struct):
         if not confirmed and self.production():
             raise NotAllowed("This connection is production; confirm the erasure by the collection's name first.")
         layout, began = self._layout(ns, paths), _now()
-        self.writer.journal.erase(self.writer.source, ns, id)  # refuses while a write is in doubt
+        self.writer.journal.with_contents(self.writer.source, ns, id)  # refuses while a write is in doubt
         name = new_run(_now, uuid.uuid4().hex[:6])
         writer = replace(self.writer, run=name, reason=reason or self.writer.reason)
         counts: dict[tuple[str, str], int] = {}
@@ -165,7 +165,7 @@ class Erasing(Struct):
             if not todo:  # nobody has brought it back while it was erased
                 break
         journal, source = self.writer.journal, self.writer.source
-        if gone := journal.erase(source, ns, id, apply=True):
+        if gone := journal.erase(source, ns, id):
             counts["journal", str(journal.path)] = gone
         if self.drafts.get(source, ns, id) is not None:
             self.drafts.discard(source, ns, id)

@@ -331,21 +331,28 @@ class Journal:
                 _forget_free_pages(db)
         return old - kept, kept
 
-    def erase(self, source: str, ns: str, document: Value, apply: bool = False) -> int:
-        """Take the contents of all writes to one document out of their entries; returns how many entries have some.
+    def with_contents(self, source: str, ns: str, document: Value) -> int:
+        """How many entries hold contents of one document; raises ``Refused`` as :meth:`erase` does."""
+        return self._holding(source, ns, document, erased=False)
 
-        The entries stay, without the documents by which they could be undone. Without ``apply`` nothing is changed.
-        Raises ``Refused`` while one of these writes is in doubt: whoever settles it needs its contents.
+    def erase(self, source: str, ns: str, document: Value) -> int:
+        """Take the contents of all writes to one document out of their entries; returns how many entries had some.
+
+        The entries stay, without the documents by which they could be undone. Raises ``Refused`` while one of these
+        writes is in doubt: whoever settles it needs its contents.
         """
+        return self._holding(source, ns, document, erased=True)
+
+    def _holding(self, source: str, ns: str, document: Value, erased: bool) -> int:
         mine = "WHERE source = :source AND ns = :ns AND document = :document AND action <> 'erase'"
         named = {"source": source, "ns": ns, "document": _storable(text.value_text(document))}
         held = "before IS NOT NULL OR after IS NOT NULL OR stored IS NOT NULL OR hash_before IS NOT NULL"
-        with self._file(durably=apply) as db:
+        with self._file(durably=erased) as db:
             in_doubt = f"SELECT id FROM entries {mine} AND kind IN ('begun', 'unknown')"
             if (row := db.execute(in_doubt, named).fetchone()) is not None:
                 raise Refused(f"Whether entry {row['id']} of the journal was written is not known; settle that first.")
             (found,) = db.execute(f"SELECT count(*) FROM entries {mine} AND ({held})", named).fetchone()
-            if apply:
+            if erased:
                 db.execute(
                     "UPDATE entries SET before = NULL, after = NULL, stored = NULL, hash_before = NULL,"
                     f" hash_after = NULL, extra = json_set(extra, '$.{_ERASED}', 'yes') {mine} AND ({held})",
