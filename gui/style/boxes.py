@@ -50,6 +50,17 @@ def row(owner: QWidget | None = None, x: float = 16, y: float = 10, gap: float =
     return made
 
 
+def named(name: str, *parts: QWidget) -> QVBoxLayout:
+    """A field below its name, and what belongs to it below that; without a name, level with such fields."""
+    made = column()
+    made.setSpacing(theme.px(4))
+    label = words(name or " ", "head")
+    label.setBuddy(parts[0])
+    for each in (label, *parts):
+        made.addWidget(each)
+    return made
+
+
 def add_field(form: QFormLayout, name: str, field: QWidget | QLayout) -> None:
     """Add a field to a form; its name is centred beside it, while Qt puts it slightly higher."""
     label = words(name, "field")

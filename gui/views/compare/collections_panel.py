@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from gui import tasks
 from gui.language import tr, translated
@@ -110,11 +110,7 @@ class CollectionsPanel(QWidget):
                 field.setAccessibleName(name)
             field.setMinimumWidth(theme.px(width))
             field.setFixedHeight(theme.px(32))
-            beside = QVBoxLayout()
-            beside.setSpacing(theme.px(4))
-            beside.addWidget(words(name, "head"))
-            beside.addWidget(field)
-            row.addLayout(beside)
+            row.addLayout(boxes.named(name, field))
         counted = QWidget()
         boxes.ground(counted, "surface")
         boxes.row(counted, 16, 6).addWidget(self.said)

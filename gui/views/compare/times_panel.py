@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, QSize, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gui import tasks
 from gui.language import tr
@@ -113,21 +113,12 @@ class TimesPanel(QWidget):
         boxes.ground(head, "surface")
         row = boxes.row(head, 16, 10, gap=16)
         for name, line in ((tr("First"), self.first), (tr("Then"), self.then)):
-            beside = QVBoxLayout()
-            beside.setSpacing(theme.px(4))
-            label = words(name, "head")
-            label.setBuddy(line)
-            beside.addWidget(label)
-            beside.addWidget(line)
-            beside.addWidget(line.said)
+            beside = boxes.named(name, line, line.said)
             beside.addStretch(1)
             for limited in (line, line.said):
                 limited.setMaximumWidth(theme.px(480))
             row.addLayout(beside, 1)
-        run = QVBoxLayout()
-        run.setSpacing(theme.px(4))
-        run.addWidget(words(" ", "head"))
-        run.addWidget(self.run)
+        run = boxes.named("", self.run)
         run.addStretch(1)
         row.addLayout(run)
         row.addStretch(0)

@@ -20,6 +20,15 @@ Drawn: TypeAlias = TakenBack | Changed
 """A document as it would be."""
 
 
+NOT_APPLIED = {
+    "skipped": tr("Skipped"),
+    "conflict": tr("Changed meanwhile"),
+    "refused": tr("Refused"),
+    "unknown": tr("Not known"),
+}
+"""How a document ended that was not written, in words."""
+
+
 class PlanKind(Struct, frozen=True):
     """One kind of plan over many documents. A person types into its line, and it has the words that depend on this."""
 
@@ -84,13 +93,7 @@ TAKING_BACK = PlanKind(
         "conflict": ("warning", "warn", tr("Changed later: decide by hand")),
         "refused": ("warning-circle", "err", tr("Cannot be taken back")),
     },
-    done={
-        "applied": tr("Taken back"),
-        "skipped": tr("Skipped"),
-        "conflict": tr("Changed meanwhile"),
-        "refused": tr("Refused"),
-        "unknown": tr("Not known"),
-    },
+    done={"applied": tr("Taken back")} | NOT_APPLIED,
     counted={
         "applied": tr("{count} would be written"),
         "conflict": tr("{count} wait for a decision"),
@@ -162,13 +165,7 @@ CHANGING = PlanKind(
         "conflict": ("warning", "warn", tr("Changed meanwhile")),
         "refused": ("warning-circle", "err", tr("Cannot be changed")),
     },
-    done={
-        "applied": tr("Changed"),
-        "skipped": tr("Skipped"),
-        "conflict": tr("Changed meanwhile"),
-        "refused": tr("Refused"),
-        "unknown": tr("Not known"),
-    },
+    done={"applied": tr("Changed")} | NOT_APPLIED,
     counted={
         "applied": tr("{count} would be written"),
         "conflict": tr("{count} changed meanwhile"),
