@@ -16,8 +16,8 @@ import itertools
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
@@ -26,6 +26,8 @@ from shiboken6 import isValid
 from gui.language import tr, translated
 from model.errors import Cancelled, Refused, Unreachable
 from model.text.pace import Pace
+
+T = TypeVar("T")
 
 Unit: TypeAlias = Literal["rows", "bytes"]
 OFTEN = 0.05  # seconds between two reports of progress
@@ -262,6 +264,18 @@ class Tasks(QObject):
         """Ask the work of an owner and its parts to stop, without waiting, when one of several windows closes."""
         for task in self.of(owner):
             task.drop()
+
+
+def portions(found: Iterable[T], seconds: float, most: int = 400) -> Iterator[list[T]]:
+    """What is found, in parts to pass on: after so many ``seconds``, or ``most`` of it; the last may be empty."""
+    some: list[T] = []
+    due = time.monotonic() + seconds
+    for each in found:
+        some.append(each)
+        if len(some) >= most or time.monotonic() > due:
+            yield some
+            some, due = [], time.monotonic() + seconds
+    yield some
 
 
 def describe(error: BaseException) -> tuple[str, str]:

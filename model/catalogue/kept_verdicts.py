@@ -62,7 +62,7 @@ class KeptVerdict(Struct, frozen=True):
     always: tuple[str, ...] = ()
     """The fields that every document had and has to have."""
     rows: Shapes = {}
-    """The fields that every row of the second collection had and has to have."""
+    """The BSON types in the rows of the second collection, likewise."""
     at: float = 0.0
     told: bool = False
     """Whether documents of these shapes cannot be versions of one another in a way that the layout does not say."""

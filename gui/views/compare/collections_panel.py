@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
@@ -25,7 +24,7 @@ from model.session import Session
 from model.session.two_collections import SideBySide, Standing
 
 HERE, THERE, SINCE = range(2, 5)
-CHUNK, PAUSE = 400, 0.2  # documents, or seconds, after which a part is passed on
+PAUSE = 0.2  # seconds after which the documents found so far are passed on
 MOST = 20_000  # documents listed; the others are only counted
 LOOKS: dict[str, Badge] = {
     "changed": Badge(tr("changed"), "chg", "chgT", "replace"),
@@ -155,7 +154,8 @@ class CollectionsPanel(QWidget):
         def work(progress: tasks.Progress) -> SideBySide:
             two = self._session.beside(self._ns, other, ns, self.key.text().strip())
             found = two.compare(rules.with_unordered(two.unordered.unordered), progress)
-            _pass_on(found, progress)
+            for some in tasks.portions(found, PAUSE):
+                progress.put(some)
             return found
 
         said = tr("Comparing {ns} with {ns2}", ns=self._ns, ns2=ns)
@@ -203,15 +203,3 @@ class CollectionsPanel(QWidget):
         here = None if row.here is None else DocumentSide(self._session, self._ns, row.here)
         there = None if row.there is None else DocumentSide(*self._other, row.there)
         self.pair_asked.emit(here, there)
-
-
-def _pass_on(found: SideBySide, progress: tasks.Progress) -> None:
-    """Pass on what differs, some documents at a time."""
-    some: list[Standing] = []
-    due = time.monotonic() + PAUSE
-    for each in found:
-        some.append(each)
-        if len(some) >= CHUNK or time.monotonic() > due:
-            progress.put(some)
-            some, due = [], time.monotonic() + PAUSE
-    progress.put(some)

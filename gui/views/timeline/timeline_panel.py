@@ -5,8 +5,7 @@ Versions are read in a task and arrive in chunks, newest first. Shown versions s
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
@@ -38,7 +37,7 @@ from model.values.canonical import Value
 
 UNBOUNDED = (1 << 24) - 1  # Qt's value for no maximum
 BESIDE = 8  # u; the margins of the legend
-CHUNK, PAUSE = 400, 0.1  # versions, or seconds, after which a chunk is passed on
+PAUSE = 0.1  # seconds after which the versions read so far are passed on
 
 
 class _Note(QWidget):
@@ -258,17 +257,16 @@ class TimelinePanel(QWidget):
         self._waiting, self._quietly = [], same
         session, ns = self._session, self._ns
 
-        def read(progress: tasks.Progress) -> int:
-            batch: list[Version] = []
-            total, due = 0, time.monotonic() + PAUSE
+        def versions(progress: tasks.Progress) -> Iterator[Version]:
             for one in session.history.versions(ns, id, progress):
                 _ = one.state, one.changed  # computed here, not in the window that shows all of them
-                batch.append(one)
-                total += 1
-                if len(batch) >= CHUNK or time.monotonic() > due:
-                    progress.put((id, batch))
-                    batch, due = [], time.monotonic() + PAUSE
-            progress.put((id, batch))
+                yield one
+
+        def read(progress: tasks.Progress) -> int:
+            total = 0
+            for batch in tasks.portions(versions(progress), PAUSE):
+                progress.put((id, batch))
+                total += len(batch)
             return total
 
         self._timer.start()
