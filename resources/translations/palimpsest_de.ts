@@ -1225,7 +1225,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Compare with another collection…</source>
-      <translation>Mit einer anderen Collection vergleichen…</translation>
+      <translation>Mit einer anderen Sammlung vergleichen…</translation>
     </message>
     <message>
       <source>Compare with another document…</source>
@@ -6337,7 +6337,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Two collections: {name}</source>
-      <translation>Zwei Collections: {name}</translation>
+      <translation>Zwei Sammlungen: {name}</translation>
     </message>
     <message>
       <source>Two documents</source>
@@ -6597,7 +6597,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>What differs between two collections</source>
-      <translation>Was sich zwischen zwei Collections unterscheidet</translation>
+      <translation>Was sich zwischen zwei Sammlungen unterscheidet</translation>
     </message>
     <message>
       <source>What differs between two times</source>
@@ -6605,7 +6605,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>What differs between {ns} and the other collection is listed here.</source>
-      <translation>Was sich zwischen {ns} und der anderen Collection unterscheidet, wird hier aufgelistet.</translation>
+      <translation>Was sich zwischen {ns} und der anderen Sammlung unterscheidet, wird hier aufgelistet.</translation>
     </message>
     <message>
       <source>What does not count as a difference</source>
@@ -6749,7 +6749,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Which other collection?</source>
-      <translation>Welche andere Collection?</translation>
+      <translation>Welche andere Sammlung?</translation>
     </message>
     <message>
       <source>Which two times?</source>
@@ -11424,7 +11424,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>Left out of {0} are names that no collection can have: the server lists {1}.</source>
-      <translation>In {0} sind Namen ausgelassen, die keine Collection haben kann: Der Server führt {1} auf.</translation>
+      <translation>In {0} sind Namen ausgelassen, die keine Sammlung haben kann: Der Server führt {1} auf.</translation>
     </message>
     <message>
       <source>Line 1, column 1: this is a value of type {0}; a document is written {…}.</source>
@@ -12448,7 +12448,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>The current document is read as quickly as now; earlier versions stand in a second collection.</source>
-      <translation>Das aktuelle Dokument wird so schnell gelesen wie jetzt; frühere Versionen stehen in einer zweiten Collection.</translation>
+      <translation>Das aktuelle Dokument wird so schnell gelesen wie jetzt; frühere Versionen stehen in einer zweiten Sammlung.</translation>
     </message>
     <message>
       <source>The current version alone makes {0} large; moving the others does not help.</source>
@@ -13392,7 +13392,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>There may be other collections in {0}: this user lacks the privilege {1}.</source>
-      <translation>In {0} kann es weitere Collections geben: diesem Benutzer fehlt das Recht {1}.</translation>
+      <translation>In {0} kann es weitere Sammlungen geben: diesem Benutzer fehlt das Recht {1}.</translation>
     </message>
     <message>
       <source>There may be other databases: this user lacks the privilege {0}.</source>
@@ -13456,7 +13456,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>This connection is production; confirm the erasure by the collection's name first.</source>
-      <translation>Diese Verbindung ist Produktion; bestätigen Sie das Löschen zuerst mit dem Namen der Collection.</translation>
+      <translation>Diese Verbindung ist Produktion; bestätigen Sie das Löschen zuerst mit dem Namen der Sammlung.</translation>
     </message>
     <message>
       <source>This connection is production; confirm the repair by its name first.</source>
@@ -15484,7 +15484,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>other documents, collections and programs that hold the same values</source>
-      <translation>andere Dokumente, Collections und Programme mit denselben Werten</translation>
+      <translation>andere Dokumente, Sammlungen und Programme mit denselben Werten</translation>
     </message>
     <message>
       <source>overwritten before they could be read</source>
@@ -16768,7 +16768,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{0} They may be in another collection. {1}</source>
-      <translation>{0} Sie können in einer anderen Collection sein. {1}</translation>
+      <translation>{0} Sie können in einer anderen Sammlung sein. {1}</translation>
     </message>
     <message>
       <source>{0} To have it once more, insert it under another id.</source>
@@ -17516,7 +17516,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{0} holds the earlier versions of {1}; name that collection.</source>
-      <translation>{0} enthält die früheren Versionen von {1}; nennen Sie jene Collection.</translation>
+      <translation>{0} enthält die früheren Versionen von {1}; nennen Sie jene Sammlung.</translation>
     </message>
     <message>
       <source>{0} holds the history of {1}, which {2} writes.</source>
@@ -18288,7 +18288,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{0} keeps versions already ({1}); adopting is for plain collections.</source>
-      <translation>{0} bewahrt schon Versionen auf ({1}); Übernehmen ist für einfache Collections.</translation>
+      <translation>{0} bewahrt schon Versionen auf ({1}); Übernehmen ist für einfache Sammlungen.</translation>
     </message>
     <message>
       <source>{0} kinds of value come back byte for byte.</source>

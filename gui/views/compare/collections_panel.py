@@ -102,7 +102,7 @@ class CollectionsPanel(QWidget):
         for name, field, width in (
             (tr("Connection"), self.connection, 180),
             (tr("Collection"), self.collection, 280),
-            (tr("Pair by"), self.key, 180),
+            (tr("Pair by"), self.key, 220),
             ("", self.run, 0),  # level with the fields
         ):
             if name:
