@@ -172,17 +172,21 @@ def translated(sentence: str) -> str:
             _sentences.clear()
             _parts.clear()
         parts = _END.split(sentence)
-        whole = "" if len(parts) == 1 or all(map(_known_as, parts)) else _whole(sentence)
+        # A text with a value at its end would take the sentences behind it for a part of that value.
+        whole = "" if len(parts) == 1 or all(map(_alone, parts)) else _whole(sentence)
         found = _sentences[sentence] = _whole(sentence, plainly=True) or whole or " ".join(map(_begun, parts))
     return found
 
 
 def _begun(sentence: str) -> str:
     """One sentence of several; it begins with a capital or not, as in English."""
-    found = (
-        _known_as(sentence) or _behind(sentence) or _said(sentence) or _template(f" {sentence}").lstrip() or sentence
-    )
+    found = _alone(sentence) or sentence
     return found[0].upper() + found[1:] if sentence[:1].isupper() else found
+
+
+def _alone(sentence: str) -> str:
+    """One sentence of several by itself; "" if no text is known that it was made from."""
+    return _known_as(sentence) or _behind(sentence) or _said(sentence) or _template(f" {sentence}").lstrip()
 
 
 def _behind(sentence: str) -> str:

@@ -508,8 +508,9 @@ class Layout(ABC):
         """The order of the writes, their guards with the lock of another program, and the fields written beside."""
         parts = [self.explain(base), self.foreign.explain(base.raw or c.EMPTY)]
         if stamp is not None and (names := self.written_beside(base.raw or c.EMPTY, stamp)):
-            listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-            parts.append(f"Beside the edited fields it writes {listed}.")
+            *others, last = names
+            one = f"Beside the edited fields it writes {last}."
+            parts.append(f"Beside the edited fields it writes {', '.join(others)} and {last}." if others else one)
         return " ".join(filter(None, parts))
 
     def written_beside(self, raw: bytes, stamp: Stamp) -> tuple[str, ...]:

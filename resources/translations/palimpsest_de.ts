@@ -10631,6 +10631,10 @@ Zum Verbinden öffnen</translation>
       <translation>Neben $code darf nur ein $scope stehen, ein Dokument: {0}.</translation>
     </message>
     <message>
+      <source>Beside the edited fields it writes {0} and {1}.</source>
+      <translation>Außer den bearbeiteten Feldern schreibt es {0} und {1}.</translation>
+    </message>
+    <message>
       <source>Beside the edited fields it writes {0}.</source>
       <translation>Außer den bearbeiteten Feldern schreibt es {0}.</translation>
     </message>

@@ -188,6 +188,10 @@ def test_a_language_is_chosen_in_the_settings(qtbot: QtBot) -> None:
          "Zuerst wird v14 nach a.b_history kopiert. Der Tausch gilt dann nur, wenn v noch 14 ist und _w unverändert."),
         ("First v14 is copied to a.b_history. The swap then applies only if v is still 14.",
          "Zuerst wird v14 nach a.b_history kopiert. Der Tausch gilt dann nur, wenn v noch 14 ist."),
+        ("First v14 is copied to a.b_history. The swap then applies only if v is still 14 and _w is unchanged. "
+         "Beside the edited fields it writes v, _w and changedAt.",
+         "Zuerst wird v14 nach a.b_history kopiert. Der Tausch gilt dann nur, wenn v noch 14 ist und _w unverändert. "
+         "Außer den bearbeiteten Feldern schreibt es v, _w und changedAt."),
         ("", ""),
     ],
 )  # fmt: skip
