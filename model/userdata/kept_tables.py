@@ -16,6 +16,9 @@ from model.foundation import kept_files
 PATIENCE = 10.0
 """Seconds to wait for another process's write."""
 
+PAUSE = 0.02  # seconds until another look at a file that seems cut off
+NEW = 0
+"""The time of a file that was created and holds nothing yet; one that was emptied has another."""
 _LEAST = 512  # bytes of the smallest page
 _BESIDE = ("-wal", "-shm", "-journal")  # SQLite's own files
 _FOREIGN = re.compile(r"\b(CHECK|GENERATED|AS|REFERENCES|UNIQUE|CONFLICT|COLLATE|VIRTUAL)\b", re.IGNORECASE)
@@ -61,17 +64,21 @@ def _begun(path: Path) -> os.stat_result:
     """The file to be opened, which is created if missing."""
     for each in (path, *_beside(path)):
         kept_files.clear(each)
-    if not path.exists():
+    with contextlib.suppress(FileExistsError):
         # SQLite would create it with the usual rights, and others could read it until they are changed.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        os.utime(path, (NEW, NEW))
+        os.close(made)
     return path.stat()
 
 
 def _connected(
     path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
 ) -> sqlite3.Connection:
-    if 0 < path.stat().st_size < _LEAST:
-        raise OtherForm(FOREIGN)  # SQLite takes it for an empty file
+    if _is_cut_off(path):
+        time.sleep(PAUSE)  # another process may be creating it, or writing its last page
+        if _is_cut_off(path):
+            raise OtherForm(FOREIGN)
     db = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
@@ -90,6 +97,17 @@ def _connected(
         db.close()
         raise
     return db
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether a file ends within a page, where SQLite reads zeros, or before the first, as a new file would."""
+    with path.open("rb") as file:
+        head, seen = file.read(18), os.fstat(file.fileno())
+    if not seen.st_size:
+        return seen.st_mtime != NEW
+    # The size of a page stands behind the name of the format; 1 stands for 65536.
+    page = int.from_bytes(head[16:], "big")
+    return seen.st_size < _LEAST or seen.st_size % (1 << 16 if page == 1 else page or _LEAST) != 0
 
 
 def _prepare(db: sqlite3.Connection, schema: str) -> None:

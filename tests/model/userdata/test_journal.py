@@ -267,7 +267,20 @@ def words_that_are_none(path: Path) -> None:
     path.write_bytes(data.replace(b"CREATE TABLE", b"CREATE \xb5ABLE"))
 
 
-DAMAGES = [no_database, other_columns, words_that_are_none, a_trigger, a_folder, a_folder_beside, a_pipe]
+def cut_to_nothing(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def cut_within_its_last_page(path: Path) -> None:
+    """SQLite reads zeros from there on, which are rows that nobody has written."""
+    Journal(path.parent).begin(INTENT)
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+DAMAGES = [
+    *(no_database, other_columns, words_that_are_none, a_trigger, cut_to_nothing, cut_within_its_last_page),
+    *(a_folder, a_folder_beside, a_pipe),
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
