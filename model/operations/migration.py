@@ -113,8 +113,25 @@ class Migration:
             return [each.but(at=None) for each in found]
         return found
 
-    def _wanted(self, id: Value) -> tuple[list[Version], list[tuple[str, bytes]]]:
+    def _whole(self, id: Value) -> tuple[list[Version], int]:
+        """The versions of a document in the old collection, behind those that a removal has taken from there before.
+
+        Also the number of the latter. A writer that had read its base before the removal inserts the next version
+        alone; what it follows is only in the new place then.
+        """
         versions = self._versions(self.source, id)
+        first = place_of(versions[0].v)
+        if not (self.source.own_documents and self.target.numbered and first is not None and first > 1):
+            return versions, 0
+        try:
+            here = self._versions(self.target, id)
+        except NotFound:
+            return versions, 0
+        moved = [each for each in here if (place_of(each.v) or 0) < first]
+        return [*(each.but(current=False) for each in moved), *versions], len(moved)
+
+    def _wanted(self, id: Value) -> tuple[list[Version], list[tuple[str, bytes]]]:
+        versions, _ = self._whole(id)
         for each in versions:
             # A damage that is copied looks like the new layout's own, and the old place may be removed afterwards.
             if each.state == "damaged":
@@ -204,7 +221,7 @@ class Migration:
         try:
             if id is None:
                 return False
-            versions = self._versions(self.source, id)
+            versions, _ = self._whole(id)
             return _digest(raw) in self._left(id, versions)
         except Refused:
             return False
@@ -310,7 +327,7 @@ class Migration:
     def compared(self, id: Value, later: bool = False) -> Checked:
         """Compare one document in both places; ``later`` tolerates additional later versions in the new one."""
         try:
-            old = self._versions(self.source, id)
+            old, _ = self._whole(id)
         except NotFound:
             return Checked(id, 0)
         except Refused as error:
@@ -362,7 +379,9 @@ class Migration:
             for done, id in enumerate(self.ids()):
                 checkpoint(done, total)
                 try:
-                    versions = self._versions(self.source, id)
+                    versions, moved = self._whole(id)
+                    if moved:
+                        raise Refused(f"{moved} versions of {id_name(id)} are only in the new place; it stays there.")
                     mine, there = self._left(id, versions), self._rows.there(id)
                     yield self._removed(id, [(ns, raw) for (ns, _), raw in there.items()], mine, self.target.ns)
                 except Refused as error:

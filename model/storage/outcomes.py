@@ -28,12 +28,14 @@ class Outcomes:
         read: Callable[[Value], Version],
         bears: Callable[[bytes, ObjectId], bool],
         made: Callable[[bytes], Version] | None = None,
+        behind: Callable[[Version], str] = lambda base: "",
     ) -> None:
         """``read`` returns the current version; ``bears`` says whether a stored document has a token.
 
-        ``made`` converts a stored document to its current version, if nothing else is needed for that.
+        ``made`` converts a stored document to its current version, if nothing else is needed for that. ``behind`` says
+        after an insert what has become of its base meanwhile, one sentence or "", where no filter could guard it.
         """
-        self._ns, self._read, self._bears, self._made = ns, read, bears, made
+        self._ns, self._read, self._bears, self._made, self._behind = ns, read, bears, made, behind
 
     # --- a swap
 
@@ -46,7 +48,9 @@ class Outcomes:
             back = ""
             if found is not None and found.content is not None:
                 back = update_operators.differences(content, found.content, base.content or c.EMPTY)
-            return Outcome("applied", self._ns, id, _joined(said, end.sentence, back), v, found=found)
+            return Outcome(
+                "applied", self._ns, id, _joined(said, end.sentence, back, self._behind(base)), v, found=found
+            )
         if end.kind == "conflict":
             met = self.conflict(id, base)
             if met.kind == "conflict":
@@ -147,7 +151,7 @@ class Outcomes:
             said = (
                 f"{id_name(id)} is deleted as {version_name(v)}. All its versions stay; restore one to bring it back."
             )
-            return Outcome("applied", self._ns, id, _joined(said, end.sentence), v)
+            return Outcome("applied", self._ns, id, _joined(said, end.sentence, self._behind(base)), v)
         if end.kind == "unknown":
             return self._delete_in_doubt(end, id, stamp)
         return self.swapped(end, id, base, c.EMPTY, stamp, v)

@@ -7,6 +7,7 @@ says so. Only a purge removes versions.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -61,7 +62,7 @@ class VersionWriter:
         self._server, self._documents, self._states = server, documents, states
         self._profile, self._ns, self._claim = documents.profile, documents.ns, documents.claim
         self._flag, self._newest_first = flag, newest_first
-        self.outcomes = Outcomes(self._ns, states.version, self.bears)
+        self.outcomes = Outcomes(self._ns, states.version, self.bears, behind=self._behind)
         self.unique = (self._profile.id, self._profile.version)
 
     # --- the unique index
@@ -155,6 +156,20 @@ class VersionWriter:
             sets[name] = next_hash(content, self._profile, self._documents.own.content(base), stored)
         new = compose(base, self._documents.own.names, content, sets)
         return self.inserted(new, f"{version_name(v)} is inserted")
+
+    def _behind(self, base: Version) -> str:
+        """That the version before an inserted one was removed meanwhile, one sentence; "" if it stands.
+
+        An insert cannot be guarded by another document. The new version stays: a retention that saw it may have been
+        what removed the base, and then nothing else is left of the document.
+        """
+        with contextlib.suppress(Refused):
+            if base.raw is not None and not self.stands(base.raw):
+                return (
+                    f"{version_name(base.v)}, which it follows, was removed meanwhile; if {self._ns} is being moved "
+                    "to another layout, move it once more."
+                )
+        return ""
 
     def inserted(self, new: bytes, note: str) -> SwapSteps:
         """The insert of a stored version; raises ``Refused`` if it is too large."""

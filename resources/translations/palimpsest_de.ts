@@ -18743,6 +18743,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Versionen fehlen</translation>
     </message>
     <message>
+      <source>{0} versions of {1} are only in the new place; it stays there.</source>
+      <translation>{0} Versionen von {1} sind nur am neuen Ort; es bleibt dort.</translation>
+    </message>
+    <message>
       <source>{0} versions, v{1} to v{2}: {3}</source>
       <translation>{0} Versionen, v{1} bis v{2}: {3}</translation>
     </message>
@@ -19105,6 +19109,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0}, to {1}; {2} keeps {3}</source>
       <translation>{0}, nach {1}; {2} behält {3}</translation>
+    </message>
+    <message>
+      <source>{0}, which it follows, was removed meanwhile; if {1} is being moved to another layout, move it once more.</source>
+      <translation>{0}, worauf sie folgt, wurde inzwischen entfernt; wird {1} gerade in ein anderes Layout verschoben, verschieben Sie es noch einmal.</translation>
     </message>
     <message>
       <source>{0}, which {1} counted already</source>

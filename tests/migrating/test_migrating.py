@@ -18,12 +18,14 @@ from msgspec.structs import replace
 from model.commands import command_line
 from model.errors import Unreachable
 from model.foundation.records import Version
+from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
 from model.operations.migration import Checked, Migration
 from model.profile import Profile
 from model.repair.steps import Step
 from model.server.retry import Reply, Server, Write
 from model.session import Session
+from model.storage.swap_steps import Stamp
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support
@@ -238,6 +240,45 @@ def test_an_edit_while_the_old_is_removed_stays(
         monkeypatch.setattr(migration, "compared", edited_behind)
         assert [each.kind for each in migration.remove_old()] == ["conflict"]
         assert here.source.version(id).content == c.encode({"n": "precious"})
+
+
+@pytest.mark.parametrize(
+    "pair", [pair for pair in PAIRS if pair[0] in ("versions", "flagged") and pair[1] not in ("plain", "hashed")]
+)
+def test_a_version_that_came_behind_the_removal_of_what_it_follows_is_brought_after_it(
+    pair: tuple[str, str], local_uri: str, database_name: str, home: Path
+) -> None:
+    with Server.connect(local_uri) as server:
+        here = place(server, database_name, pair, 4, home)
+        here.plant(1)
+        (id,) = here.known
+        edited(here.source, id, 1)
+        migration = here.migration()
+        list(migration.run())
+        base = here.source.version(id)
+        late = here.source.steps(id, base, numbered(base, 2), Stamp()).decides
+        assert [each.kind for each in migration.remove_old()] == ["applied"]
+        assert server.send(late).applied == "yes"
+        edited(here.source, id, 3)
+
+        again = here.migration()
+        assert [each.kind for each in again.take_back()] == ["refused"], "what is in the new place alone stays there"
+        assert [each.kind for each in again.copy()] == ["applied"]
+        assert not any(each.wrong for each in again.verify())
+        assert [each.kind for each in again.remove_old()] == ["applied"]
+        assert not here.source.exists(id)
+        kept = [c.get(each.content or c.EMPTY, ("edit",)) for each in here.target.history(id, contents="all")]
+        assert kept[:4] == [*map(Value.of, (3, 2, 1)), None]
+
+
+def numbered(base: Version, n: int) -> bytes:
+    """The content of a version with a number in it."""
+    return c.put(base.content or c.EMPTY, ("edit",), Value.of(n))
+
+
+def edited(layout: Layout, id: Value, n: int) -> None:
+    base = layout.version(id)
+    assert layout.swap(id, base, numbered(base, n)).kind == "applied"
 
 
 @pytest.mark.deep

@@ -308,8 +308,8 @@ STORED: dict[str, Row] = {
         ("embedded", ["findAndModify"]),
         ("nested", ["findAndModify"]),
         ("archive", ["find", "insert", "find", "findAndModify"]),
-        ("versions", ["find", "insert", "find"]),
-        ("deltas", ["find", "insert", "find"]),
+        ("versions", ["find", "insert", "find", "find"]),
+        ("deltas", ["find", "insert", "find", "find"]),
     ],
 )
 def test_a_swap_sends_its_guarded_writes_and_reads_what_they_do_not_bring(

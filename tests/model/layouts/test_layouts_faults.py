@@ -17,7 +17,7 @@ from model.storage.reserved_fields import number_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from tests import support
-from tests.model.layouts.layout_support import doc, layout_of
+from tests.model.layouts.layout_support import doc, layout_of, raw_find
 from tests.model.server.faulty_server import Dead, Fault, FaultyServer
 
 FAULTS: tuple[Fault, ...] = ("none", "never", "lost", "late")
@@ -328,3 +328,28 @@ def test_a_stale_edit_does_not_slip_into_a_gap_that_retention_made(name: str, se
     server._client["faults"]["things"].delete_one({"docId": "K-1", "v": 3})
     assert here.sound.swap(ID, stale, edited(stale.content, "late")).kind == "conflict"
     assert here.times("late") == 0
+
+
+@pytest.mark.parametrize("name", ["versions", "flagged", "deltas"])
+@pytest.mark.parametrize("deletes", [False, True], ids=["an edit", "a delete"])
+def test_a_version_that_is_inserted_while_the_one_before_it_is_removed_says_so(
+    deletes: bool, name: str, server: Server
+) -> None:
+    here = ground(server, name)
+    base = here.sound.version(ID)
+
+    def write() -> Outcome:
+        return here.layout.delete(ID, base) if deletes else here.layout.swap(ID, base, edited(base.content, "mine"))
+
+    send = here.faulty.send
+
+    def removed_first(write: Write) -> Reply:
+        if write.kind == "insert":
+            server._client["faults"]["things"].delete_many({})
+        return send(write)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(here.faulty, "send", removed_first)
+        outcome = write()
+    assert (outcome.kind, "v2, which it follows, was removed meanwhile" in outcome.detail) == ("applied", True)
+    assert [found["v"] for found in raw_find(server, here.layout.ns)] == [3]
