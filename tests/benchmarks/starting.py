@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +44,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def ours(*words: str) -> list[str]:
     """The program's command line."""
     return [sys.executable, "-m", "gui", *words]
+
+
+def on_a_clone(peer: list[str]) -> list[str]:
+    """The peer's command line; without arguments of its own, it opens this repository."""
+    return [*peer, *([] if len(peer) > 1 else ["--repo", str(ROOT)])]
 
 
 def processor_seconds(words: list[str], environment: dict[str, str]) -> float:
@@ -108,8 +114,9 @@ def changed(a: bytes, b: bytes) -> int:
     return sum(x != y for x, y in zip(one[::7], other[::7], strict=True)) * 7
 
 
-def opened(display: XDisplay, words: list[str], environment: dict[str, str]) -> Start:
-    """Start a program, watch it until it has settled, ask it, drive it, and end it."""
+@contextmanager
+def settled(display: XDisplay, words: list[str], environment: dict[str, str]) -> Iterator[tuple[int, Start]]:
+    """A program that was watched until its window had settled: its process, and what that took; it is ended at last."""
     found = Start()
     empty = display.picture()
     begin = time.monotonic()
@@ -133,15 +140,22 @@ def opened(display: XDisplay, words: list[str], environment: dict[str, str]) -> 
             if now - begin > 60 or program.poll() is not None:
                 raise RuntimeError(f"{shlex.join(words)} shows no window")
             time.sleep(0.01)
-        window = display.window()
         display.answered()
-        found.idle = display.silences(window, 2)
-        found.megabytes = megabytes_of(program.pid, "Rss")
-        found.all_megabytes = sum(megabytes_of(each, "Pss") for each in family(program.pid))
-        found.driven = display.silences(window, 6, _driven(display, window))
+        yield program.pid, found
     finally:
         program.terminate()
         program.wait()
+
+
+def opened(display: XDisplay, words: list[str], environment: dict[str, str]) -> Start:
+    """Start a program, watch it until it has settled, ask it, drive it, and end it."""
+    with settled(display, words, environment) as (pid, found):
+        window = display.window()
+        found.idle = [each.seconds for each in display.silences(window, pid, 2)]
+        found.megabytes = megabytes_of(pid, "Rss")
+        found.all_megabytes = sum(megabytes_of(each, "Pss") for each in family(pid))
+        driven = display.silences(window, pid, 6, _driven(display, window))
+        found.driven = [each.seconds for each in driven]
     return found
 
 
@@ -207,7 +221,7 @@ def _commands(home: Path, environment: dict[str, str], runs: int) -> list[str]:
 def _windows(environment: dict[str, str], peer: list[str], runs: int) -> list[str]:
     programs = {"sample": ours("sample:", "--new-window"), "empty": ours("--new-window")}
     if peer:
-        programs["peer"] = [*peer, *([] if len(peer) > 1 else ["--repo", str(ROOT)])]
+        programs["peer"] = on_a_clone(peer)
     starts: dict[str, list[Start]] = {name: [] for name in programs}
     with XDisplay() as display:
         for run in range(runs + 1):

@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterable
 from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_long, c_uint, c_ulong, c_void_p
+from dataclasses import dataclass
 from types import TracebackType
 
 WIDTH, HEIGHT = 1440, 900
@@ -75,6 +76,19 @@ class _Attributes(ctypes.Structure):
         ("override_redirect", c_int),
         ("screen", c_void_p),
     )
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Seconds until a window answered, and how many of them its process worked, in all its threads."""
+
+    seconds: float
+    worked: float
+
+
+def worked(pid: int) -> float:
+    """The processor seconds of a process up to now; Linux makes the number of its clock like this."""
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 class XDisplay:
@@ -195,27 +209,28 @@ class XDisplay:
         self._x.XResizeWindow(self._display, window, width, height)
         self._x.XFlush(self._display)
 
-    def silences(self, window: int, seconds: float, steps: Iterable[float] = ()) -> list[float]:
-        """Ask every 20 ms for so long: the seconds that each answer took.
+    def silences(self, window: int, pid: int, seconds: float, steps: Iterable[float] = ()) -> list[Silence]:
+        """Ask the window of a process every 20 ms for so long: what each answer took.
 
         Meanwhile one step after the other is taken, each followed by the seconds that it yields.
         """
-        asked: dict[int, float] = {}
-        took: list[float] = []
+        asked: dict[int, tuple[float, float]] = {}
+        took: list[Silence] = []
         begin = now = time.monotonic()
         end, due, step_due, left = begin + seconds, begin, begin, iter(steps)
         while now < end or asked:
             if now >= due and now < end:
                 number = len(asked) + len(took) + 1
-                asked[number] = now
+                asked[number] = now, worked(pid)
                 self.ask(window, number)
                 due = now + EVERY
             if now >= step_due:
                 step_due = now + next(left, seconds)
             for each in self.answered():
                 if each in asked:
-                    took.append(time.monotonic() - asked.pop(each))
-            if asked and now - min(asked.values()) > _PATIENCE:
+                    since, had_worked = asked.pop(each)
+                    took.append(Silence(time.monotonic() - since, worked(pid) - had_worked))
+            if asked and now - min(since for since, _ in asked.values()) > _PATIENCE:
                 raise TimeoutError("the window does not answer")
             time.sleep(0.001)
             now = time.monotonic()
