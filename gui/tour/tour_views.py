@@ -217,7 +217,7 @@ class TourViews:
         settle()
         words = self.window.findChild(ValueDialog)
         assert words is not None
-        settle(lambda: words.pane.left.value is not None)
+        settle(lambda: words.pane.sides.left.value is not None)
         yield "words", words
         words.reject()
         page.timeline.show_alone(2)

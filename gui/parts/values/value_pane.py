@@ -6,7 +6,7 @@ Texts are made in a task. Two compared values stand side by side, with their dif
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -325,9 +325,7 @@ class _Side(QWidget):
 class ValuePane(QWidget):
     """One value, or two side by side. ``closed``: Escape, Space or the cross; ``filled``: a value is there.
 
-    A button shows the value in a window of its own, which can be as large as the screen.
-
-    It reads without a :class:`.Reading`: it is as low as its value, and says in the line above it why one failed.
+    Most panes of a page are never opened, so its parts are made when it is first shown.
     """
 
     closed = Signal()
@@ -336,12 +334,63 @@ class ValuePane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         boxes.ground(self, "surface")
+        self._column = boxes.column(self)
+
+    @cached_property
+    def sides(self) -> ValueSides:
+        """What is in the pane."""
+        made = ValueSides(self)
+        made.closed.connect(self.closed)
+        made.filled.connect(self.filled)
+        self._column.addWidget(made)
+        return made
+
+    @property
+    def wanted_height(self) -> int:
+        """The height at which all of the value is visible."""
+        return self.sides.wanted_height
+
+    def show_value(self, title: str, value: Value | None, note: str = "") -> None:
+        """Show one value; a ``note`` replaces type and size, which our own texts do not need."""
+        self.sides.show_value(title, value, note)
+
+    def show_pair(
+        self, title: str, a: Value | None, b: Value | None, strong: str = "chgS", names: tuple[str, str] = ("A", "B")
+    ) -> None:
+        """Show two values side by side, their differences in the colour ``strong``."""
+        self.sides.show_pair(title, a, b, strong, names)
+
+    def setVisible(self, visible: bool) -> None:
+        if visible:
+            _ = self.sides  # a splitter asks a part that appears for its size
+        super().setVisible(visible)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Space):
+            self.closed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class ValueSides(QWidget):
+    """The parts of a :class:`ValuePane`.
+
+    A button shows the value in a window of its own, which can be as large as the screen.
+
+    It reads without a :class:`.Reading`: it is as low as its value, and says in the line above it why one failed.
+    """
+
+    closed = Signal()
+    filled = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
         self._asked: tuple[str, Value | None, Value | None] = ("", None, None)
         self._note = ""  # shown for one value instead of its type and size
         self._names = ("", "")
         self._strong = "chgS"
-        self._title = states.words("", "head")
-        self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.title = states.words("", "head")
+        self.title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         close = states.tool("x", tr("Close the value"), self.closed.emit)
         close.setToolTip(tr("Close (Esc)"))
         head = QHBoxLayout()
@@ -350,7 +399,7 @@ class ValuePane(QWidget):
         self.count = states.words("", "second")
         self.up = _arrow("arrow-up", tr("Previous difference"), partial(self._step, -1))
         self.down = _arrow("arrow-down", tr("Next difference"), partial(self._step, 1))
-        head.addWidget(self._title, 1)
+        head.addWidget(self.title, 1)
         for part in (self.count, self.up, self.down):
             head.addWidget(part)
             part.hide()
@@ -386,7 +435,7 @@ class ValuePane(QWidget):
     def wanted_height(self) -> int:
         """The height at which all of the value is visible."""
         sides = [side for side in self._both if not side.isHidden()]
-        return self._title.sizeHint().height() + theme.px(16) + max(side.wanted_height for side in sides)
+        return self.title.sizeHint().height() + theme.px(16) + max(side.wanted_height for side in sides)
 
     def enlarge(self) -> None:
         """Show the same in a window of its own."""
@@ -432,7 +481,7 @@ class ValuePane(QWidget):
     def _put(self, readings: tuple[ValueText | None, ValueText | None]) -> None:
         # Title and values change together: no value is ever read, or copied, under another field's name.
         title, *values = self._asked
-        self._title.setText(title)
+        self.title.setText(title)
         self.setAccessibleName(tr("Value of {title}", title=title))
         self._leading = True  # each scrolls to its first difference; until both are there, neither leads the other
         for side, name, value, reading in zip((self.left, self.right), self._names, values, readings, strict=True):
@@ -490,12 +539,6 @@ class ValuePane(QWidget):
         self._put((None, None))
         self.left.caption.setText(tasks.describe(error)[0])
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Space):
-            self.closed.emit()
-        else:
-            super().keyPressEvent(event)
-
 
 def _arrow(icon: str, words: str, call: Callable[[], object]) -> QToolButton:
     made = QToolButton()
@@ -520,7 +563,7 @@ class ValueDialog(QDialog):
         room = parent.size()
         self.resize(round(room.width() * 0.86), round(room.height() * 0.86))
         self.pane = ValuePane()
-        self.pane.larger.hide()
+        self.pane.sides.larger.hide()
         self.pane.closed.connect(self.reject)
         column = boxes.column(self)
         column.setContentsMargins(0, theme.px(8), 0, 0)
@@ -536,7 +579,7 @@ class StoredDialog(QDialog):
         self.setWindowTitle(wording.title(title))
         self.resize(theme.px(760), theme.px(560))
         self.pane = ValuePane()
-        self.pane.larger.hide()
+        self.pane.sides.larger.hide()
         self.stack = states.StateStack(self.pane)
         self.pane.closed.connect(self.reject)
         self._title = title

@@ -6,7 +6,7 @@ The comparison is made and grouped in a task; the rows are fetched as they are l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -166,12 +166,6 @@ class DiffPanel(QWidget):
         self._split.setStretchFactor(0, 3)
         self._split.setStretchFactor(1, 2)
         PaneRoom(self._split, self.value)
-        self.document = DocumentView(self._forms)
-        self.document.open_asked.connect(self._open)
-        self.document.compare_asked.connect(self._compare_with_current)
-        self.document.field_asked.connect(self.field_asked)
-        self.document.find_asked.connect(self.find_asked)
-        self._forms.addWidget(self.document)
         self._look = QTimer(self)
         self._look.setSingleShot(True)
         self._look.setInterval(0)  # rows must not be asked for while they are laid out
@@ -190,6 +184,17 @@ class DiffPanel(QWidget):
         self.table.clicked.connect(self._make_current)
         self.value.closed.connect(self.hide_value)
         self.setFocusProxy(self.table)
+
+    @cached_property
+    def document(self) -> DocumentView:
+        """The fields of one version, made when there is nothing to compare it with."""
+        made = DocumentView(self._forms)
+        made.open_asked.connect(self._open)
+        made.compare_asked.connect(self._compare_with_current)
+        made.field_asked.connect(self.field_asked)
+        made.find_asked.connect(self.find_asked)
+        self._forms.addWidget(made)
+        return made
 
     # --- the compared versions
 

@@ -8,6 +8,7 @@ import pytest
 from bson import Binary
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.parts.values import value_pane, value_text
@@ -25,6 +26,15 @@ def pane(qtbot: QtBot) -> ValuePane:
     made.resize(900, 300)
     made.show()
     return made
+
+
+def test_the_parts_of_a_pane_are_made_when_it_is_first_shown(qtbot: QtBot) -> None:
+    made = ValuePane()
+    qtbot.addWidget(made)
+    made.hide()
+    assert made.findChildren(QWidget) == []
+    made.show()
+    assert made.sides.isVisible()
 
 
 def settle(qtbot: QtBot) -> None:
@@ -97,7 +107,10 @@ def test_a_date_is_said_in_the_zone_and_in_utc() -> None:
 def test_marks_lie_on_what_differs_whatever_stands_before_it(pane: ValuePane, qtbot: QtBot, odd: str) -> None:
     pane.show_pair("t", Value.of(f"{odd} good old {odd} day"), Value.of(f"{odd} good new {odd} night"))
     settle(qtbot)
-    seen = [[one.cursor.selectedText() for one in side.text.extraSelections()] for side in (pane.left, pane.right)]
+    seen = [
+        [one.cursor.selectedText() for one in side.text.extraSelections()]
+        for side in (pane.sides.left, pane.sides.right)
+    ]
     assert seen == [["old", "day"], ["new", "night"]]
 
 
@@ -106,8 +119,8 @@ def test_a_line_break_between_two_pieces_of_a_long_text_moves_no_mark(pane: Valu
     lead = (long * (value_pane.PIECE // 100 + 1))[: value_pane.PIECE - 1] + "\r\n"
     pane.show_pair("t", Value.of(f"{lead}the old day"), Value.of(f"{lead}the new day"))
     settle(qtbot)
-    qtbot.waitUntil(lambda: bool(pane.left.text.extraSelections()))
-    assert [one.cursor.selectedText() for one in pane.left.text.extraSelections()] == ["old"]
+    qtbot.waitUntil(lambda: bool(pane.sides.left.text.extraSelections()))
+    assert [one.cursor.selectedText() for one in pane.sides.left.text.extraSelections()] == ["old"]
 
 
 @pytest.mark.parametrize("lead", ["", "😀\n", "é\n\n"])
@@ -115,7 +128,7 @@ def test_a_selection_is_copied_without_the_breaks_of_the_view(pane: ValuePane, q
     text = lead + "x" * 5000 + "\nlast 😀 line"
     pane.show_value("t", Value.of(text))
     settle(qtbot)
-    view = pane.left.text
+    view = pane.sides.left.text
     assert view.document().blockCount() > text.count("\n") + 1
     view.selectAll()
     view.copy()
@@ -130,13 +143,13 @@ def test_what_cannot_be_read_is_not_shown_or_copied_as_the_value_before(pane: Va
     pane.show_pair("first", Value.of("one"), Value.of("two"))
     settle(qtbot)
     pane.show_pair("second", broken, Value.of("three"))
-    assert pane._title.text() == "first"  # until the values are there too
+    assert pane.sides.title.text() == "first"  # until the values are there too
     settle(qtbot)
-    assert pane._title.text() == "second"
-    assert "extends beyond the document" in pane.left.caption.text()
-    assert not pane.left.copy.isVisible()
-    assert pane.left.text.toPlainText() == ""
-    assert pane.right.text.toPlainText() == "three"
+    assert pane.sides.title.text() == "second"
+    assert "extends beyond the document" in pane.sides.left.caption.text()
+    assert not pane.sides.left.copy.isVisible()
+    assert pane.sides.left.text.toPlainText() == ""
+    assert pane.sides.right.text.toPlainText() == "three"
 
 
 def test_containers_are_indented_extended_json() -> None:
@@ -166,20 +179,20 @@ def test_above_a_megabyte_only_the_size_is_said_until_asked(pane: ValuePane, qtb
     text = "word " * 300_000
     pane.show_value("notes", Value.of(text))
     settle(qtbot)
-    assert pane.left.load.isVisible()
-    assert pane.left.large_words.text() == "String, 1.4 MB. Showing it takes a moment."
-    pane.left.load.click()
+    assert pane.sides.left.load.isVisible()
+    assert pane.sides.left.large_words.text() == "String, 1.4 MB. Showing it takes a moment."
+    pane.sides.left.load.click()
     settle(qtbot)
-    qtbot.waitUntil(lambda: len(pane.left.text.toPlainText()) >= len(text))
-    assert pane.left.text.isVisible()
+    qtbot.waitUntil(lambda: len(pane.sides.left.text.toPlainText()) >= len(text))
+    assert pane.sides.left.text.isVisible()
 
 
 def test_copy_gives_the_value_and_not_its_looks(pane: ValuePane, qtbot: QtBot) -> None:
     pane.show_pair("t", Value.of("one\ntwo"), Value.of(5))
     settle(qtbot)
-    pane.left.copy.click()
+    pane.sides.left.copy.click()
     assert QGuiApplication.clipboard().text() == "one\ntwo"
-    pane.right.copy.click()
+    pane.sides.right.copy.click()
     assert QGuiApplication.clipboard().text() == '{"$numberInt": "5"}'
 
 
@@ -187,13 +200,13 @@ def test_copy_gives_the_value_and_not_its_looks(pane: ValuePane, qtbot: QtBot) -
 def test_pictures_are_shown_as_pictures_and_as_bytes(pane: ValuePane, qtbot: QtBot, kind: str) -> None:
     pane.show_value("photo", Value.of(Binary(picture(320, 200, "teal", kind))))
     settle(qtbot)
-    assert pane.left.picture.isVisible()
-    assert "picture of 320 × 200" in pane.left.caption.text()
-    pane.left.as_hex.click()
-    assert pane.left.text.isVisible()
-    assert pane.left.text.toPlainText().startswith("00000000  ")
-    pane.left.as_hex.click()
-    assert pane.left.picture.isVisible()
+    assert pane.sides.left.picture.isVisible()
+    assert "picture of 320 × 200" in pane.sides.left.caption.text()
+    pane.sides.left.as_hex.click()
+    assert pane.sides.left.text.isVisible()
+    assert pane.sides.left.text.toPlainText().startswith("00000000  ")
+    pane.sides.left.as_hex.click()
+    assert pane.sides.left.picture.isVisible()
     pane.grab()
 
 
@@ -203,19 +216,19 @@ GIF = bytes.fromhex("47494638396102000200800000ff0000ffffff2c0000000002000200000
 def test_two_pictures_stand_side_by_side(pane: ValuePane, qtbot: QtBot) -> None:
     pane.show_pair("photo", Value.of(Binary(picture(32, 20, "teal"))), Value.of(Binary(GIF)))
     settle(qtbot)
-    assert pane.left.picture.isVisible()
-    assert pane.right.picture.isVisible()
-    assert "picture of 2 × 2" in pane.right.caption.text()
-    pane.right.as_hex.click()
-    assert pane.right.text.isVisible()
-    assert pane.right.text.toPlainText().startswith("00000000  47 49 46")
+    assert pane.sides.left.picture.isVisible()
+    assert pane.sides.right.picture.isVisible()
+    assert "picture of 2 × 2" in pane.sides.right.caption.text()
+    pane.sides.right.as_hex.click()
+    assert pane.sides.right.text.isVisible()
+    assert pane.sides.right.text.toPlainText().startswith("00000000  47 49 46")
 
 
 def test_what_only_begins_like_a_picture_is_bytes(pane: ValuePane, qtbot: QtBot) -> None:
     pane.show_value("photo", Value.of(Binary(b"\x89PNG\r\n\x1a\n broken")))
     settle(qtbot)
-    assert pane.left.text.isVisible()
-    assert not pane.left.as_hex.isVisible()
+    assert pane.sides.left.text.isVisible()
+    assert not pane.sides.left.as_hex.isVisible()
 
 
 def test_huge_pictures_are_scaled_down() -> None:
@@ -233,9 +246,9 @@ def test_a_picture_that_is_one_long_line_is_one_too() -> None:
 def test_the_absent_side_is_named(pane: ValuePane, qtbot: QtBot) -> None:
     pane.show_pair("x", None, Value.of(1), "addS", ("A  v1", "B  v2"))
     settle(qtbot)
-    assert pane.left.caption.text() == "A  v1   absent"
-    assert not pane.left.copy.isVisible()
-    assert pane.right.caption.text() == "B  v2   Int32"
+    assert pane.sides.left.caption.text() == "A  v1   absent"
+    assert not pane.sides.left.copy.isVisible()
+    assert pane.sides.right.caption.text() == "B  v2   Int32"
 
 
 def test_escape_closes(pane: ValuePane, qtbot: QtBot) -> None:
@@ -249,7 +262,7 @@ def test_the_stored_document_opens_in_a_dialog(qtbot: QtBot) -> None:
     dialog.open()
     dialog.show_raw(encode({"_id": 1, "v": 2}))
     settle(qtbot)
-    assert '"v": {"$numberInt": "2"}' in dialog.pane.left.text.toPlainText().replace("\n", " ").replace("  ", " ")
+    assert '"v": {"$numberInt": "2"}' in dialog.pane.sides.left.text.toPlainText().replace("\n", " ").replace("  ", " ")
     dialog.show_error(NotFound("There is no version 2 any more; refresh the list."))
     assert dialog.stack.state.help == "There is no version 2 any more; refresh the list."
 
@@ -259,7 +272,7 @@ def test_two_long_texts_scroll_as_one_with_what_belongs_together_side_by_side(pa
     new = [*old[:50], *(f"this is new {number}" for number in range(30)), *old[50:120], "here", *old[121:]]
     pane.show_pair("t", Value.of("\n".join(old)), Value.of("\n".join(new)))
     settle(qtbot)
-    left, right = pane.left.text, pane.right.text
+    left, right = pane.sides.left.text, pane.sides.right.text
 
     def tops() -> tuple[str, str]:
         found = [side.document().findBlock(side.top).text() for side in (left, right)]
@@ -280,21 +293,21 @@ def test_the_differences_of_a_long_text_are_gone_through(pane: ValuePane, qtbot:
     new = [*old[:50], "new", *old[50:120], "other", *old[121:]]
     pane.show_pair("t", Value.of("\n".join(old)), Value.of("\n".join(new)))
     settle(qtbot)
-    assert pane.count.text() == "Difference 1 of 2"
-    assert not pane.up.isEnabled()
-    pane.down.click()
-    assert pane.count.text() == "Difference 2 of 2"
-    assert not pane.down.isEnabled()
-    for side, word in ((pane.left.text, "line 120"), (pane.right.text, "other")):
+    assert pane.sides.count.text() == "Difference 1 of 2"
+    assert not pane.sides.up.isEnabled()
+    pane.sides.down.click()
+    assert pane.sides.count.text() == "Difference 2 of 2"
+    assert not pane.sides.down.isEnabled()
+    for side, word in ((pane.sides.left.text, "line 120"), (pane.sides.right.text, "other")):
         assert side.textCursor().block().text() == word
         assert side.viewport().rect().contains(side.cursorRect())
     data = bytes(range(256))
     pane.show_pair("t", Value.of(Binary(data)), Value.of(Binary(bytes((9, 9)) + data[2:200] + b"!" + data[201:])))
     settle(qtbot)
-    assert pane.count.text() == "Difference 1 of 2"  # bytes, and the letters behind them, are one
+    assert pane.sides.count.text() == "Difference 1 of 2"  # bytes, and the letters behind them, are one
     pane.show_pair("t", Value.of("one"), Value.of("two"))
     settle(qtbot)
-    assert not pane.down.isVisible()
+    assert not pane.sides.down.isVisible()
 
 
 def test_a_difference_far_into_a_long_text_is_gone_to_once_it_is_there(pane: ValuePane, qtbot: QtBot) -> None:
@@ -302,8 +315,8 @@ def test_a_difference_far_into_a_long_text_is_gone_to_once_it_is_there(pane: Val
     other = [*lines[:30_000], "here", *lines[30_000:35_000], "there", *lines[35_001:]]
     pane.show_pair("t", Value.of("\n".join(lines)), Value.of("\n".join(other)))
     settle(qtbot)
-    qtbot.waitUntil(lambda: pane.count.text() == "Difference 1 of 2")
-    left, right = pane.left.text, pane.right.text
+    qtbot.waitUntil(lambda: pane.sides.count.text() == "Difference 1 of 2")
+    left, right = pane.sides.left.text, pane.sides.right.text
     qtbot.waitUntil(lambda: right.textCursor().block().text() == "here")
     assert left.textCursor().block().text() == "line 30000"  # nothing is marked there
     for side in (left, right):

@@ -250,10 +250,10 @@ def test_the_whole_value_of_a_version_by_itself_opens_below(qtbot: QtBot) -> Non
     qtbot.keyClick(view.tree, Qt.Key.Key_Space)
     shown.settle()
     assert view.value.isVisible()
-    assert view.value.left.text.toPlainText().startswith("word word")
+    assert view.value.sides.left.text.toPlainText().startswith("word word")
     qtbot.keyClick(view.tree, Qt.Key.Key_Up)
     shown.settle()
-    assert view.value.left.text.toPlainText() == "1"
+    assert view.value.sides.left.text.toPlainText() == "1"
     qtbot.keyClick(view.tree, Qt.Key.Key_Space)
     assert not view.value.isVisible()
 
@@ -364,11 +364,11 @@ def test_space_shows_the_whole_value_below_and_takes_it_away(shown: Shown) -> No
     shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
     shown.settle()
     assert panel.value.isVisible()
-    assert panel.value._title.text() == "p.net"
-    assert (panel.value.left.text.toPlainText(), panel.value.right.text.toPlainText()) == ("1", "5")
+    assert panel.value.sides.title.text() == "p.net"
+    assert (panel.value.sides.left.text.toPlainText(), panel.value.sides.right.text.toPlainText()) == ("1", "5")
     panel.do_next_change()
     shown.settle()
-    assert panel.value.left.text.toPlainText() == "2"
+    assert panel.value.sides.left.text.toPlainText() == "2"
     shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
     assert not panel.value.isVisible()
     shown.qtbot.keyClick(panel.table, Qt.Key.Key_Space)
@@ -811,11 +811,11 @@ def test_a_comparison_is_read_in_words(shown: Shown) -> None:
     dialog = shown.panel.window().findChild(ValueDialog)
     assert dialog is not None
     shown.settle()
-    said = dialog.pane.left.text.toPlainText().splitlines()
+    said = dialog.pane.sides.left.text.toPlainText().splitlines()
     assert said[0] == "From v1, 13 Mar 2024 09:00, to v2, 14 Mar 2024 09:00"
     assert 't changed from "yes" to "no".' in said
     assert len(said) == 2 + 5
-    assert dialog.pane.left.caption.text() == "5 changes"  # what it is made of, not the type and size of a text
+    assert dialog.pane.sides.left.caption.text() == "5 changes"  # what it is made of, not the type and size of a text
     dialog.reject()
 
 

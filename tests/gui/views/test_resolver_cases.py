@@ -245,11 +245,11 @@ def test_the_whole_values_of_a_row_open_below_and_follow_the_row(qtbot: QtBot, h
     panel = panel_of(qtbot, home, case)
     panel.table.go(0, FIELD)
     qtbot.keyClick(panel.table, Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: panel.value.left.text.toPlainText() == "my way")
-    assert panel.value.right.text.toPlainText() == "their way"
+    qtbot.waitUntil(lambda: panel.value.sides.left.text.toPlainText() == "my way")
+    assert panel.value.sides.right.text.toPlainText() == "their way"
     assert panel.resolution.decision(0).open  # nothing is taken by looking
     panel.table.go(1, FIELD)
-    qtbot.waitUntil(lambda: panel.value.left.text.toPlainText() == "my time")
+    qtbot.waitUntil(lambda: panel.value.sides.left.text.toPlainText() == "my time")
     qtbot.keyClick(panel.table, Qt.Key.Key_Escape)
     assert not panel.value.isVisible()
 

@@ -160,6 +160,6 @@ def test_a_stored_version_opens_in_a_dialog(qtbot: QtBot, sample: Session) -> No
     next(action for action in menu.actions() if action.text() == "Show as stored…").trigger()
     dialog = both.timeline.findChild(StoredDialog)
     assert dialog is not None
-    qtbot.waitUntil(lambda: '"docId"' in dialog.pane.left.text.toPlainText())
+    qtbot.waitUntil(lambda: '"docId"' in dialog.pane.sides.left.text.toPlainText())
     dialog.reject()
     menu.deleteLater()

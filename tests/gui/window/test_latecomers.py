@@ -240,8 +240,8 @@ def test_a_large_value_of_the_map_that_comes_late_is_not_shown_in_place_of_anoth
     if then == "close":
         assert panel.values.isHidden()
     else:
-        assert panel.values._title.text() == "short in v1"
-        assert panel.values.left.text.toPlainText() == "s"
+        assert panel.values.sides.title.text() == "short in v1"
+        assert panel.values.sides.left.text.toPlainText() == "s"
 
 
 @pytest.mark.parametrize("kind", [ChangeMapPage, BlamePage])
@@ -274,7 +274,7 @@ def test_a_value_does_not_stay_open_beside_a_comparison_that_it_is_not_in(qtbot:
     shown.compare(1, 2)
     shown.panel.toggle_value()
     shown.settle()
-    assert shown.panel.value.left.text.toPlainText() == "1"
+    assert shown.panel.value.sides.left.text.toPlainText() == "1"
     shown.panel.only.setChecked(False)
     shown.compare(2, 3)
     assert not shown.panel.value.isVisible()

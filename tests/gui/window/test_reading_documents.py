@@ -106,13 +106,13 @@ def test_a_picture_is_shown_below_and_in_a_window_of_its_own(qtbot: QtBot, windo
     view = page.diff.document
     view.reveal(("picture",))
     qtbot.keyClick(view.tree, Qt.Key.Key_Space)
-    wait_idle(qtbot, lambda: view.value.isVisible() and not view.value.left.picture.isHidden())
-    view.value.larger.click()
+    wait_idle(qtbot, lambda: view.value.isVisible() and not view.value.sides.left.picture.isHidden())
+    view.value.sides.larger.click()
     dialog = window.findChild(ValueDialog)
     assert dialog is not None
-    wait_idle(qtbot, lambda: dialog.pane.left.value is not None)
+    wait_idle(qtbot, lambda: dialog.pane.sides.left.value is not None)
     assert dialog.height() > window.height() * 0.8
-    assert dialog.pane.left.value == view.value.left.value
+    assert dialog.pane.sides.left.value == view.value.sides.left.value
     dialog.reject()
 
 
