@@ -106,7 +106,8 @@ class Link(Struct, frozen=True, eq=False):
         if self.kin < KIN:
             return False
         if self.later:
-            return self.below >= MOST * self.later
+            # Of two or three documents, a single damaged one does not hide that the others have their history there.
+            return self.below >= min(MOST * self.later, max(1, self.later - 1) if self.sealed else self.later)
         return bool(self.asked) and self.same >= MOST * self.asked
 
     @property
@@ -288,11 +289,13 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
     found: list[tuple[Pairing, Grounds]] = []
     in_time = True
     contradicted: set[str] = set()
+    partly: Link | None = None
     likely = _likely(server, sample, [o for o in others if not is_past_of(o.name, sample.name)])
     # The one that is named as the history first: if it stands, no other is read.
     for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
         seen = _followed(server, sample, other, likely.get(other.ns, ()), wanted)
         in_time = in_time and seen.in_time
+        partly = partly or seen.partly
         if seen.contradicted:
             contradicted.add(other.ns)
         if seen.stands is not None:
@@ -303,6 +306,8 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
         pairing, against = max(found, key=lambda each: each[0].rank)
         made = _proposed(replace(pairing, server=server), against)
         return made if made.profile.layout or wanted else None
+    if partly is not None:
+        return _in_part(sample, partly)
     return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
 
 
@@ -312,6 +317,7 @@ class _Followed(Struct):
     stands: tuple[Pairing, Grounds] | None = None  # the first link without anything against it
     in_time: bool = True
     contradicted: bool = False
+    partly: Link | None = None  # a link by which it holds earlier versions of a few of the documents
 
 
 def _followed(
@@ -326,12 +332,15 @@ def _followed(
             near, histories = _at_hand(server, sample, id, other, archive_id, version)
         link = _link(near, sample, id, other, archive_id, version)
         seen.in_time = seen.in_time and (link.known or link.held)
-        if link.held and (named or not link.strange):
+        partly = named and bool(link.below) and link.kin >= KIN
+        if (link.held and (named or not link.strange)) or partly:
             pairing = Pairing(near, sample, link, _judged(histories, sample, link), named)
             against = Grounds() if wanted else weighed(AGAINST, pairing)
-            if against.stands:
+            if against.stands and link.held:
                 seen.stands = pairing, against
                 break
+            if against.stands:
+                seen.partly = seen.partly or link
         seen.contradicted = seen.contradicted or (link.known and link.later > 0)
     return seen
 
@@ -704,6 +713,16 @@ def _numbering(sample: Sample, version: str) -> str:
     return "time" if sample.shapes[version].share(c.DATE) > 0.5 else "next"
 
 
+def _in_part(sample: Sample, link: Link) -> Proposal:
+    """An archive that is named as one, and holds earlier versions of some documents only."""
+    held = of(link.below, link.later, "document")
+    why = (
+        f"The collection {link.archive.name} is named as a history of {sample.name}, but holds the earlier version of "
+        f"only {held} looked up."
+    )
+    return Proposal(_archive_of(sample, link.archive, link.version, link.archive_id), 0.6, why, ("plain", "stream"))
+
+
 def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
     """An empty archive, found by its name and perhaps an index: nothing has been archived yet."""
     version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
@@ -718,27 +737,31 @@ def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bo
         if not unique and not wanted:
             continue
         kinds = frozenset(sample.shapes["_id"].types) if "_id" in sample.shapes else frozenset()
-        ids = [*unique, *_archive_ids(other, version, kinds)]
-        names: dict[str, Any] = {"archive_id": ids[0]} if ids else {}
-        found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})
-        profile = CollectionProfile(
-            sample.ns,
-            "archive",
-            archive=other.ns,
-            version=version,
-            token=found.token,
-            hash=found.hash,
-            **found.sealing,
-            at=found.at,
-            author=found.author,
-            reason=found.reason,
-            **names,
-        )
+        archive_id = next(iter([*unique, *_archive_ids(other, version, kinds)]), "")
         held, sure = ("is empty", 0.8) if not other.documents else (_held(in_time), 0.6)
         index = f" and has a unique index on {unique[0]} and {version}" if unique else ""
         why = f"The collection {other.name} is named as a history of {sample.name}{index}, but {held}."
-        return Proposal(profile, sure, why, ("plain", "stream"))
+        return Proposal(_archive_of(sample, other, version, archive_id), sure, why, ("plain", "stream"))
     return None
+
+
+def _archive_of(sample: Sample, other: Sample, version: str, archive_id: str) -> CollectionProfile:
+    """The profile of an archive of which nothing but names is known; ``archive_id`` may be unknown too."""
+    found = stamps([], [d for d in sample.documents if d.get(version)], {"_id", version})
+    names: dict[str, Any] = {"archive_id": archive_id} if archive_id else {}
+    return CollectionProfile(
+        sample.ns,
+        "archive",
+        archive=other.ns,
+        version=version,
+        token=found.token,
+        hash=found.hash,
+        **found.sealing,
+        at=found.at,
+        author=found.author,
+        reason=found.reason,
+        **names,
+    )
 
 
 def _held(in_time: bool) -> str:

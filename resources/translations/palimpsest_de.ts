@@ -12371,6 +12371,10 @@ Zum Verbinden öffnen</translation>
       <translation>Die Sammlung {0} enthält die frühere Version von {1}, die nachgeschlagen wurden</translation>
     </message>
     <message>
+      <source>The collection {0} is named as a history of {1}, but holds the earlier version of only {2} looked up.</source>
+      <translation>Die Sammlung {0} heißt wie eine Historie von {1}, enthält aber nur von {2}, die nachgeschlagen wurden, die vorige Version.</translation>
+    </message>
+    <message>
       <source>The collection {0} is named as a history of {1}{2}, but {3}.</source>
       <translation>Die Sammlung {0} heißt wie eine Historie von {1}{2}, aber {3}.</translation>
     </message>

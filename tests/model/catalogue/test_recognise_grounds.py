@@ -287,3 +287,36 @@ def test_a_long_history_that_goes_wrong_somewhere_is_seen_there(server: Server, 
     info = things(server, database)
     assert info.layout == "plain"
     assert "2 has a v that falls as time goes on" in info.why
+
+
+@pytest.mark.parametrize("index", [True, False], ids=["with its index", "without an index"])
+@pytest.mark.parametrize("lost", [1, 4, 8, 11])
+def test_a_history_that_lacks_some_documents_is_not_passed_over(
+    lost: int, index: bool, server: Server, database: Db
+) -> None:
+    things, past = database["things"], database["things_history"]
+    if index:
+        past.create_index([("docId", 1), ("v", 1)], unique=True)
+    for number in range(12):
+        states = [{"price": 100 * number + v, "city": "Kiel", "v": v} for v in range(1, 5)]
+        things.insert_one({"_id": f"K-{number}", **states[-1]})
+        if number >= lost:
+            past.insert_many([{"docId": f"K-{number}", **each} for each in states[:-1]])
+    (found,) = known(server, database.name)["things"][:1]
+    assert found.layout == "archive"
+    assert (found.confidence >= verdict.SURE) == (lost == 1), found.why
+    assert lost == 1 or f"only {12 - lost} of 12 documents" in found.why
+
+
+@pytest.mark.parametrize("documents", [2, 3])
+def test_one_damaged_document_among_a_few_does_not_hide_the_history_of_the_others(
+    documents: int, server: Server, database: Db
+) -> None:
+    things, past = database["things"], database["things_history"]
+    past.create_index([("docId", 1), ("v", 1)], unique=True)
+    for number in range(documents):
+        states = [{"price": 100 * number + v, "city": "Kiel", "v": v} for v in range(1, 5)]
+        things.insert_one({"_id": f"K-{number}", **states[-1]})
+        past.insert_many([{"docId": f"K-{number}", **each} for each in states[: -1 if number else -2]])
+    (found,) = known(server, database.name)["things"][:1]
+    assert (found.layout, found.confidence >= verdict.SURE) == ("archive", True), found.why
