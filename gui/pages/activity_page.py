@@ -35,13 +35,12 @@ class ActivityPage(Page):
     icon = "pulse"
 
     def __init__(
-        self, session: Session, place: str = "", id: Value | None = None, production: bool = False,
-        parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+        self, session: Session, place: str = "", id: Value | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(session, place, id, parent)
         self._written: set[tuple[str, Value]] = set()
         self._whole = False  # whether more was written than single documents
-        self.panel = ActivityPanel(session, place, id, production, self)
+        self.panel = ActivityPanel(session, place, id, self)
         self.live: LivePanel | None = None
         self._modes = FrontLayout(self)
         self._modes.addWidget(self.panel)

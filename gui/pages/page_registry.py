@@ -195,7 +195,7 @@ _ROWS = (
     PageKind(
         "activity",
         "activity_page:ActivityPage",
-        lambda page, session, asked, production: page(session, asked.ns, asked.id, production),
+        lambda page, session, asked, _: page(session, asked.ns, asked.id),
         "place",
         "activity",
         restored=True,

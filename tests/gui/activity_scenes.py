@@ -9,6 +9,8 @@ from typing import Any
 import pymongo.database
 from bson import ObjectId
 
+from gui.views.activity.activity_panel import ActivityPanel
+
 DAY = [dt.datetime(2026, 3, day, 12, tzinfo=dt.UTC) for day in range(1, 10)]
 ROWS: tuple[tuple[str, int, int, str, dict[str, Any]], ...] = (
     ("A", 1, 0, "ann", {"total": 1, "to": {"city": "Bonn", "zip": "5"}}),
@@ -72,3 +74,9 @@ def newest(database: pymongo.database.Database[dict[str, Any]]) -> dict[str, dic
         kept = {name: row[name] for name in row if name not in ("_id", "docId", "_w", "changedAt", "changedBy", "why")}
         found[row["docId"]] = kept
     return found
+
+
+def widen(panel: ActivityPanel) -> None:
+    """Ask for all changes by the button for more: a server is asked for those of the last day first."""
+    while panel.filter.wider.isVisible():
+        panel.filter.wider.click()

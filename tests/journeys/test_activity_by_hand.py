@@ -21,7 +21,7 @@ from gui.window.window import Window
 from model.localserver import LocalServer
 from model.over_time import tail
 from model.values.canonical import Value
-from tests.gui.activity_scenes import DAY, orders
+from tests.gui.activity_scenes import DAY, orders, widen
 from tests.gui.conftest import look
 from tests.gui.window.windows import new_window, open_source, press, wait_idle, window_over
 
@@ -41,6 +41,8 @@ def activity(qtbot: QtBot, window: Window) -> ActivityPage:
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, ActivityPage) and not window.workspace.page.is_behind)
     page = window.workspace.page
     assert isinstance(page, ActivityPage)
+    widen(page.panel)
+    wait_idle(qtbot)
     return page
 
 

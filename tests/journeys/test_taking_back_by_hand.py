@@ -22,7 +22,7 @@ from gui.pages.tool_pages import JournalPage
 from gui.views.activity.activity_model import AUTHOR
 from gui.window.window import Window
 from model.values.canonical import Value
-from tests.gui.activity_scenes import imported, newest
+from tests.gui.activity_scenes import imported, newest, widen
 from tests.gui.conftest import look
 from tests.gui.window.windows import press, wait_idle, window_over
 
@@ -56,6 +56,7 @@ def test_an_import_is_taken_back_from_its_heading_and_undone_from_the_journal(
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, ActivityPage))
     activity = window.workspace.page
     assert isinstance(activity, ActivityPage)
+    widen(activity.panel)
     wait_idle(qtbot, lambda: len(activity.panel.rows) == 11)
     QTest.mouseClick(activity.panel.grouping.button(AUTHOR), LEFT)
     model, tree = activity.panel.model, activity.panel.tree
@@ -143,6 +144,7 @@ def test_the_field_of_the_activitys_filter_comes_along(qtbot: QtBot, window: Win
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, ActivityPage))
     activity = window.workspace.page
     assert isinstance(activity, ActivityPage)
+    widen(activity.panel)
     wait_idle(qtbot, lambda: len(activity.panel.rows) == 11)
     activity.panel.filter.path.setText("city")
     QTest.keyClick(activity.panel.filter.path, Qt.Key.Key_Return)

@@ -35,7 +35,7 @@ MOST = 5000  # changes shown
 EARLY = 300  # changes shown while reading continues; each addition of more would hold up the window
 ROOM = 1040  # a narrower page has no room for text beside the buttons
 LITTLE = 600  # a still narrower one has smaller gaps
-RECENT = "1d"  # the first span asked for, if reading all would fetch every version from a server
+RECENT = "1d"  # the first span asked for, since reading all would fetch every version from a server
 
 
 class ActivityPanel(QWidget):
@@ -50,12 +50,7 @@ class ActivityPanel(QWidget):
     wider_asked = Signal(str)  # the place around this one
 
     def __init__(
-        self,
-        session: Session,
-        place: str = "",
-        id: Value | None = None,
-        production: bool = False,
-        parent: QWidget | None = None,
+        self, session: Session, place: str = "", id: Value | None = None, parent: QWidget | None = None
     ) -> None:
         """``place`` is a collection, a database, or "" for all of them."""
         super().__init__(parent)
@@ -72,8 +67,7 @@ class ActivityPanel(QWidget):
         self._of_day: Newest | None = None  # read separately if not all changes are held
         self._written: set[tuple[str, Value]] = set()
         boxes.ground(self, "surface")
-        busy = id is None and not session.is_local and (production or not session.is_near)
-        self._assemble(RECENT if busy else "")
+        self._assemble("" if session.is_local or id is not None else RECENT)
         preferences.signals.changed.connect(self._preferred)
         self._say()
         self.look()

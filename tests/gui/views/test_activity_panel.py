@@ -31,7 +31,7 @@ from model.session import Session
 from model.session.through_time import ThroughTime
 from model.values import canonical
 from model.values.canonical import Value
-from tests.gui.activity_scenes import DAY, orders
+from tests.gui.activity_scenes import DAY, orders, widen
 from tests.gui.menus import offered
 
 NS = "shop.orders"
@@ -62,6 +62,7 @@ def shown(qtbot: QtBot, session: Session, place: str = NS, id: Value | None = No
     qtbot.addWidget(panel)
     panel.resize(1300, 800)
     panel.show()
+    widen(panel)
     idle(qtbot, panel)
     return panel
 
@@ -179,6 +180,7 @@ def test_a_refresh_keeps_the_day_and_leaves_what_is_typed_alone(qtbot: QtBot, se
     page.resize(1300, 800)
     page.show()
     panel = page.panel
+    widen(panel)
     idle(qtbot, panel)
     press(panel, dt.date(2026, 3, 2))
     panel.filter.author.setText("nob")
@@ -429,6 +431,7 @@ def test_nothing_is_counted_before_it_is_read_and_nothing_taken_back_without_an_
     panel = ActivityPanel(session, NS)
     qtbot.addWidget(panel)
     panel.show()
+    widen(panel)
     assert panel.summary.accessibleName() == ""
     idle(qtbot, panel)
     said = panel.summary.accessibleName()
@@ -503,8 +506,8 @@ def test_changes_of_one_collection_are_offered_to_be_taken_back_and_of_several_n
     assert "read-only" in panel.take_back_button.toolTip()
 
 
-def test_a_busy_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot, session: Session) -> None:
-    panel = ActivityPanel(session, NS, production=True)
+def test_a_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot, session: Session) -> None:
+    panel = ActivityPanel(session, NS)
     qtbot.addWidget(panel)
     panel.resize(1300, 800)
     panel.show()
