@@ -1196,6 +1196,10 @@ Nummern: {numbering}</translation>
       <translation>Spalten: {names}</translation>
     </message>
     <message>
+      <source>Columns…</source>
+      <translation>Spalten…</translation>
+    </message>
+    <message>
       <source>Compact</source>
       <translation>Kompakt</translation>
     </message>
@@ -2330,10 +2334,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>Fields of {name}</source>
       <translation>Felder von {name}</translation>
-    </message>
-    <message>
-      <source>Fields shown</source>
-      <translation>Gezeigte Felder</translation>
     </message>
     <message>
       <source>Fields such as premium.gross, separated by commas: only these are taken back</source>
@@ -5252,8 +5252,8 @@ Nummern: {numbering}</translation>
       <translation>Überspringen</translation>
     </message>
     <message>
-      <source>Skip and limit</source>
-      <translation>Überspringen und begrenzen</translation>
+      <source>Skip and limit…</source>
+      <translation>Überspringen und begrenzen…</translation>
     </message>
     <message>
       <source>Skipped</source>
@@ -9174,10 +9174,6 @@ Nummern: {numbering}</translation>
     <message>
       <source>{names} and {names2} more</source>
       <translation>{names} und {names2} weitere</translation>
-    </message>
-    <message>
-      <source>{names} fields</source>
-      <translation>{names} Felder</translation>
     </message>
     <message>
       <source>{names}: {count} of {looked}</source>

@@ -27,7 +27,7 @@ from model.foundation.records import CollectionInfo
 from model.session.query_help import FieldSurvey, filter_by_id
 
 LONGEST = 90  # characters of a query in a menu
-ICONS_BELOW = 840  # u; a narrower bar shows order and fields as icons only: it has one line for all
+ICONS_BELOW = 780  # u; a narrower bar shows order and limits as an icon only: it has one line for all
 BRIEF_BELOW = 560  # u; a narrower one has a shorter filter, too
 TIMES = tr("As of a time, two times, deleted documents")
 
@@ -79,12 +79,8 @@ class QueryBar(QWidget):
             tr("The filter looks at earlier versions too; the list shows the documents as they are now")
         )
         self._which.idClicked.connect(self._which_clicked)
-        self.sort_button = button(tr("_id ascending"), self._choose_sort, icon="sort-ascending")
-        self.sort_button.setAccessibleName(tr("Order"))
-        self.fields_button = button(tr("Columns"), partial(self.choose, "columns"), icon="columns")
-        self.fields_button.setAccessibleName(tr("Fields shown"))
-        self.bounds_button = tool("sliders-horizontal", tr("Skip and limit"), partial(self.choose, "limits"), 32)
-        self.bounds_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.shape_button = button(tr("_id ascending"), self._show_shape, icon="sliders-horizontal")
+        self.shape_button.setAccessibleName(tr("Order, columns and limits"))
         self.explain_button = tool("chart-bar", tr("Explain this query, and the indexes"), self.explain_asked.emit, 32)
         self.time_button = tool("clock-counter-clockwise", TIMES, self._show_times, 32)
         self.time_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -96,9 +92,7 @@ class QueryBar(QWidget):
         switch.addWidget(self._current)
         switch.addWidget(self._any)
         row.addLayout(switch)
-        row.addWidget(self.sort_button)
-        row.addWidget(self.fields_button)
-        row.addWidget(self.bounds_button)
+        row.addWidget(self.shape_button)
         row.addWidget(self.time_button)
         row.addWidget(self.explain_button)
         row.addWidget(self.run_button)
@@ -312,11 +306,16 @@ class QueryBar(QWidget):
                 return True
         return False
 
-    # --- order and fields
+    # --- order, columns and limits
 
-    def _choose_sort(self) -> None:
-        menu = QMenu(self)
+    def _show_shape(self) -> None:
+        menu = self.shape_menu()
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.shape_button.mapToGlobal(self.shape_button.rect().bottomLeft()))
+
+    def shape_menu(self) -> QMenu:
+        """The menu of usual orders, and of the parts of the sheet for order, columns and limits."""
+        menu = QMenu(self)
         names = [self._roles.get("id", "_id"), self._roles.get("version", ""), self._roles.get("at", "")]
         for name in dict.fromkeys(name for name in names if name):
             for way, said in ((1, tr("ascending")), (-1, tr("descending"))):
@@ -324,9 +323,11 @@ class QueryBar(QWidget):
                 action = menu.addAction(wording.item(f"{name} {said}"), partial(self.set_sort, sort))
                 action.setCheckable(True)
                 action.setChecked(sort_pairs(self._rest.sort or names[0]) == [(name, way < 0)])
-        menu.addSeparator()
         menu.addAction(tr("Another order…"), partial(self.choose, "order"))
-        menu.popup(self.sort_button.mapToGlobal(self.sort_button.rect().bottomLeft()))
+        menu.addSeparator()
+        menu.addAction(tr("Columns…"), partial(self.choose, "columns"))
+        menu.addAction(tr("Skip and limit…"), partial(self.choose, "limits"))
+        return menu
 
     def set_sort(self, sort: str) -> None:
         """Set another order and run."""
@@ -380,10 +381,6 @@ class QueryBar(QWidget):
         """Set all of a query but its filter, and show it on the buttons."""
         self._rest = replace(rest, filter="", any_version=False)
         self._say_shown()
-        self.bounds_button.setText(f" {rest.bounds}" if rest.bounds else "")  # Qt draws the text close to the icon
-        wide = self.bounds_button.sizeHint().width() if rest.bounds else theme.px(32)
-        self.bounds_button.setFixedWidth(wide + (theme.px(8) if rest.bounds else 0))
-        self.bounds_button.setAccessibleName(rest.bounds or tr("Skip and limit"))
         said = tr("Deleted") if rest.deleted else wording.moment(rest.at, exact=True)
         self.time_button.setText(f" {said}" if said else "")
         wide = self.time_button.sizeHint().width() + theme.px(8) if said else theme.px(32)
@@ -392,16 +389,14 @@ class QueryBar(QWidget):
         self._fit_which()
 
     def _say_shown(self) -> None:
-        """Show order and fields on their buttons, or only in their tooltips if the bar is narrow."""
-        names = field_names(self._rest.fields)
-        fields = tr("Columns") if not names else names[0] if len(names) == 1 else tr("{names} fields", names=len(names))
+        """Show order and limits on their button, or only in its tooltip if the bar is narrow."""
+        said = ", ".join(filter(None, (sort_words(self._rest.sort), self._rest.bounds)))
         is_narrow = self.width() < theme.px(ICONS_BELOW)
         self.input.setMinimumWidth(theme.px(160 if self.width() < theme.px(BRIEF_BELOW) else 200))
-        for made, said in ((self.sort_button, sort_words(self._rest.sort)), (self.fields_button, fields)):
-            say(made, "" if is_narrow else said.replace("&", "&&"))
-            made.setToolTip(wording.tip(said) if is_narrow else "")
-        if names := names or self._columns:
-            self.fields_button.setToolTip(wording.tip(tr("Columns: {names}", names=", ".join(names))))
+        say(self.shape_button, "" if is_narrow else said.replace("&", "&&"))
+        names = ", ".join(field_names(self._rest.fields) or self._columns)
+        columns = tr("Columns: {names}", names=names) if names else ""
+        self.shape_button.setToolTip(wording.tip("\n".join(filter(None, (said, columns)))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

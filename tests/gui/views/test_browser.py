@@ -280,7 +280,10 @@ def test_rows_a_page_are_remembered(panel: BrowserPanel, qtbot: QtBot) -> None:
 def test_an_order_is_said_in_words_and_runs(panel: BrowserPanel, qtbot: QtBot) -> None:
     panel.bar.set_sort('{ "_id": -1 }')
     wait_idle(qtbot)
-    assert panel.bar.sort_button.text() == "_id descending"
+    assert panel.bar.shape_button.text() == "_id descending"
+    menu = {action.text(): action for action in panel.bar.shape_menu().actions() if not action.isSeparator()}
+    assert [name for name, action in menu.items() if action.isChecked()] == ["_id descending"]
+    assert [*menu][-3:] == ["Another order…", "Columns…", "Skip and limit…"]
     ids = [row.id.python() for row in panel.model.rows]
     assert ids == sorted(ids, reverse=True)
     assert sort_words('{ "premium.gross": -1, "_id": 1 }') == "premium.gross descending, 1 more"
@@ -307,7 +310,7 @@ def test_fields_that_tell_documents_apart_are_columns_from_the_first_moment(sess
     content = [name for name in made.model.columns if name.startswith("field:")]
     assert content == ["field:kind", "field:status", "field:number", "field:paid"]
     assert set(shown_first) == {made.model.columns}, "the columns changed while the list was shown"
-    assert made.bar.fields_button.toolTip() == "Columns: kind, status, number, paid"
+    assert made.bar.shape_button.toolTip() == "_id ascending\nColumns: kind, status, number, paid"
     made.set_filter('{ "status": "closed" }')  # which no longer tells these apart
     wait_idle(qtbot)
     assert [name for name in made.model.columns if name.startswith("field:")] == content
@@ -331,7 +334,7 @@ def test_the_columns_that_a_person_chose_are_there_at_the_next_opening(session: 
 @pytest.mark.deep
 def test_all_fields_of_the_documents_can_be_columns_and_are_scrolled_to(session: Session, qtbot: QtBot) -> None:
     panel = shown(session, "insurance.agents", qtbot)
-    panel.bar.fields_button.click()
+    panel.bar.choose("columns")
     sheet = panel.findChild(QueryOptions)
     assert sheet is not None
     assert sheet.columns.text() == "name, region, contracts, commission"  # those that are shown

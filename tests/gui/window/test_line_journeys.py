@@ -103,7 +103,8 @@ def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Wi
     versions = [int(said.lstrip("v")) for said in column(browser.list, "Version")]
     assert versions == sorted(versions, reverse=True)
 
-    click(bar.fields_button)
+    click(bar.shape_button)
+    choose(qtbot, "Columns…")
     asked = sheet(window)
     assert isinstance(asked, QueryOptions)
     wait_idle(qtbot, lambda: bool(asked.model.rows))
@@ -118,7 +119,7 @@ def test_a_question_is_put_together_by_hand_explained_and_asked_again(window: Wi
     click(button(asked, "Run"))
     wait_idle(qtbot)
     assert browser.pager.text == "1–25 of 30 documents"
-    assert bar.bounds_button.text().strip() == "skip 2, limit 30"
+    assert bar.shape_button.text().endswith(", skip 2, limit 30")
     assert all(float(said) >= 400 for said in column(browser.list, "premium.gross"))
     whole = browser.ran
 
