@@ -1,6 +1,7 @@
 """``python -m tests.simulation``: many seeds over every layout, plans and the published protocols; a replay.
 
     python -m tests.simulation --seeds 100000            all layouts, that many schedules each
+    python -m tests.simulation --layout "retaining, archive"  one plan over documents in one layout
     python -m tests.simulation --layout archive --seed 17  one schedule, shown step by step
 
 Exit status: 0 where every layout is sound and every published protocol is convicted, else 1.

@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ from msgspec.structs import replace
 
 from model.errors import Refused
 from model.foundation.records import Outcome
-from model.layouts.registry import bind
 from model.operations.batches import Batches
 from model.operations.changing import ChangePlan, Changing
 from model.operations.update import written
@@ -30,14 +27,15 @@ from model.userdata.journal import Journal
 from model.writing.writer import Writer
 from tests.simulation.histories import history
 from tests.simulation.machine import Machine
+from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, folder, writing
 from tests.simulation.run import Result
 from tests.simulation.schedule import Crew, Dead, Odds, Schedule, SoundPort, WriterPort
-from tests.simulation.taking_back import KINDS, LAYOUTS, Killed, copied, edited
-from tests.simulation.writers import ID, MONGODB, NS, OTHER, Edit, Feeder, OneCollection, Variant, stamp, work
+from tests.simulation.taking_back import LAYOUTS, Killed, copied, edited
+from tests.simulation.writers import ID, MONGODB, NS, OTHER, Edit, Feeder, OneCollection, Variant
 
 SUBJECT = "changing, {}"
 SUBJECTS = {SUBJECT.format(layout): layout for layout in LAYOUTS}
-WRITERS, CHANGERS = 2, 2
+CHANGERS = 2
 MARK = "changed"
 UPDATE = f'{{$inc: {{{MARK}: 1}}, $push: {{log: "{MARK}"}}}}'
 
@@ -56,9 +54,8 @@ def _planned(port: Any, profile: CollectionProfile, home: Path) -> ChangePlan:
 
 def run_changing(subject: str, seed: int, crew: Crew, careless: bool = False) -> Result:
     """Change the document under one seed; ``careless`` forgets what the plan saw and did, and is to be convicted."""
-    base = "/dev/shm" if Path("/dev/shm").is_dir() else None  # in memory where that is to be had
-    with tempfile.TemporaryDirectory(prefix="changing-", dir=base) as folder:
-        return _run(SUBJECTS[subject], seed, crew, Path(folder), careless)
+    with folder("changing") as home:
+        return _run(SUBJECTS[subject], seed, crew, home, careless)
 
 
 def _run(layout: str, seed: int, crew: Crew, home: Path, careless: bool) -> Result:
@@ -72,31 +69,25 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, careless: bool) -> Resu
     schedule = Schedule(crew, machine, rng, Odds())
     feeder = Feeder(machine, of.profile, len(machine.log)) if layout == "stream" else None
     schedule.background = feeder.step if feeder is not None else None
-    numbers = itertools.count(100)
-    todo = [[Edit(f"w{n}e{at}", rng.choice(KINDS)) for at in range(rng.choice((1, 2)))] for n in range(WRITERS)]
+    todo = edits_of_writers(rng)
     told: list[Outcome] = []
-
-    def writer(number: int) -> None:
-        bound = bind(WriterPort(schedule, number, facts), of.profile)
-        work(bound, todo[number], lambda: stamp(next(numbers)))
 
     def changer(number: int) -> None:
         port = WriterPort(schedule, WRITERS + number, facts)
         with contextlib.suppress(Refused):  # a read that failed
             told.extend(_changing(port, of.profile, home / f"c{number}").apply(plan))
 
-    jobs: list[Callable[[], None]] = [partial(writer, n) for n in range(WRITERS)]
-    schedule.run([*jobs, *(partial(changer, n) for n in range(CHANGERS))])
+    schedule.run([*writing(schedule, of.profile, todo, facts), *(partial(changer, n) for n in range(CHANGERS))])
     wrong = [f"the code failed: {type(error).__name__}: {error}" for error in schedule.crashed]
     if feeder is not None:
         feeder.drain()
-    wrong += _faults(machine, of, [edit for edits in todo for edit in edits], told)
+    wrong += _faults(machine, of, todo, told)
     for number in range(CHANGERS):
         with contextlib.suppress(Refused):
             told.extend(_changing(SoundPort(machine, facts), of.profile, home / f"c{number}").apply(plan))
     if feeder is not None:
         feeder.drain()
-    wrong += _faults(machine, of, [edit for edits in todo for edit in edits], told)
+    wrong += _faults(machine, of, todo, told)
     if not wrong:
         wrong += [*_killed(first, of, home / "killed"), *_undone(first, of, home / "undo")]
     return Result(seed, SUBJECT.format(layout), wrong, steps=schedule.steps, outcomes=tuple(e.kind for e in told))
@@ -108,21 +99,13 @@ def _count(machine: Machine, of: Variant) -> tuple[int, int]:
     return int(now.get(MARK, 0)), now["log"].count(MARK)
 
 
-def _faults(machine: Machine, of: Variant, edits: list[Edit], told: list[Outcome]) -> list[str]:
+def _faults(machine: Machine, of: Variant, edits: list[list[Edit]], told: list[Outcome]) -> list[str]:
     entries = history(machine, of.profile)
-    now = bson.decode(entries[-1].content)
-    said, (number, listed) = [], _count(machine, of)
+    said, (number, listed) = edit_faults(entries, edits), _count(machine, of)
     if number != listed or number > 1:
         said.append(f"the change was made {number} times by its number, {listed} times by its list")
     if number == 0 and any(each.kind == "applied" for each in told):
         said.append("somebody was told that it is changed, and it is not")
-    tokens = [entry.token for entry in entries]
-    for edit in edits:
-        landed = sum(tokens.count(attempt.token) for attempt in edit.attempts)
-        if any(a.outcome is not None and a.outcome.kind == "applied" for a in edit.attempts) and landed != 1:
-            said.append(f"{edit.mark} was acknowledged and is {landed} versions")
-        if edit.kind == "log" and now["log"].count(edit.mark) != landed:
-            said.append(f"{edit.mark} made {landed} versions, and the newest has it otherwise")
     numbers = [entry.v for entry in entries]
     if numbers != list(range(1, len(numbers) + 1)):
         said.append(f"versions are missing or doubled: {numbers}")

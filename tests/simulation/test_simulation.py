@@ -23,10 +23,11 @@ from model.storage.update_operators import Operators
 from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
 from tests import support
-from tests.simulation import changing
+from tests.simulation import changing, retaining
 from tests.simulation.changing import run_changing
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
+from tests.simulation.retaining import forgetting, run_retaining, trimming
 from tests.simulation.run import run, run_published, subjects
 from tests.simulation.schedule import Crew
 from tests.simulation.taking_back import SUBJECTS, Script, rolling_back, run_taking_back, unguarded
@@ -172,6 +173,24 @@ def test_one_change_is_made_once_and_no_edit_is_lost_beside_it(subject: str, cre
 @pytest.mark.deep
 def test_the_harness_convicts_a_plan_that_forgets_what_it_did(crew: Crew) -> None:
     assert all(run_changing("changing, archive", seed, crew, careless=True).wrong for seed in range(3))
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+@pytest.mark.parametrize("subject", retaining.SUBJECTS)
+def test_only_what_a_rule_names_goes_and_each_version_is_kept_before(subject: str, crew: Crew, seed: int) -> None:
+    for each in range(seed, seed + SEEDS):
+        result = run_retaining(subject, each, crew)
+        assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
+
+
+@pytest.mark.parametrize(
+    ("layout", "script"), [("archive", forgetting), ("versions", forgetting), ("embedded", trimming)]
+)
+def test_the_harness_convicts_a_script_that_removes_versions_carelessly(
+    layout: str, script: retaining.Script, crew: Crew
+) -> None:
+    assert any(run_retaining(f"retaining, {layout}", seed, crew, script).wrong for seed in range(5))
 
 
 @pytest.mark.parametrize("script", [rolling_back, unguarded], ids=lambda script: script.__name__)
