@@ -20,7 +20,7 @@ SOON = (
     "gui.window.work_area",
     "gui.pages.collection_page",
 )
-LATER = ("model.session.history_reading", "gui.pages.document_pages", "gui.window.palette", "gui.pages.history_pages")
+LATER = ("model.session.history_reading", "gui.pages.document_pages", "gui.window.palette")
 REST = 300  # milliseconds without work; after that, imports delay no first page
 
 
