@@ -237,6 +237,7 @@ TABLE: tuple[Item, ...] = (
         "Repair", "choose-repairs", tr("Look for damage…"), "repairs-collection repairs-document repairs", icon="wrench"
     ),
     _pages("Repair"),
+    item("Repair", "retain", tr("Remove earlier versions…"), "", "list collection versions writable"),
     item("Repair", "create-index", tr("Create the unique index that writing needs…"), "", "collection index-missing"),
     item("Help", "help", tr("Help for this view"), "F1", icon="question"),
     item("Help", "manual", tr("The manual"), icon="file-text"),

@@ -42,6 +42,8 @@ from model.values.canonical import Path, Value
 
 if TYPE_CHECKING:
     from gui.pages.batch_writes import BatchWrites
+    from gui.views.repair.plan_kind import PlanKind
+    from model.session.batch_writing import Rule
 
 LISTED, FEWEST = 18, 9
 """Rows of documents: as many are in sight before the comparison gets more than it needs, and before a list of versions
@@ -312,6 +314,8 @@ class CollectionPage(Page):
             menu.addAction(
                 tr("Change {documents}…", documents=wording.many(len(rows), "document")), self.do_change_many
             )
+            if "versions" in self.facts():
+                menu.addAction(tr("Remove earlier versions…"), self.do_retain)
             menu.addAction(
                 tr("Delete {documents}…", documents=wording.many(len(rows), "document")), self.do_delete_picked
             )
@@ -536,6 +540,7 @@ class CollectionPage(Page):
             "import-history": self.do_import_history,
             "delete-picked": self.do_delete_picked,
             "change-many": self.do_change_many,
+            "retain": self.do_retain,
             "compare-picked": self.do_compare_picked,
             "open-document": self.do_open_document,
             "new-document": self.do_new_document,
@@ -622,10 +627,48 @@ class CollectionPage(Page):
         )
 
     def _change(self, ids: Sequence[Value]) -> None:
+        from gui.views.repair.plan_kind import CHANGING
+
+        self._plan(CHANGING, ids)
+
+    def _plan(self, kind: PlanKind, ids: Sequence[Value]) -> None:
         from model.session.batch_writing import Chosen
 
-        start = TakingBackStart(tuple(Chosen(id, ()) for id in ids), change=True)
+        start = TakingBackStart(tuple(Chosen(id, ()) for id in ids), kind)
         self.asked.emit(PageRequest("taking-back", self.ns, start=start, way="beside"))
+
+    def do_retain(self) -> None:
+        """Earlier versions of the picked documents, or of all, removed by a rule."""
+        from gui.views.repair.retention_sheet import RetentionSheet
+
+        picked = [row.id for row in self.browser.picked]
+        some = picked if len(picked) > 1 else []
+        sheet = RetentionSheet(self, wording.many(len(some), "document") if some else self.ns)
+        sheet.agreed.connect(partial(self._retain, some))
+        sheet.open()
+
+    def _retain(self, some: Sequence[Value], rule: Rule) -> None:
+        """List the documents that a rule concerns, and show the plan for them."""
+        from gui.views.repair.plan_kind import retaining
+
+        session, ns = self.session, self.ns
+        title = tr("Looking for versions that may go")
+        task = tasks.run(
+            lambda progress: session.retaining.concerned(ns, rule, some, progress),
+            done=partial(self._retainable, retaining(rule)),
+            failed=partial(messages.fail, self),
+            owner=self,
+            key="retain",
+            title=title,
+        )
+        line = messages.note(self, title, [(tr("Stop"), task.cancel)])
+        task.finished.connect(line.leave)
+
+    def _retainable(self, kind: PlanKind, ids: Sequence[Value]) -> None:
+        if ids:
+            self._plan(kind, ids)
+        else:
+            messages.tell(self, tr("By this rule all versions stay"))
 
     def do_compare_picked(self) -> None:
         a, b = map(self._side_of, self.browser.picked)

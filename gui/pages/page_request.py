@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gui.parts.document_side import DocumentSide
+    from gui.views.repair.plan_kind import PlanKind
     from model.foundation.records import Draft
     from model.session import Session
     from model.session.batch_writing import Chosen
@@ -70,10 +71,10 @@ class TakenStart(Struct, frozen=True):
 
 
 class TakingBackStart(Struct, frozen=True):
-    """The documents of a plan: with the versions to take back, or for one ``change`` in all of them."""
+    """The documents of a plan, and what it does to them; without a kind, their versions are taken back."""
 
     chosen: tuple[Chosen, ...]
-    change: bool = False
+    kind: PlanKind | None = None
 
 
 class PageRequest(Struct, frozen=True):

@@ -13,7 +13,7 @@ from gui.pages.base import OnShow, Page
 from gui.pages.page_request import PageRequest, TakingBackStart
 from gui.style import boxes, states, wording
 from gui.views.repair.health_panel import HealthPanel
-from gui.views.repair.plan_kind import CHANGING, TAKING_BACK
+from gui.views.repair.plan_kind import TAKING_BACK
 from gui.views.repair.repair_panel import RepairPanel
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from model.foundation.news import News
@@ -180,7 +180,7 @@ class HealthPage(_PlacePage):
 
 
 class TakingBackPage(Page):
-    """A plan over documents of one collection: changes taken back, or one change in all of them."""
+    """A plan over documents of one collection, such as changes taken back, or one change in all of them."""
 
     kind = "taking-back"
     icon = "arrow-counter-clockwise"
@@ -191,7 +191,7 @@ class TakingBackPage(Page):
         super().__init__(session, ns, parent=parent)
         self._start = start
         self._written: set[Value] = set()
-        self._kind = CHANGING if start.change else TAKING_BACK
+        self._kind = start.kind or TAKING_BACK
         self.panel = TakingBackPanel(session, ns, start.chosen, production, self, self._kind)
         self._put(self.panel)
         self.panel.closed.connect(self.closed)
@@ -202,7 +202,7 @@ class TakingBackPage(Page):
         self.asked.emit(PageRequest("merge", self.ns, id, conflict))
 
     def answer(self, request: PageRequest, again: bool) -> None:
-        same = isinstance(request.start, TakingBackStart) and request.start.change == self._start.change
+        same = isinstance(request.start, TakingBackStart) and request.start.kind is self._start.kind
         if again and same and isinstance(request.start, TakingBackStart) and not self.panel.busy:
             self._start = request.start
             self.panel.put(request.start.chosen)
@@ -216,10 +216,7 @@ class TakingBackPage(Page):
 
     @property
     def tip(self) -> str:
-        name = wording.source(self.session.name)
-        if self._start.change:
-            return tr("Documents to be changed in {ns} of {name}", ns=self.ns, name=name)
-        return tr("Changes to be taken back in {ns} of {name}", ns=self.ns, name=name)
+        return self._kind.place(self.ns, wording.source(self.session.name))
 
     def status(self) -> tuple[list[str], list[str]]:
         left = [

@@ -36,6 +36,7 @@ from gui.views.activity.activity_model import AUTHOR
 from gui.views.browse.time_sheet import TimeSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
+from gui.views.repair.retention_sheet import RetentionSheet
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.connection_watch import ConnectionWatch
 from gui.window.opening import Opening
@@ -369,6 +370,14 @@ class TourViews:
         self.window.commands.choose_other(DocumentSide(self._session, NS, Value.of(ID)), "b")
         yield "other-document", self._still()
         self._close_sheets()
+        self.window.commands.do_close_tab()
+        page.do_retain()
+        rule = next(each for each in self.window.findChildren(RetentionSheet) if each.isVisible())
+        rule.keep.setText("2")
+        yield "retention-rule", self._still()
+        rule.show_plan.click()
+        settle(lambda: isinstance(self.window.workspace.tab_area.page, TakingBackPage))
+        yield "retention", self._still()
         self.window.commands.do_close_tab()
         row = page.browser.picked[0]
         new = canonical.document([("_id", Value.of("K-900001")), *canonical.fields(row.raw)[1:]])

@@ -28,7 +28,6 @@ WINDOW = (
     ".bson file, a file of Extended JSON lines) or sample:"
 )
 WINDOW_OPTIONS = ("--profile", "--read-only", "--into-memory", "--new-window")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -634,11 +633,10 @@ def _count_of(written: str) -> int:
 
 def _age(written: str) -> timedelta:
     """An age such as 24h, 90m or 1d12h."""
-    from datetime import timedelta
+    from model.errors import Refused
+    from model.text.moments import age_from_text
 
-    if not re.fullmatch(r"(\d+[smhdw])+", written):
-        raise argparse.ArgumentTypeError(f"{written} is not an age; write it as 24h, 90m or 7d")
     try:
-        return sum((timedelta(**{_UNITS[u]: int(n)}) for n, u in re.findall(r"(\d+)(.)", written)), timedelta())
-    except OverflowError:
-        raise argparse.ArgumentTypeError(f"{written} is longer than any token can be old") from None
+        return age_from_text(written)
+    except Refused as error:
+        raise argparse.ArgumentTypeError(str(error).rstrip(".")) from None

@@ -31,6 +31,7 @@ from model.repair.running import Running, new_run
 from model.repair.steps import RepairContext, Step
 from model.storage import overflow_archive
 from model.storage.newest_query import PageQuery
+from model.text.moments import age_from_text
 from model.text.names import id_name, version_name
 from model.text.paths import path_text
 from model.values import canonical as c
@@ -73,6 +74,17 @@ class Rule(Struct, frozen=True):
         return self.younger is not None and now - when < self.younger
 
 
+def typed_rule(keep: str, younger: str, daily: bool, hold: str) -> Rule:
+    """The rule that a person typed into fields, of which some may be empty. Raises ``Refused``."""
+    if not (keep or younger or daily):
+        raise Refused("Say what stays: a number of versions, an age, or one version of each day.")
+    if keep and not (keep.isdecimal() and keep.isascii() and len(keep) < 10 and int(keep)):
+        raise Refused(f"{keep} is not a number of versions; at least the current one stays.")
+    if hold:
+        following.condition(hold)  # that it can be read
+    return Rule(int(keep) if keep else None, age_from_text(younger) if younger else None, daily, hold)
+
+
 class Candidate(Struct, frozen=True):
     """One document; under a plan with the SHA-256 of each stored version that goes."""
 
@@ -91,6 +103,11 @@ class Thinned(Struct, frozen=True):
     detail: str
     gone: tuple[Version, ...] = ()  # with their stored documents, newest first
     bytes: int = 0  # that are won
+
+    @property
+    def candidate(self) -> Candidate:
+        """The document for a plan by which only these versions go."""
+        return Candidate(self.id, frozenset(digest(each.raw) for each in self.gone if each.raw is not None))
 
 
 class RetentionPlan(Struct, frozen=True):
@@ -114,16 +131,29 @@ class Retaining(Struct, frozen=True):
         layout = self._layout(ns)
         following.condition(rule.hold or "{}")  # that it can be read
         ids = [id] if id is not None else [row.id for row in layout.page(PageQuery(limit=ALL)) if _stepped(step)]
-        return RetentionPlan(ns, rule, new_run(_now, uuid.uuid4().hex[:6]), tuple(map(Candidate, dict.fromkeys(ids))))
+        return self.planned(ns, rule, map(Candidate, dict.fromkeys(ids)))
 
-    def drawn(self, plan: RetentionPlan, step: Checkpoint = no_checkpoint) -> Iterator[Thinned]:
-        """Each document from which versions would go, or that is held or cannot be read; writes nothing."""
+    def planned(self, ns: str, rule: Rule, items: Iterable[Candidate]) -> RetentionPlan:
+        """A plan for some documents."""
+        return RetentionPlan(ns, rule, new_run(_now, uuid.uuid4().hex[:6]), tuple(items))
+
+    def every(self, plan: RetentionPlan, step: Checkpoint = no_checkpoint) -> Iterator[Thinned]:
+        """Each document as it would be; writes nothing."""
         layout = self._layout(plan.ns)
         for at, wanted in enumerate(plan.items):
             step(at, len(plan.items))
-            each = self._drawn(layout, plan.rule, wanted)
-            if each.kind != "applied" or each.gone:
-                yield each
+            yield self._drawn(layout, plan.rule, wanted)
+
+    def concerned(
+        self, ns: str, rule: Rule, ids: Sequence[Value] = (), step: Checkpoint = no_checkpoint
+    ) -> list[Value]:
+        """The documents, of some or of all, that a rule does not leave whole, or that it cannot be applied to."""
+        plan = self.planned(ns, rule, map(Candidate, ids)) if ids else self.listed(ns, rule, step=step)
+        return [each.id for each in self.drawn(plan, step)]
+
+    def drawn(self, plan: RetentionPlan, step: Checkpoint = no_checkpoint) -> Iterator[Thinned]:
+        """Each document from which versions would go, or that is held or cannot be read; writes nothing."""
+        return (each for each in self.every(plan, step) if each.kind != "applied" or each.gone)
 
     def apply(self, plan: RetentionPlan, step: Checkpoint = no_checkpoint, confirmed: bool = False) -> Run:
         """Remove the versions, each guarded by all of its bytes. Raises ``NotAllowed`` if writing is not allowed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from model.operations.batches import Batches, Deleted, DeletionPlan, Documents, InsertionPlan, Run
 from model.operations.changing import Changed, ChangePlan, Changing
 from model.operations.erasing import Certificate, Erasing, Trace
-from model.operations.retaining import Retaining, RetentionPlan, Rule, Thinned
+from model.operations.retaining import Candidate, Retaining, RetentionPlan, Rule, Thinned, typed_rule
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
 from model.operations.update import typed as typed_update
 from model.session.connection import Connection
@@ -13,6 +13,7 @@ from model.userdata.drafts import Drafts
 
 __all__ = [
     "Batches",
+    "Candidate",
     "Certificate",
     "ChangePlan",
     "Changed",
@@ -36,6 +37,7 @@ __all__ = [
     "erasing",
     "retaining",
     "taking_back",
+    "typed_rule",
     "typed_update",
 ]
 

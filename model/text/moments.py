@@ -26,6 +26,16 @@ class Moment(Struct, frozen=True):
     doubt: str = ""
 
 
+def age_from_text(written: str) -> dt.timedelta:
+    """An age such as 24h, 90m or 1d12h. Raises ``Refused``."""
+    if not _AGE.match(written):
+        raise Refused(f"{written} is not an age; write it as 24h, 90m or 7d.")
+    try:
+        return sum((dt.timedelta(**{_UNITS[u]: int(n)}) for n, u in _PART.findall(written)), dt.timedelta())
+    except (ValueError, OverflowError):
+        raise Refused(f"{written} is longer than any age can be.") from None
+
+
 def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "UTC") -> Moment:
     """The moment that a person means; a date alone is its first moment, an age is before now.
 
@@ -35,9 +45,7 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
     text = written.strip()
     try:
         if _AGE.match(text):
-            return Moment(
-                now - sum((dt.timedelta(**{_UNITS[u]: int(n)}) for n, u in _PART.findall(text)), dt.timedelta())
-            )
+            return Moment(now - age_from_text(text))
         at = dt.datetime.fromisoformat(text)
         supplied = at.tzinfo is None
         local = at.replace(tzinfo=ZoneInfo(zone)) if supplied else at

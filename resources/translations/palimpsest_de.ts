@@ -324,12 +324,20 @@ Nummern: {numbering}</translation>
       <translation>1 davon ist</translation>
     </message>
     <message>
+      <source>20</source>
+      <translation>20</translation>
+    </message>
+    <message>
       <source>2026-11-20 14:30</source>
       <translation>2026-11-20 14:30</translation>
     </message>
     <message>
       <source>30 days ago</source>
       <translation>Vor 30 Tagen</translation>
+    </message>
+    <message>
+      <source>30d</source>
+      <translation>30d</translation>
     </message>
     <message>
       <source>: {seen} so far</source>
@@ -564,6 +572,10 @@ Nummern: {numbering}</translation>
       <translation>Nachher</translation>
     </message>
     <message>
+      <source>Afterwards</source>
+      <translation>Danach</translation>
+    </message>
+    <message>
       <source>Age</source>
       <translation>Alter</translation>
     </message>
@@ -618,6 +630,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>All tokens</source>
       <translation>Alle Token</translation>
+    </message>
+    <message>
+      <source>All versions stay</source>
+      <translation>Alle Versionen bleiben</translation>
     </message>
     <message>
       <source>Allow editing</source>
@@ -848,6 +864,10 @@ Nummern: {numbering}</translation>
       <translation>Vorher: {value}</translation>
     </message>
     <message>
+      <source>Beyond that, keep the newest of each day</source>
+      <translation>Darüber hinaus die neueste jedes Tages behalten</translation>
+    </message>
+    <message>
       <source>Binary, subtype {data}</source>
       <translation>Binary, Untertyp {data}</translation>
     </message>
@@ -904,6 +924,10 @@ Nummern: {numbering}</translation>
       <translation>Nach Klasse, mit der Änderung seit dem Prüflauf davor</translation>
     </message>
     <message>
+      <source>By this rule all versions stay</source>
+      <translation>Nach dieser Regel bleiben alle Versionen</translation>
+    </message>
+    <message>
       <source>By time</source>
       <translation>Nach Zeit</translation>
     </message>
@@ -930,6 +954,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Cannot be changed</source>
       <translation>Kann nicht geändert werden</translation>
+    </message>
+    <message>
+      <source>Cannot be removed</source>
+      <translation>Kann nicht entfernt werden</translation>
     </message>
     <message>
       <source>Cannot be taken back</source>
@@ -1948,6 +1976,10 @@ Nummern: {numbering}</translation>
       <translation>Dokumente, die es nicht mehr gibt, je mit der letzten Version; die Geschichte des gewählten steht unten.</translation>
     </message>
     <message>
+      <source>Documents that lose earlier versions</source>
+      <translation>Dokumente, die frühere Versionen verlieren</translation>
+    </message>
+    <message>
       <source>Documents that stay out</source>
       <translation>Dokumente, die draußen bleiben</translation>
     </message>
@@ -2086,6 +2118,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Earlier queries</source>
       <translation>Frühere Abfragen</translation>
+    </message>
+    <message>
+      <source>Earlier versions to be removed in {ns} of {name}</source>
+      <translation>Frühere Versionen, die in {ns} von {name} entfernt werden sollen</translation>
     </message>
     <message>
       <source>Edit</source>
@@ -3056,6 +3092,18 @@ Nummern: {numbering}</translation>
       <translation>Passwörter im Schlüsselbund dieses Computers behalten</translation>
     </message>
     <message>
+      <source>Keep the newest</source>
+      <translation>Die neuesten behalten</translation>
+    </message>
+    <message>
+      <source>Keep what is younger than</source>
+      <translation>Behalten, was jünger ist als</translation>
+    </message>
+    <message>
+      <source>Keep what matches</source>
+      <translation>Behalten, was passt auf</translation>
+    </message>
+    <message>
       <source>Keep what was opened</source>
       <translation>Behalten, was geöffnet wurde</translation>
     </message>
@@ -3290,6 +3338,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Looking for the write</source>
       <translation>Der Schreibvorgang wird gesucht</translation>
+    </message>
+    <message>
+      <source>Looking for versions that may go</source>
+      <translation>Versionen suchen, die entfallen dürfen</translation>
     </message>
     <message>
       <source>Looking for who last set each field</source>
@@ -4700,6 +4752,14 @@ Nummern: {numbering}</translation>
       <translation>Palimpsest aus den Menüs der Arbeitsumgebung entfernen?</translation>
     </message>
     <message>
+      <source>Remove earlier versions</source>
+      <translation>Frühere Versionen entfernen</translation>
+    </message>
+    <message>
+      <source>Remove earlier versions…</source>
+      <translation>Frühere Versionen entfernen …</translation>
+    </message>
+    <message>
       <source>Remove from the menus</source>
       <translation>Aus den Menüs entfernen</translation>
     </message>
@@ -4708,12 +4768,28 @@ Nummern: {numbering}</translation>
       <translation>Version A entfernen…</translation>
     </message>
     <message>
+      <source>Remove versions of {documents}</source>
+      <translation>Versionen von {documents} entfernen</translation>
+    </message>
+    <message>
       <source>Remove {name}?</source>
       <translation>{name} entfernen?</translation>
     </message>
     <message>
       <source>Remove {version}</source>
       <translation>{version} entfernen</translation>
+    </message>
+    <message>
+      <source>Removed</source>
+      <translation>Entfernt</translation>
+    </message>
+    <message>
+      <source>Removed versions of {documents}</source>
+      <translation>Versionen von {documents} entfernt</translation>
+    </message>
+    <message>
+      <source>Removing versions</source>
+      <translation>Versionen werden entfernt</translation>
     </message>
     <message>
       <source>Removing {version}</source>
@@ -5188,6 +5264,10 @@ Nummern: {numbering}</translation>
       <translation>Zeigen, was dort ist</translation>
     </message>
     <message>
+      <source>Show what would go</source>
+      <translation>Zeigen, was entfiele</translation>
+    </message>
+    <message>
       <source>Show your changes and what saving sends (Ctrl+B)</source>
       <translation>Ihre Änderungen zeigen und was das Speichern sendet (Strg+B)</translation>
     </message>
@@ -5354,6 +5434,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Stored in</source>
       <translation>Gespeichert in</translation>
+    </message>
+    <message>
+      <source>Stored now</source>
+      <translation>Jetzt gespeichert</translation>
     </message>
     <message>
       <source>Swap A and B</source>
@@ -6124,6 +6208,10 @@ Nummern: {numbering}</translation>
       <translation>Diese Versionen konnten nicht verglichen werden</translation>
     </message>
     <message>
+      <source>These versions stay: {parts}.</source>
+      <translation>Diese Versionen bleiben: {parts}.</translation>
+    </message>
+    <message>
       <source>They are removed without being counted: {lost} in all is lost.</source>
       <translation>Sie werden entfernt, ohne gezählt zu werden: {lost} insgesamt gehen verloren.</translation>
     </message>
@@ -6560,6 +6648,10 @@ Nummern: {numbering}</translation>
       <translation>Versionen, bei denen die Bedingung umschlägt, neueste zuerst</translation>
     </message>
     <message>
+      <source>Versions that go</source>
+      <translation>Versionen, die entfallen</translation>
+    </message>
+    <message>
       <source>Versions that set the field, newest first</source>
       <translation>Versionen, die das Feld setzten, neueste zuerst</translation>
     </message>
@@ -6810,6 +6902,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Would be imported: {said}</source>
       <translation>Würde importiert: {said}</translation>
+    </message>
+    <message>
+      <source>Would be removed</source>
+      <translation>Würde entfernt</translation>
     </message>
     <message>
       <source>Would make {field} {before} → {after}</source>
@@ -7186,6 +7282,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>behind</source>
       <translation>zurück</translation>
+    </message>
+    <message>
+      <source>beyond that the newest of each day</source>
+      <translation>darüber hinaus die neueste jedes Tages</translation>
     </message>
     <message>
       <source>both added here</source>
@@ -8424,6 +8524,10 @@ Nummern: {numbering}</translation>
       <translation>die neueste von {author}</translation>
     </message>
     <message>
+      <source>the newest {keep}</source>
+      <translation>die neuesten {keep}</translation>
+    </message>
+    <message>
       <source>the next number, when it is inserted</source>
       <translation>die nächste Nummer, beim Einfügen</translation>
     </message>
@@ -8604,6 +8708,14 @@ Nummern: {numbering}</translation>
       <translation>was erledigt wird, etwa 2026-11</translation>
     </message>
     <message>
+      <source>what is younger than {age}</source>
+      <translation>was jünger ist als {age}</translation>
+    </message>
+    <message>
+      <source>what matches {filter}</source>
+      <translation>was auf {filter} passt</translation>
+    </message>
+    <message>
       <source>what would be saved</source>
       <translation>was gespeichert würde</translation>
     </message>
@@ -8678,6 +8790,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{ 1 field }</source>
       <translation>{ 1 Feld }</translation>
+    </message>
+    <message>
+      <source>{ status: "disputed" }</source>
+      <translation>{ status: "disputed" }</translation>
     </message>
     <message>
       <source>{above} above the current one, never landed</source>
@@ -8820,8 +8936,16 @@ Nummern: {numbering}</translation>
       <translation>{count} nicht zurückzunehmen</translation>
     </message>
     <message>
+      <source>{count} cannot lose versions</source>
+      <translation>{count} können keine Versionen verlieren</translation>
+    </message>
+    <message>
       <source>{count} changed meanwhile</source>
       <translation>{count} inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>{count} keep all versions</source>
+      <translation>{count} behalten alle Versionen</translation>
     </message>
     <message>
       <source>{count} wait for a decision</source>
@@ -8834,6 +8958,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{count} would be written</source>
       <translation>{count} würden geschrieben</translation>
+    </message>
+    <message>
+      <source>{count} would lose versions</source>
+      <translation>{count} verlören Versionen</translation>
     </message>
     <message>
       <source>{count}, kept {where}: counts alone, no document</source>
@@ -9284,6 +9412,10 @@ Nummern: {numbering}</translation>
       <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie das Schreiben, um Token abzuschließen oder zu streichen.</translation>
     </message>
     <message>
+      <source>{name} is open read-only; to remove versions, allow writes.</source>
+      <translation>{name} ist nur zum Lesen geöffnet; um Versionen zu entfernen, bitte Schreiben erlauben.</translation>
+    </message>
+    <message>
       <source>{name} is open read-only; to repair, allow writes.</source>
       <translation>{name} ist schreibgeschützt geöffnet; erlauben Sie zum Reparieren das Schreiben.</translation>
     </message>
@@ -9464,6 +9596,10 @@ Nummern: {numbering}</translation>
       <translation>{person} muss jemand ansehen</translation>
     </message>
     <message>
+      <source>{place}: a version stays if any of this keeps it. The current one always stays.</source>
+      <translation>{place}: Eine Version bleibt, wenn etwas davon sie behält. Die aktuelle bleibt immer.</translation>
+    </message>
+    <message>
       <source>{place}: decided; choose again to change your mind.</source>
       <translation>{place}: entschieden; wählen Sie erneut, um es zu ändern.</translation>
     </message>
@@ -9624,6 +9760,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{size} a page</source>
       <translation>{size} je Seite</translation>
+    </message>
+    <message>
+      <source>{size} would be won</source>
+      <translation>{size} würden frei</translation>
     </message>
     <message>
       <source>{some} be proven.</source>
@@ -12117,6 +12257,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>Saved</source>
       <translation>Gespeichert</translation>
+    </message>
+    <message>
+      <source>Say what stays: a number of versions, an age, or one version of each day.</source>
+      <translation>Bitte angeben, was bleibt: eine Anzahl von Versionen, ein Alter oder eine Version je Tag.</translation>
     </message>
     <message>
       <source>Scan {0} in {1} is damaged; it is left out.</source>
@@ -17887,6 +18031,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist größer als {1}, mehr, als eine solche Datei enthält; nennen Sie eine andere.</translation>
     </message>
     <message>
+      <source>{0} is longer than any age can be.</source>
+      <translation>{0} ist länger, als ein Alter sein kann.</translation>
+    </message>
+    <message>
       <source>{0} is meant to hold the current version too.</source>
       <translation>{0} soll auch die aktuelle Version enthalten.</translation>
     </message>
@@ -17949,6 +18097,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not a number</source>
       <translation>{0} ist keine Zahl</translation>
+    </message>
+    <message>
+      <source>{0} is not a number of versions; at least the current one stays.</source>
+      <translation>{0} ist keine Anzahl von Versionen; mindestens die aktuelle bleibt.</translation>
     </message>
     <message>
       <source>{0} is not a number; settle that first.</source>
@@ -18017,6 +18169,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} is not a write token: it names {1}</source>
       <translation>{0} ist kein Schreib-Token: Es nennt {1}</translation>
+    </message>
+    <message>
+      <source>{0} is not an age; write it as 24h, 90m or 7d.</source>
+      <translation>{0} ist kein Alter; zu schreiben ist es als 24h, 90m oder 7d.</translation>
     </message>
     <message>
       <source>{0} is not an array</source>

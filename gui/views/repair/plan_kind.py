@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,11 +13,39 @@ from gui import tasks
 from gui.language import tr
 from gui.style import wording
 from model.session import Session
-from model.session.batch_writing import Changed, Chosen, Run, TakenBack
+from model.session.batch_writing import Candidate, Changed, Chosen, Rule, Run, TakenBack, Thinned
 from model.text.paths import path_from_text, path_text
-from model.values.canonical import Value
+from model.values import canonical
+from model.values.canonical import EMPTY, Value
 
-Drawn: TypeAlias = TakenBack | Changed
+Step: TypeAlias = Callable[[int, int | None], None]
+
+
+class Compared(Struct, frozen=True):
+    """What the comparison below the documents shows of one: both sides, and their headings."""
+
+    before: bytes
+    after: bytes
+    titles: tuple[str, str]
+
+
+class Foreseen(Struct, frozen=True):
+    """How a document would end under a plan that is not about its current version alone."""
+
+    id: Value
+    kind: str  # applied, skipped, conflict, refused
+    detail: str
+    work: object = None  # what the plan's writes take of it
+    cells: tuple[str, ...] = ()  # for the kind's columns
+    compared: Compared | None = None
+    bytes: int = 0  # that are won
+    base: ClassVar[None] = None  # this and what follows is of changes that are taken back
+    left: ClassVar[tuple[tuple[Value, str], ...]] = ()
+    at_odds: ClassVar[tuple[Value, ...]] = ()
+    warning: ClassVar[str] = ""
+
+
+Drawn: TypeAlias = TakenBack | Changed | Foreseen
 """A document as it would be."""
 
 
@@ -30,15 +59,10 @@ NOT_APPLIED = {
 
 
 class PlanKind(Struct, frozen=True):
-    """One kind of plan over many documents. A person types into its line, and it has the words that depend on this."""
+    """One kind of plan over many documents: its words, how they are tried, and how they are written."""
 
     title: str
-    label: str  # of the line
-    placeholder: str
-    tip: str
     list_name: str
-    wants_line: str  # what to do before anything is typed, a sentence; "" if the line may be empty
-    columns: tuple[str, ...]  # between the id and the dry run
     verdicts: Mapping[str, tuple[str, str, str]]  # icon, colour, words
     done: Mapping[str, str]
     counted: Mapping[str, str]  # "{count} …" for the dry run
@@ -47,15 +71,32 @@ class PlanKind(Struct, frozen=True):
     ended: Callable[[int], str]
     working: str
     read_only: Callable[[str], str]
-    after: Callable[[Drawn], str]  # the heading of the right side
-    typed: Callable[[Sequence[Chosen], str], Sequence[Chosen]]  # the documents as the line says; raises ``Refused``
-    shown: Callable[[Sequence[Chosen]], str]  # the line of documents that are brought; "" leaves it
-    draw: Callable[[Session, str, Sequence[Chosen], str, Callable[[int, int | None], None]], Iterator[Drawn]]
+    place: Callable[[str, str], str]  # what the page is about, from the collection and the connection
+    compared: Callable[[Any], Compared | None]
+    draw: Callable[[Session, str, Sequence[Chosen], str, Step], Iterator[Drawn]]
     apply: Callable[[Session, str, Sequence[Chosen], str, Mapping[Value, Any], tasks.Progress, str], Run]
+    columns: tuple[str, ...] = ()  # between the id and the dry run
+    cells: Callable[[Chosen, Drawn | None], Sequence[str]] = lambda row, drawn: ()
+    summed: Callable[[Iterable[Any]], str] = lambda drawn: ""  # what all documents that would be written come to
+    takes_reason: bool = True
+    label: str = ""  # of a line to type into; "" if there is none
+    placeholder: str = ""
+    tip: str = ""
+    wants_line: str = ""  # what to do before anything is typed, a sentence; "" if the line may be empty
+    typed: Callable[[Sequence[Chosen], str], Sequence[Chosen]] = lambda rows, said: rows  # raises ``Refused``
+    shown: Callable[[Sequence[Chosen]], str] = lambda rows: ""  # the line of documents that are brought
 
 
 def _documents(count: int) -> str:
     return wording.many(count, "document")
+
+
+def _saved(after: Callable[[Any], str], drawn: TakenBack | Changed) -> Compared | None:
+    """The current version beside the one that would be saved over it."""
+    if drawn.base is None or drawn.content is None:
+        return None
+    now = tr("{version} now", version=wording.version(drawn.base.v))
+    return Compared(drawn.base.content or EMPTY, drawn.content, (now, after(drawn)))
 
 
 # --- taking back
@@ -85,8 +126,8 @@ TAKING_BACK = PlanKind(
     placeholder=tr("All fields"),
     tip=tr("Fields such as premium.gross, separated by commas: only these are taken back"),
     list_name=tr("Documents of which changes are taken back"),
-    wants_line="",
     columns=(tr("Versions"),),
+    cells=lambda row, drawn: (", ".join(wording.version(v) for v in row.versions),),
     verdicts={
         "applied": ("check", "acc", tr("Can be taken back")),
         "skipped": ("minus", "text2", tr("Nothing to take back")),
@@ -105,7 +146,8 @@ TAKING_BACK = PlanKind(
     ended=lambda count: tr("Taken back in {documents}", documents=_documents(count)),
     working=tr("Taking back"),
     read_only=lambda name: tr("{name} is open read-only; to take changes back, allow writes.", name=name),
-    after=lambda drawn: tr("without {versions}", versions=_named(drawn.versions)),
+    place=lambda ns, name: tr("Changes to be taken back in {ns} of {name}", ns=ns, name=name),
+    compared=partial(_saved, lambda drawn: tr("without {versions}", versions=_named(drawn.versions))),
     typed=_limited,
     shown=lambda rows: ", ".join(map(path_text, dict.fromkeys(path for row in rows for path in row.paths))),
     draw=lambda session, ns, rows, said, step: session.taking_back.drawn(ns, rows, step),
@@ -126,9 +168,7 @@ def _checked(rows: Sequence[Chosen], said: str) -> Sequence[Chosen]:
     return rows
 
 
-def _draw_change(
-    session: Session, ns: str, rows: Sequence[Chosen], said: str, step: Callable[[int, int | None], None]
-) -> Iterator[Drawn]:
+def _draw_change(session: Session, ns: str, rows: Sequence[Chosen], said: str, step: Step) -> Iterator[Drawn]:
     from model.session.batch_writing import typed_update
 
     plan = session.changing.chosen(ns, [row.id for row in rows], typed_update(said))
@@ -158,7 +198,6 @@ CHANGING = PlanKind(
     tip=tr("MongoDB's own update, or only the fields to set; Enter shows each document as it would be"),
     list_name=tr("Documents that are changed"),
     wants_line=tr('Type the change above, such as { status: "closed" }, and press Enter.'),
-    columns=(),
     verdicts={
         "applied": ("check", "acc", tr("Would be changed")),
         "skipped": ("minus", "text2", tr("Is so already")),
@@ -180,9 +219,96 @@ CHANGING = PlanKind(
     ended=lambda count: tr("Changed {documents}", documents=_documents(count)),
     working=tr("Changing documents"),
     read_only=lambda name: tr("{name} is open read-only; to change documents, allow writes.", name=name),
-    after=lambda drawn: tr("changed"),
+    place=lambda ns, name: tr("Documents to be changed in {ns} of {name}", ns=ns, name=name),
+    compared=partial(_saved, lambda drawn: tr("changed")),
     typed=_checked,
-    shown=lambda rows: "",
     draw=_draw_change,
     apply=_change,
 )
+
+
+# --- earlier versions removed by a rule
+
+
+def _lasting(seconds: float) -> str:
+    days = round(seconds / 86400)
+    return wording.many(days, "day") if days > 2 else wording.duration(seconds)
+
+
+def _stays(rule: Rule) -> str:
+    """What a rule keeps, a sentence."""
+    parts = [
+        tr("the newest {keep}", keep=wording.count(rule.keep)) if rule.keep else "",
+        tr("what is younger than {age}", age=_lasting(rule.younger.total_seconds())) if rule.younger else "",
+        tr("beyond that the newest of each day") if rule.daily else "",
+        tr("what matches {filter}", filter=rule.hold) if rule.hold else "",
+    ]
+    return tr("These versions stay: {parts}.", parts=", ".join(filter(None, parts)))
+
+
+def _thinned(found: Thinned) -> Foreseen:
+    """A document without the contents of the versions that would go, of which there may be many."""
+    gone = found.gone
+    kind = "skipped" if found.kind == "applied" and not gone else found.kind
+    names = _named([each.v for each in reversed(gone) if each.v is not None])
+    shown = canonical.document(
+        (wording.version(each.v), Value.of(", ".join(filter(None, (wording.moment(each.at), each.author)))))
+        for each in gone
+    )
+    compared = Compared(shown, EMPTY, (tr("Stored now"), tr("Afterwards"))) if gone else None
+    cells = names, wording.size(found.bytes) if gone else ""
+    return Foreseen(found.id, kind, found.detail, found.candidate, cells, compared, found.bytes)
+
+
+def _draw_retention(
+    rule: Rule, session: Session, ns: str, rows: Sequence[Chosen], said: str, step: Step
+) -> Iterator[Drawn]:
+    work = session.retaining
+    return map(_thinned, work.every(work.planned(ns, rule, (Candidate(row.id) for row in rows)), step))
+
+
+def _retain(
+    rule: Rule,
+    session: Session,
+    ns: str,
+    rows: Sequence[Chosen],
+    said: str,
+    drawn: Mapping[Value, Any],
+    progress: tasks.Progress,
+    reason: str,
+) -> Run:
+    work = session.retaining
+    return work.apply(work.planned(ns, rule, (drawn[row.id].work for row in rows)), progress, confirmed=True)
+
+
+def retaining(rule: Rule) -> PlanKind:
+    """Earlier versions of documents are removed, except those that a rule keeps."""
+    return PlanKind(
+        title=tr("Remove earlier versions"),
+        list_name=tr("Documents that lose earlier versions"),
+        columns=(tr("Versions that go"), tr("Size")),
+        cells=lambda row, drawn: drawn.cells if isinstance(drawn, Foreseen) else ("", ""),
+        verdicts={
+            "applied": ("check", "acc", tr("Would be removed")),
+            "skipped": ("minus", "text2", tr("All versions stay")),
+            "conflict": ("warning", "warn", tr("Changed meanwhile")),
+            "refused": ("warning-circle", "err", tr("Cannot be removed")),
+        },
+        done={"applied": tr("Removed")} | NOT_APPLIED,
+        counted={
+            "applied": tr("{count} would lose versions"),
+            "skipped": tr("{count} keep all versions"),
+            "refused": tr("{count} cannot lose versions"),
+        },
+        summed=lambda drawn: tr("{size} would be won", size=wording.size(sum(each.bytes for each in drawn))),
+        about=lambda rows: _stays(rule),
+        some=lambda count: tr("Remove versions of {documents}", documents=_documents(count)),
+        ended=lambda count: tr("Removed versions of {documents}", documents=_documents(count)),
+        working=tr("Removing versions"),
+        read_only=lambda name: tr("{name} is open read-only; to remove versions, allow writes.", name=name),
+        place=lambda ns, name: tr("Earlier versions to be removed in {ns} of {name}", ns=ns, name=name),
+        compared=lambda drawn: drawn.compared,
+        draw=partial(_draw_retention, rule),
+        apply=partial(_retain, rule),
+        takes_reason=False,
+    )

@@ -20,8 +20,8 @@ from model.session.batch_writing import Chosen
 from model.values.canonical import Value
 
 ID, VERSIONS, SAID = range(1, 4)
-WIDTHS = (44, 220, 260)
-NARROW = (44, 130, 150)  # the widths in a window of 1024 pixels
+WIDTHS = (44, 220, 260, 90)
+NARROW = (44, 130, 150, 70)  # the widths in a window of 1024 pixels
 LACKS = Badge(tr("empties a field"), "warn", "warnT")
 
 
@@ -123,20 +123,21 @@ class TakingBackModel(RowsModel[Chosen]):
             for kind, said in self.kind.counted.items()
             if kinds[kind]
         ]
-        return "     ".join([*parts, *foreseen])
+        would = [each for each in self.drawn.values() if each.kind == "applied" and each.id not in self.ends]
+        return "     ".join(filter(None, [*parts, *foreseen, self.kind.summed(would) if would else ""]))
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
+        drawn = self.drawn.get(row.id)
         match index.column():
             case 0:
                 return tick_cell(self.can_tick(row), self.is_ticked(row))
             case 1:
                 return value(wording.plain(row.id), middle=True)
-            case 2 if self.kind.columns:
-                names = ", ".join(wording.version(v) for v in row.versions)
-                return value(names, "text2", middle=True, tip=names)
+            case at if at < 2 + len(self.kind.columns):
+                said = self.kind.cells(row, drawn)[at - 2]
+                return value(said, "text2", middle=True, tip=said)
         icon, token, words = self.said(row)
-        drawn = self.drawn.get(row.id)
         badges = (LACKS,) if drawn is not None and drawn.warning and row.id not in self.ends else ()
         tip = self.detail(row)
         return Cell(spans=(Span(words, "text2"),), icon=icon, icon_token=token, badges=badges, tip=tip)

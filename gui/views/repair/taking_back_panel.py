@@ -27,7 +27,7 @@ from model.foundation.records import Outcome
 from model.session import Session
 from model.session.batch_writing import Chosen, TakenBack
 from model.session.guarded_writing import Conflict
-from model.values.canonical import EMPTY, Value
+from model.values.canonical import Value
 
 MANY = 100  # from this number of documents on, the number has to be typed
 FIELDS = 200  # u, the least width of the line with the fields
@@ -89,7 +89,8 @@ class TakingBackPanel(QWidget):
         self.reason = foot.reason
         column = boxes.column(self)
         title, self._line = boxes.titled(self.kind.title)
-        self.fields = QLineEdit()
+        self.fields = QLineEdit(self)
+        self.fields.setVisible(bool(self.kind.label))
         self.fields.setProperty("small", True)
         self.fields.setPlaceholderText(self.kind.placeholder)
         self.fields.setAccessibleName(self.kind.label)
@@ -97,10 +98,11 @@ class TakingBackPanel(QWidget):
         self.fields.setMinimumWidth(theme.px(FIELDS))
         ClearCross(self.fields)
         self.fields.editingFinished.connect(self._limit)
-        only = words(self.kind.label, "second")
-        only.setBuddy(self.fields)
-        title.addWidget(only)
-        title.addWidget(self.fields)
+        if self.kind.label:
+            only = words(self.kind.label, "second")
+            only.setBuddy(self.fields)
+            title.addWidget(only)
+            title.addWidget(self.fields)
         column.addLayout(title)
         self.trouble = words("", "error", wrap=True)
         self.trouble.setContentsMargins(theme.px(16), 0, theme.px(16), theme.px(6))
@@ -153,7 +155,7 @@ class TakingBackPanel(QWidget):
         return made
 
     def _known(self, fields: dict[str, str]) -> None:
-        self.reason.setVisible("reason" in fields)
+        self.reason.setVisible(self.kind.takes_reason and "reason" in fields)
 
     def _unknown(self, error: BaseException) -> None:
         pass  # the dry run says why nothing can be read
@@ -269,7 +271,8 @@ class TakingBackPanel(QWidget):
         self.decide.setToolTip(wording.tip(why))
         tasks.drop(self, "compare")  # of the former document, whose rows would appear under this one's name
         self._inner.show_content()
-        if drawn is None or drawn.content is None or drawn.base is None:
+        shown = None if drawn is None else self.kind.compared(drawn)
+        if drawn is None or shown is None:
             self.changes.show(None, ("", ""), True)
             if drawn is None:
                 self._say_untried(row)
@@ -281,10 +284,9 @@ class TakingBackPanel(QWidget):
                     else "",
                 )
             return
-        a, b, now = drawn.base.content or EMPTY, drawn.content, wording.version(drawn.base.v)
-        titles = (tr("{version} now", version=now), self.kind.after(drawn))
+        a, b = shown.before, shown.after
         tasks.run(
-            lambda progress: (diff_grouping.plan(a, b, diff(a, b), progress), titles),
+            lambda progress: (diff_grouping.plan(a, b, diff(a, b), progress), shown.titles),
             done=self._compared,
             failed=self._not_compared,
             owner=self,
@@ -408,7 +410,7 @@ class TakingBackPanel(QWidget):
         )  # fmt: skip
 
     def apply(self) -> None:
-        """Take the changes out of the ticked documents."""
+        """Write the ticked documents."""
         if not self._is_idle:
             return
         ticked, session, ns = self.model.ticked(), self._session, self._ns

@@ -80,6 +80,7 @@ def test_several_documents_are_picked_with_shift_and_the_menu_speaks_of_all_of_t
         "Copy 3 documents as Extended JSON",
         "Export 3 documents…",
         "Change 3 documents…",
+        "Remove earlier versions…",
         "Delete 3 documents…",
     ]
     menu.actions()[0].trigger()

@@ -1,0 +1,89 @@
+"""Plans over the versions of documents in a window: from the sheet to what the database holds, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from gui.pages.repair_pages import TakingBackPage
+from gui.views.repair.retention_sheet import RetentionSheet
+from gui.views.repair.taking_back_panel import TakingBackPanel
+from gui.window.window import Window
+from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.gui.window.windows import sheet, wait_idle, window_over
+
+LEFT = Qt.MouseButton.LeftButton
+IDS = "A", "B", "C"
+
+
+@pytest.fixture
+def ns(database: Any) -> str:
+    return f"{database.name}.products"
+
+
+@pytest.fixture
+def window(qtbot: QtBot, server_uri: str, database: Any, ns: str, tmp_path: Path) -> Window:
+    """Three products in an archive, with three versions each; C is held."""
+    profile = tmp_path / "profile.toml"
+    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "archive"\narchive = "{ns}_past"\n')
+    with Session.open(server_uri, profile, home=tmp_path / "other") as session:
+        session.catalogue.layout(ns).create_index()
+        for id in IDS:
+            assert session.writing.create(ns, c.encode({"n": 1, "held": id == "C"}), Value.of(id)).kind == "applied"
+            for n in (2, 3):
+                assert session.edit(ns, id, set={"n": n}).kind == "applied"
+    return window_over(qtbot, server_uri, ns, profile)
+
+
+def past(database: Any) -> dict[str, list[int]]:
+    """The numbers in the archive, for each product."""
+    rows = list(database["products_past"].find())
+    key = "docId" if rows and "docId" in rows[0] else "of"
+    return {id: sorted(row["n"] for row in rows if row[key] == id) for id in IDS}
+
+
+def plan_of(qtbot: QtBot, window: Window) -> TakingBackPanel:
+    """The panel of the plan that has just opened, after its dry run."""
+    wait_idle(qtbot, lambda: isinstance(window.workspace.page, TakingBackPage))
+    page = window.workspace.page
+    assert isinstance(page, TakingBackPage)
+    wait_idle(qtbot, lambda: len(page.panel.model.drawn) == len(page.panel.model.rows))
+    return page.panel
+
+
+def said(panel: TakingBackPanel) -> dict[str, str]:
+    """What stands at each document."""
+    return {str(row.id.python()): panel.model.said(row)[2] for row in panel.model.rows}
+
+
+def test_earlier_versions_go_by_a_rule_and_come_back(qtbot: QtBot, window: Window, database: Any) -> None:
+    before = past(database)
+    window.actions_.trigger("retain")
+    asked = sheet(window)
+    assert isinstance(asked, RetentionSheet)
+    assert not asked.show_plan.isEnabled()
+    QTest.keyClicks(asked.keep, "0")
+    asked.show_plan.click()
+    assert asked.trouble.text() == "0 is not a number of versions; at least the current one stays."
+    asked.keep.setText("2")
+    asked.hold.setText("{ held: true }")
+    asked.show_plan.click()
+    panel = plan_of(qtbot, window)
+    assert said(panel) == {"A": "Would be removed", "B": "Would be removed", "C": "All versions stay"}
+    assert panel.report.text().startswith("2 would lose versions     1 keep all versions     ")
+    assert panel.report.text().endswith(" would be won")
+    assert panel.changes.count == 1
+    assert past(database) == before
+    QTest.mouseClick(panel.go, LEFT)
+    wait_idle(qtbot, lambda: len(panel.model.ends) == 2)
+    assert past(database) == {"A": [2], "B": [2], "C": [1, 2]}
+    panel.undo(panel.run)
+    wait_idle(qtbot, lambda: not panel.model.ends)
+    assert past(database) == before
