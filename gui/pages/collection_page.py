@@ -314,7 +314,7 @@ class CollectionPage(Page):
             menu.addAction(
                 tr("Change {documents}…", documents=wording.many(len(rows), "document")), self.do_change_many
             )
-            if "versions" in self.facts():
+            if self.browser.info is not None and self.browser.info.keeps_history:
                 menu.addAction(tr("Remove earlier versions…"), self.do_retain)
             menu.addAction(
                 tr("Delete {documents}…", documents=wording.many(len(rows), "document")), self.do_delete_picked
