@@ -105,9 +105,20 @@ def _is_cut_off(path: Path) -> bool:
         head, seen = file.read(18), os.fstat(file.fileno())
     if not seen.st_size:
         return seen.st_mtime != NEW
+    if seen.st_size < _LEAST:
+        return True
     # The size of a page stands behind the name of the format; 1 stands for 65536.
     page = int.from_bytes(head[16:], "big")
-    return seen.st_size < _LEAST or seen.st_size % (1 << 16 if page == 1 else page or _LEAST) != 0
+    # A crash may leave a part of a page, which SQLite mends from its log beside the file.
+    return seen.st_size % (1 << 16 if page == 1 else page or _LEAST) != 0 and not _has_log(path)
+
+
+def _has_log(path: Path) -> bool:
+    for each in _beside(path):
+        with contextlib.suppress(FileNotFoundError):  # another process may be done with it
+            if each.stat().st_size:
+                return True
+    return False
 
 
 def _prepare(db: sqlite3.Connection, schema: str) -> None:

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -292,6 +293,19 @@ def test_a_file_that_is_no_journal_is_set_aside_and_a_new_one_begins(
     journal.end(journal.begin(INTENT), APPLIED)
     assert [entry.kind for entry in journal.entries()] == ["applied"]
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".damaged")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets nobody copy a file that is being written")
+def test_a_journal_that_a_crash_cut_within_a_page_is_mended_from_its_log(tmp_path: Path) -> None:
+    journal, crashed = Journal(tmp_path / "home"), tmp_path / "crashed"
+    journal.end(journal.begin(INTENT), APPLIED)
+    shutil.copytree(tmp_path / "home", crashed)
+    path = crashed / "journal.sqlite3"
+    assert path.with_name("journal.sqlite3-wal").stat().st_size
+    with path.open("ab") as file:
+        file.write(bytes(100))
+    assert [entry.kind for entry in Journal(crashed).entries()] == ["applied"]
+    assert not list(crashed.glob("*.damaged*"))
 
 
 def test_a_journal_that_is_found_damaged_later_is_set_aside_and_the_next_write_is_noted(tmp_path: Path) -> None:
