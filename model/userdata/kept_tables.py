@@ -17,10 +17,9 @@ PATIENCE = 10.0
 """Seconds to wait for another process's write."""
 
 PAUSE = 0.02  # seconds until another look at a file that seems cut off
-NEW = 0
-"""The time of a file that was created and holds nothing yet; one that was emptied has another."""
 _LEAST = 512  # bytes of the smallest page
-_BESIDE = ("-wal", "-shm", "-journal")  # SQLite's own files
+_LOGS = ("-wal", "-journal")
+_BESIDE = (*_LOGS, "-shm")  # SQLite's own files
 _FOREIGN = re.compile(r"\b(CHECK|GENERATED|AS|REFERENCES|UNIQUE|CONFLICT|COLLATE|VIRTUAL)\b", re.IGNORECASE)
 
 
@@ -64,21 +63,17 @@ def _begun(path: Path) -> os.stat_result:
     """The file to be opened, which is created if missing."""
     for each in (path, *_beside(path)):
         kept_files.clear(each)
-    with contextlib.suppress(FileExistsError):
+    if not path.exists():
         # SQLite would create it with the usual rights, and others could read it until they are changed.
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        os.utime(path, (NEW, NEW))
-        os.close(made)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     return path.stat()
 
 
 def _connected(
     path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
 ) -> sqlite3.Connection:
-    if _is_cut_off(path):
-        time.sleep(PAUSE)  # another process may be creating it, or writing its last page
-        if _is_cut_off(path):
-            raise OtherForm(FOREIGN)
+    if 0 < path.stat().st_size < _LEAST:
+        raise OtherForm(FOREIGN)  # SQLite takes it for an empty file
     db = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     try:
         db.row_factory = sqlite3.Row
@@ -86,6 +81,10 @@ def _connected(
         # A file from elsewhere may define functions and triggers, which would run with this user's rights.
         db.execute("PRAGMA trusted_schema = OFF")
         _prepare(db, "")
+        if _is_cut_off(db, path):
+            time.sleep(PAUSE)  # another process may be writing its last page
+            if _is_cut_off(db, path):
+                raise OtherForm(FOREIGN)
         if db.execute("SELECT 1 FROM sqlite_master").fetchone():
             widen(db)
             _check(db, schema, table)
@@ -99,24 +98,20 @@ def _connected(
     return db
 
 
-def _is_cut_off(path: Path) -> bool:
-    """Whether a file ends within a page, where SQLite reads zeros, or before the first, as a new file would."""
-    with path.open("rb") as file:
-        head, seen = file.read(18), os.fstat(file.fileno())
-    if not seen.st_size:
-        return seen.st_mtime != NEW
-    if seen.st_size < _LEAST:
-        return True
-    # The size of a page stands behind the name of the format; 1 stands for 65536.
-    page = int.from_bytes(head[16:], "big")
-    # A crash may leave a part of a page, which SQLite mends from its log beside the file.
-    return seen.st_size % (1 << 16 if page == 1 else page or _LEAST) != 0 and not _has_log(path)
+def _is_cut_off(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether a file ends within a page, where SQLite reads zeros.
+
+    The size of a page is SQLite's answer: closing the file after a look at its head would end the locks of every other
+    connection of this process. A crash may leave a part of a page, which SQLite mends from its log beside the file.
+    """
+    (page,) = db.execute("PRAGMA page_size").fetchone()
+    return path.stat().st_size % page != 0 and not _has_log(path)
 
 
 def _has_log(path: Path) -> bool:
-    for each in _beside(path):
+    for ending in _LOGS:
         with contextlib.suppress(FileNotFoundError):  # another process may be done with it
-            if each.stat().st_size:
+            if path.with_name(path.name + ending).stat().st_size:
                 return True
     return False
 
