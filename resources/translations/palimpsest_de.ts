@@ -4769,7 +4769,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Remove versions of {documents}</source>
-      <translation>Versionen von {documents} entfernen</translation>
+      <translation>Versionen entfernen: {documents}</translation>
     </message>
     <message>
       <source>Remove {name}?</source>
@@ -4785,7 +4785,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Removed versions of {documents}</source>
-      <translation>Versionen von {documents} entfernt</translation>
+      <translation>Versionen entfernt: {documents}</translation>
     </message>
     <message>
       <source>Removing versions</source>
