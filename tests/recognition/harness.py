@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pymongo
+from msgspec.structs import replace
 from pymongo.errors import PyMongoError
 
 from model.catalogue.recognise import recognise, recognise_one
@@ -155,7 +156,12 @@ def by_itself(server: Server, client: Client, seeds: Iterator[int], collections:
 
 
 def _is_same(a: tuple[CollectionInfo, CollectionProfile], b: tuple[CollectionInfo, CollectionProfile]) -> bool:
-    return (a[1], a[0].belongs_to, bool(a[0].doubt)) == (b[1], b[0].belongs_to, bool(b[0].doubt))
+    return _told(*a) == _told(*b)
+
+
+def _told(info: CollectionInfo, profile: CollectionProfile) -> tuple[object, ...]:
+    """What is told of a collection; of a doubt only that there is one, as it counts the documents sampled."""
+    return replace(profile, token_doubt=""), bool(profile.token_doubt), info.belongs_to, bool(info.doubt)
 
 
 def _told_otherwise(server: Server, ns: str) -> str:
