@@ -67,6 +67,8 @@ def _field_in(known: WriterPreset) -> str:
 def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequence[Sample]) -> Proposal | None:
     """The proposal for documents that each have their rows in a collection of their own."""
     field, db = _field_in(known), documents.ns.partition(".")[0]
+    if field not in documents.shapes:
+        return None
     names = {d.get("_id"): v.python() for d in documents.documents if (v := d.get(field)) and v.type == c.STRING}
     rows = {each.ns: each for each in samples}
     there = {id: ns for id, name in names.items() if id and (ns := f"{db}.{PLACE.sub(name, known.archive)}") in rows}

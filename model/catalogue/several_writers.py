@@ -65,8 +65,9 @@ def _ways(sample: Sample) -> list[frozenset[int]]:
     A layout's fields occur together; a single field splits only if its name or values suggest it.
     """
     names: dict[frozenset[int], list[str]] = {}
-    for name in sample.shapes:
-        names.setdefault(_carriers(sample, {name}), []).append(name)
+    for name, shape in sample.shapes.items():
+        if len(shape.values) < shape.total:  # what all have splits nothing
+            names.setdefault(_carriers(sample, {name}), []).append(name)
     told = [each for each in names if len(names[each]) > 1 or _may_tell(sample, names[each][0])]
     return sorted(told, key=lambda each: -len(names[each]))
 

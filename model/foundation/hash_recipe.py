@@ -218,15 +218,22 @@ WAYS = (*_ways(), *(replace(way, id=True) for way in _ways()))
 
 
 @cache
-def _shapes() -> tuple[HashRecipe, ...]:
-    return tuple(HashRecipe(algorithm, encoding=way) for way in get_args(Encoding) for algorithm in SIZES)
+def _shapes() -> Mapping[tuple[int, int], tuple[HashRecipe, ...]]:
+    """The recipes of the published pattern by the type and length of the values that they make."""
+    found: dict[tuple[int, int], list[HashRecipe]] = {}
+    for way in get_args(Encoding):
+        for algorithm, size in SIZES.items():
+            made = HashRecipe(algorithm, encoding=way)
+            stored = made.stored(bytes(size))
+            found.setdefault((stored.type, len(stored.data)), []).append(made)
+    return {kind: tuple(each) for kind, each in found.items()}
 
 
 def shape_of(stored: Value | None) -> HashRecipe | None:
     """The published pattern's recipe with the algorithm and encoding of a stored value's type and length."""
-    if stored is None:
+    if stored is None or (likely := _shapes().get((stored.type, len(stored.data)))) is None:
         return None
-    return next((each for each in _shapes() if each.could_be(stored)), None)
+    return next((each for each in likely if each.could_be(stored)), None)
 
 
 def recipes_like(stored: Value) -> tuple[HashRecipe, ...]:

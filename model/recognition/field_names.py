@@ -9,6 +9,7 @@ IN_ID = "_id."
 """How the path of a part of ``_id`` begins."""
 
 
+@lru_cache(20_000)
 def can_play_a_role(name: str) -> bool:
     """Whether a profile could name this field: top level or in ``_id``, no dots, no dollar, no lone surrogates."""
     name = name.removeprefix(IN_ID)

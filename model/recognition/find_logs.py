@@ -8,6 +8,7 @@ but record nothing about them. Events of an event store need no such documents: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from bson import ObjectId
@@ -74,7 +75,16 @@ class RecordedChange(Struct, frozen=True):
 
 def record_in(document: Document) -> RecordedChange | None:
     """The change or event that a row clearly records, judged by its field names; None for other rows."""
+    if not _may_record(tuple(document.fields)) and all(value.type != c.ARRAY for value in document.fields.values()):
+        return None
     return next((made for tell in _RECORDS if (made := tell(document)) is not None), None)
+
+
+@lru_cache(1000)
+def _may_record(names: tuple[str, ...]) -> bool:
+    """Whether a row with fields of these names may record a change or event, even if none of them is an array."""
+    told = {bare(name) for name in names}
+    return not told.isdisjoint(CHANGES | ENDS | PAYLOADS) or any({*pair} <= told for pair in BEFORE_AND_AFTER)
 
 
 def _patch(document: Document) -> RecordedChange | None:
@@ -145,7 +155,7 @@ def _all_recorded(sample: Sample) -> list[RecordedChange | None]:
 
 def records(sample: Sample, own: frozenset[str] = frozenset()) -> bool:
     """Whether rows record changes or events, with little else; fields named in ``own`` are ignored."""
-    made = zip(sample.documents, _all_recorded(sample), strict=True)
+    made = zip(sample.documents, sample.once(_all_recorded), strict=True)
     found = [each for d, each in made if each is not None and _alone(d, each, own)]
     changes = sum(not each.ends for each in found)
     return changes >= SOME * len(found) and len(found) >= SOME * len(sample.documents) > 0
@@ -275,7 +285,7 @@ def states_at_top(server: Port, sample: Sample, others: Sequence[Sample]) -> Pro
 
 
 def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal | None:
-    made = _all_recorded(sample)
+    made = sample.once(_all_recorded)
     told = [each for each in made if each is not None]
     if not told or len(told) < MOST * len(made) or sum(each.ends for each in told) > SOME * len(told):
         return None
@@ -366,9 +376,11 @@ def _is_about(record: RecordedChange, names: frozenset[str]) -> bool:
 
 def _targets(server: Port, sample: Sample, others: Sequence[Sample], most: float = MOST) -> Iterator[_Target]:
     """The paths under which at least a share ``most`` of the rows names documents of other collections, with these."""
-    named = sample.once(_named, most)
+    named, ids = sample.once(_named, most), sample.once(_ids_named, most)
     there = {
-        other.ns: _looked_up(server, other, named) for other in others if other.ns != sample.ns and other.documents
+        other.ns: _looked_up(server, other, named)
+        for other in others
+        if other.ns != sample.ns and other.documents and not _lacks_all(other, ids)
     }
     for path, asked in named.items():
         found: dict[Value, Document] = {}
@@ -390,6 +402,18 @@ def _named(sample: Sample, most: float) -> Mapping[str, Sequence[Value]]:
         if asked and len(values) >= most * len(sample.documents):
             named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
     return named
+
+
+def _ids_named(sample: Sample, most: float) -> frozenset[Value]:
+    """All ids that are looked up for the rows of a sample."""
+    values = [v for ids in sample.once(_named, most).values() for v in ids]
+    return frozenset((*values, *map(_as_id, values)))
+
+
+def _lacks_all(sample: Sample, ids: frozenset[Value]) -> bool:
+    """Whether a small collection has no document with any of these ids, so that it need not be asked."""
+    there = sample.every("_id")
+    return there is not None and ids.isdisjoint(there)
 
 
 def _looked_up(
@@ -434,6 +458,8 @@ def _paths(sample: Sample, most: float) -> Iterator[str]:
 
 
 def _at(document: Document, path: str) -> Value | None:
+    if "." not in path:
+        return document.get(path)
     try:
         return c.get(document.raw, tuple(path.split(".")))
     except Unreadable:
@@ -480,12 +506,15 @@ def _stream_log(sample: Sample, id: str, number: str, said: str) -> Proposal:
 
 def _streams(sample: Sample) -> tuple[str, str] | None:
     """The fields that identify streams and number their events; None if rows are not events."""
-    happened = [_operation_word(d) for d in sample.documents]
-    if sum(each is not None for each in happened) < MOST * len(happened) or not happened:
+    streams = [
+        id
+        for id, ids in sample.shapes.items()
+        if id != "_id" and STREAMS & set(words(id)) and ids.share(*ID_TYPES) >= MOST
+    ]
+    happened = [_operation_word(d) for d in sample.documents] if streams else []
+    if sum(each is not None for each in happened) < MOST * len(happened):
         return None
-    for id, ids in sample.shapes.items():
-        if id == "_id" or ids.share(*ID_TYPES) < MOST or not STREAMS & set(words(id)):
-            continue
+    for id in streams:
         for number, numbers in sample.shapes.items():
             if number != id and numbers.numbered >= MOST and (several := _numbered(sample, id, number)):
                 kinds = [{happened[at] for at in stream} for stream in several]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from model.foundation.collection_profile import MOVED, CollectionProfile, LockField
-from model.recognition.field_names import bare, words
-from model.recognition.sampling import Document, Sample
+from model.recognition.field_names import bare, can_play_a_role, words
+from model.recognition.sampling import Sample
 from model.storage.content_hashes import Sealed, fits
 from model.storage.reserved_fields import WHOLE_NUMBERS, number_of
 from model.values import canonical as c
@@ -179,7 +179,7 @@ def _with_others(
 def _alike(sample: Sample, taken: Collection[str]) -> Iterator[tuple[str, ...]]:
     """The paths of fields that look like locks, those at the top first."""
     beside_class = "_class" in sample.shapes
-    for path, values in _values(sample.documents).items():
+    for path, values in _values(sample).items():
         if path[0] not in taken and path != ("_id",) and _like(path, values, len(sample.documents), beside_class):
             yield path
 
@@ -202,13 +202,18 @@ def _in_arrays(sample: Sample, taken: Collection[str]) -> str:
     return ""
 
 
-def _values(documents: Sequence[Document]) -> dict[tuple[str, ...], list[Value]]:
-    """The values at each path through sub-documents only, top-level fields first."""
+def _values(sample: Sample) -> dict[tuple[str, ...], list[Value]]:
+    """The values at each path through sub-documents only, if its name may be that of a lock; top-level fields first."""
     found: dict[tuple[str, ...], list[Value]] = {}
-    for document in documents:
-        for path, value in _paths(document.raw, ()):
-            if _says_lock(path[-1]):  # keeps only few fields of wide documents
-                found.setdefault(path, []).append(value)
+    for name, shape in sample.shapes.items():
+        if _says_lock(name):
+            found[name,] = list(shape.values)
+    nested = any(shape.types[c.OBJECT] for shape in sample.shapes.values())
+    for document in sample.documents if nested else ():
+        for name, value in document.fields.items():
+            if value.type == c.OBJECT and can_play_a_role(name):
+                for path, inner in _paths(value.data, (name,)):
+                    found.setdefault(path, []).append(inner)
     return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
 
@@ -216,7 +221,8 @@ def _paths(raw: bytes, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
     for name, value in c.fields(raw):
         if "." in name or name.startswith("$"):
             continue
-        yield (*above, name), value
+        if _says_lock(name):  # keeps only few fields of wide documents
+            yield (*above, name), value
         if value.type == c.OBJECT and len(above) < _DEEPEST:
             yield from _paths(value.data, (*above, name))
 

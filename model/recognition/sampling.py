@@ -11,7 +11,7 @@ import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Protocol, TypeVar, cast
 
 from msgspec import Struct
@@ -55,9 +55,11 @@ class Document(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fields(self) -> dict[str, Value]:
         """The fields in stored order."""
-        found: dict[str, Value] = {}
-        for name, value in c.fields(self.raw):
-            found.setdefault(name, value)
+        pairs = c.fields(self.raw)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            found = dict(reversed(pairs))
+            return {name: found[name] for name, _ in pairs}
         return found
 
     def get(self, name: str) -> Value | None:
@@ -131,7 +133,11 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def usual(self) -> frozenset[str]:
         """The names that most documents have, except those with a leading underscore."""
-        return usual_names(self.documents)
+        return _usual({name: len(found) for name, found in self._values.items()}, len(self.documents))
+
+    def every(self, name: str) -> frozenset[Value] | None:
+        """The values of a top-level field in all documents of a small collection; None if not all were read."""
+        return None if self.whole is None else self.once(_every, name)
 
     @property
     def name(self) -> str:
@@ -151,12 +157,16 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def shapes(self) -> dict[str, Shape]:
         """Each field of the sampled documents that can play a role, in order of appearance."""
+        total, values = len(self.documents), self._values.items()
+        return {name: Shape(name, tuple(found), total) for name, found in values if can_play_a_role(name)}
+
+    @cached_property
+    def _values(self) -> Mapping[str, Sequence[Value]]:
         values: dict[str, list[Value]] = defaultdict(list)
         for document in self.documents:
             for name, value in document.fields.items():
                 values[name].append(value)
-        total = len(self.documents)
-        return {name: Shape(name, tuple(found), total) for name, found in values.items() if can_play_a_role(name)}
+        return values
 
     def unique_with(self, version: str) -> tuple[str, ...]:
         """The fields that form a unique index with ``version`` and nothing else."""
@@ -215,9 +225,19 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
 
 def usual_names(documents: Sequence[Document]) -> frozenset[str]:
     """The names that most of these documents have, except those with a leading underscore."""
+    return _usual(Counter(chain.from_iterable(d.fields for d in documents)), len(documents))
+
+
+def _usual(counts: Mapping[str, int], total: int) -> frozenset[str]:
     # Names with an underscore mostly belong to a framework, and every collection of it would look like the others.
-    counts = Counter(name for d in documents for name in d.fields if not name.startswith("_"))
-    return frozenset(name for name, n in counts.items() if 2 * n > len(documents))
+    return frozenset(name for name, n in counts.items() if 2 * n > total and not name.startswith("_"))
+
+
+def _every(sample: Sample, name: str) -> frozenset[Value]:
+    whole = sample.whole or ()
+    all_sampled = len(whole) == len(sample.documents)
+    documents = sample.documents if all_sampled else [d for raw in whole if (d := read(raw)) is not None]
+    return frozenset(v for d in documents if (v := d.get(name)) is not None)
 
 
 def is_hash(value: Value | None) -> bool:
@@ -353,8 +373,13 @@ def _first(server: Port, ns: str, most: int) -> tuple[list[bytes], bool]:
     first, whole = _read(_by_id(server, ns, 1, 2), 2, most // 3)
     if whole or (first and len(first[0]) > most // 3):
         return first, whole
-    limit = 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
+    limit = _limit(first, most)
     return _read(_by_id(server, ns, 1, limit), limit, most // 2)
+
+
+def _limit(first: Sequence[bytes], most: int) -> int:
+    """How many documents to read first, judged by the sizes of two."""
+    return 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
 
 
 def _spread_evenly(rows: Sequence[bytes], third: int) -> Sequence[bytes]:

@@ -7,7 +7,7 @@ whole collection and nothing must be queried twice.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,8 @@ class SmallCollections:
         self._server = server
         self._db, self._there = db, there
         self._store = Store()
-        self._held: dict[str, Collection] = {}
+        self._held: dict[str, Sequence[bytes]] = {}
+        self._loaded: dict[str, Collection] = {}
         self._by_id: dict[str, dict[order.Key, list[tuple[int, bytes]]]] = {}
 
     @property
@@ -50,12 +51,20 @@ class SmallCollections:
 
     def hold(self, sample: Sample) -> None:
         """From now on answer reads of a collection from its sample, if that is complete."""
-        if sample.whole is not None and sample.ns not in self._held:
-            db, _, name = sample.ns.partition(".")
-            collection = self._store.make(db, name, strict=False)
-            collection.load(sample.whole)
-            self._held[sample.ns] = collection
-            self._by_id[sample.ns] = _by_id(sample.whole)
+        if sample.whole is not None:
+            self._held.setdefault(sample.ns, sample.whole)
+
+    def _ids_of(self, ns: str) -> Mapping[order.Key, list[tuple[int, bytes]]]:
+        if ns not in self._by_id:
+            self._by_id[ns] = _by_id(self._held[ns])
+        return self._by_id[ns]
+
+    def _collection(self, ns: str) -> Collection:
+        if ns not in self._loaded:
+            db, _, name = ns.partition(".")
+            self._loaded[ns] = collection = self._store.make(db, name, strict=False)
+            collection.load(self._held[ns])
+        return self._loaded[ns]
 
     def find(
         self,
@@ -78,11 +87,13 @@ class SmallCollections:
             ids = None if sort else _ids(filter)
             documents: Iterator[bytes]
             if ids is not None:
-                met = self._by_id[ns]
+                met = self._ids_of(ns)
                 documents = (raw for _, raw in sorted(row for id in ids if id in met for row in met[id]))
             else:
                 documents = pipelines.matching(
-                    self._held[ns], compile_filter(bson_of(filter or {})), pipelines.parse_sort(bson_of(sort or {}))
+                    self._collection(ns),
+                    compile_filter(bson_of(filter or {})),
+                    pipelines.parse_sort(bson_of(sort or {})),
                 )
             found = list(islice(documents, skip, skip + limit if limit else None))
             if not found:
@@ -96,12 +107,12 @@ class SmallCollections:
         self, ns: str, pipeline: Sequence[Terms], max_ms: int | None = None, batch: int = 0
     ) -> Iterator[bytes]:
         """The results of a pipeline."""
-        if ns not in self._held or any("$lookup" in stage for stage in pipeline):
+        if ns not in self._held or any(_reads_others(ns, stage) for stage in pipeline):
             return self._server.aggregate(ns, pipeline, max_ms, batch)
         try:
             stages = c.array([Value.document(bson_of(stage)) for stage in pipeline])
             db = ns.partition(".")[0]
-            return iter(list(pipelines.aggregate(self._store, db, self._held[ns], (stages.type, stages.data))))
+            return iter(list(pipelines.aggregate(self._store, db, self._collection(ns), (stages.type, stages.data))))
         except (CommandError, Unreadable, RecursionError):
             return self._server.aggregate(ns, pipeline, max_ms, batch)
 
@@ -136,13 +147,19 @@ class SmallCollections:
         return Reply("no", sentence=_READS, error=NotAllowed(_READS))
 
 
+def _reads_others(ns: str, stage: Terms) -> bool:
+    """Whether a stage reads a further collection, which need not be held."""
+    union: Any = stage.get("$unionWith")
+    return "$lookup" in stage or (union is not None and union["coll"] != ns.partition(".")[2])
+
+
 def _by_id(documents: Sequence[bytes]) -> dict[order.Key, list[tuple[int, bytes]]]:
     """The documents and their positions by id, if the id can be read."""
     found: dict[order.Key, list[tuple[int, bytes]]] = {}
     for place, raw in enumerate(documents):
         with contextlib.suppress(Unreadable):
-            if (id := c.get(raw, ("_id",))) is not None:
-                found.setdefault(order.key(id.type, id.data), []).append((place, raw))
+            if (id := order.field(raw, b"_id\0")) is not None:
+                found.setdefault(order.key(*id), []).append((place, raw))
     return found
 
 
