@@ -10,7 +10,7 @@ changes, or have numbers that do not rise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from msgspec import Struct, field
@@ -128,19 +128,23 @@ class Link(Struct, frozen=True, eq=False):
 
 def is_past_of(past: str, current: str) -> bool:
     """Whether a collection is named as the history of another: "contracts_history", "archive.contracts"."""
+    if not is_past(past):
+        return False
     ours, theirs = _stems(current), _stems(past)
     rest = [word for word in theirs if word not in ours]
     # Nothing but words for the past may be left over: "contracts_archive_rules" is about something else.
     return bool(rest) and all(word in PAST for word in rest) and set(ours) <= set(theirs)
 
 
+@lru_cache(20_000)
 def is_past(name: str) -> bool:
     """Whether a collection is named as a history."""
     return any(word in PAST for word in words(name))
 
 
-def _stems(name: str) -> list[str]:
-    return [word if word in PAST else word.removesuffix("s") for word in words(name)]
+@lru_cache(20_000)
+def _stems(name: str) -> tuple[str, ...]:
+    return tuple(word if word in PAST else word.removesuffix("s") for word in words(name))
 
 
 class Pairing(Struct, frozen=True, eq=False, dict=True):
@@ -432,13 +436,32 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
         theirs = other.shapes.get(version)
         if theirs is None or theirs.numbered + theirs.share(c.DATE) < 0.5:
             continue
+        if not named and not _may_be_linked(sample, other, version):
+            continue
         if not (
-            named or is_version_name(version) or other.unique_with(version) or _kinship(sample, other, {"_id"}) >= ALIKE
+            named or is_version_name(version) or _kinship(sample, other, {"_id"}) >= ALIKE or other.unique_with(version)
         ):
             continue
         for id in _ids_in_turn(sample, version) if named else sample.once(_ids, version):
             for archive_id in other.once(_archive_ids, version, frozenset(ours[id].types))[:2]:
                 yield id, archive_id, version
+
+
+def _may_be_linked(sample: Sample, other: Sample, version: str) -> bool:
+    """Whether any field of these rows may name the documents of a small collection, whatever indexes there are.
+
+    Indexes take a command for each collection, and most collections have nothing to do with one another.
+    """
+    if sample.whole is None:
+        return True
+    for id, kinds in sample.once(_id_names, version).items():
+        ids = sample.every(id) or frozenset()
+        for archive_id in other.once(_archive_id_names, version, kinds):
+            asked = other.once(_named, archive_id)
+            is_named = bool(asked) and sum(v in ids for v in asked) >= NAMED * len(asked)
+            if is_named and _kinship(sample, other, {id, archive_id, version, "_id"}) >= KIN:
+                return True
+    return False
 
 
 def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str, list[tuple[str, str, str]]]:
@@ -509,26 +532,43 @@ def _ids(sample: Sample, version: str) -> list[str]:
     """Fields that identify the current documents, ``_id`` first."""
     if sample.unique_with(version):
         return []
-    found = ["_id"] if "_id" in sample.shapes else []
-    for name, shape in sample.shapes.items():
-        alone = len(shape.values) == shape.total == shape.distinct
-        if (
-            name not in ("_id", version)
-            and alone
-            and (sample.is_unique(name) or (is_id_name(name) and shape.total > 2))
-        ):
-            found.append(name)
-    return found[:3]
+    names = sample.once(_id_names, version)
+    return [name for name in names if name == "_id" or sample.is_unique(name) or _is_id_of_several(sample, name)][:3]
+
+
+def _is_id_of_several(sample: Sample, name: str) -> bool:
+    return is_id_name(name) and sample.shapes[name].total > 2
+
+
+def _id_names(sample: Sample, version: str) -> Mapping[str, frozenset[int]]:
+    """Fields that may identify the current documents, as far as their values tell, with their types; ``_id`` first."""
+    alone = [
+        name
+        for name, shape in sample.shapes.items()
+        if name not in ("_id", version) and len(shape.values) == shape.total == shape.distinct
+    ]
+    names = ["_id", *alone] if "_id" in sample.shapes else alone
+    return {name: frozenset(sample.shapes[name].types) for name in names}
 
 
 def _archive_ids(other: Sample, version: str, kinds: Set[int]) -> list[str]:
+    """Fields of rows that may hold the id of a document, likeliest first."""
+    names = _archive_id_names(other, version, kinds)
+    if len(names) < 2:  # and then no index is asked for
+        return names
     unique = other.unique_with(version)
-    found: list[tuple[Any, ...]] = []
-    for name, shape in other.shapes.items():
-        if name in ("_id", version) or shape.share() < 0.7 or not kinds & shape.types.keys() or is_version_name(name):
-            continue
-        found.append((name not in unique, not other.leads_index(name), not is_id_name(name), len(found), name))
-    return [name for *_, name in sorted(found)]
+    return sorted(names, key=lambda name: (name not in unique, not other.leads_index(name), not is_id_name(name)))
+
+
+def _archive_id_names(other: Sample, version: str, kinds: Set[int]) -> list[str]:
+    return [
+        name
+        for name, shape in other.shapes.items()
+        if name not in ("_id", version)
+        and shape.share() >= 0.7
+        and kinds & shape.types.keys()
+        and not is_version_name(name)
+    ]
 
 
 class _Asked(Struct, frozen=True):
@@ -726,11 +766,10 @@ def _in_part(sample: Sample, link: Link) -> Proposal:
 def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
     """An empty archive, found by its name and perhaps an index: nothing has been archived yet."""
     version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
-    if not version or not _ids(sample, version):
+    named = [other for other in others if is_past_of(other.name, sample.name)]
+    if not version or not named or not _ids(sample, version):
         return None
-    for other in others:
-        if not is_past_of(other.name, sample.name):
-            continue
+    for other in named:
         unique = other.unique_with(version)
         if other.documents and not wanted and version not in other.shapes:
             continue

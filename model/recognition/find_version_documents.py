@@ -16,7 +16,7 @@ from model.foundation.collection_profile import CollectionProfile
 from model.recognition.evidence import Sign, unless, weighed
 from model.recognition.field_names import FLAGS, REMOVED, bare, can_play_a_role, is_version_name
 from model.recognition.find_logs import records
-from model.recognition.key_candidates import Duplicates, Fit, best, coverage, is_id_name, version_fields
+from model.recognition.key_candidates import Duplicates, Fit, best, coverage, is_id_name, occurs_twice, version_fields
 from model.recognition.keys_in_ids import opened, paths_in_id
 from model.recognition.metadata_fields import Stamps, stamps
 from model.recognition.row_ties import tie
@@ -91,8 +91,9 @@ def wanted(server: Port, sample: Sample, kind: VersionKind) -> Proposal | None:
 def near_miss(sample: Sample) -> str:
     """Why documents with some likeness to versions are not taken for versions, one sentence; "" if there is none."""
     numbers = version_fields(sample)
-    for index in sample.indexes if numbers else ():
-        if index.unique and len(index.names) == 2 and index.names[1] in numbers and index.names[0] in sample.shapes:
+    pairs = [(id, version) for version in numbers for id in sample.shapes if id not in ("_id", version)]
+    for index in sample.indexes if any(not sample.once(occurs_twice, *pair) for pair in pairs) else ():
+        if index.unique and index.names in pairs:
             id, version = index.names
             return (
                 f"A unique index on {id} and {version} would suit a document for every version, but documents with "

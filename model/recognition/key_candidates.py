@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from math import factorial, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -438,17 +438,24 @@ def versions_in_turn(sample: Sample) -> Iterator[str]:
 
 def id_fields(sample: Sample, version: str) -> list[str]:
     """Fields that may hold the id shared by a document's versions, likeliest first."""
-    unique = sample.unique_with(version)
-    found: list[tuple[Any, ...]] = []
+    names = []
     for name, shape in sample.shapes.items():
         ids = shape.share(*ID_TYPES)
         if name in ("_id", version) or ids < 0.5 or ids + shape.share(c.OBJECT) < 0.8 or is_version_name(name):
             continue
         if shape.broken > 0.3:  # ids may be of every type, and few of them are fractions
             continue
-        order = (name not in unique, not sample.leads_index(name), not is_id_name(name), shape.share(c.DOUBLE) > 0)
-        found.append((*order, len(found), name))
-    return [name for *_, name in sorted(found)][:GUESSES]
+        names.append(name)
+    # The order is that of indexes, which take a command to ask for.
+    if len(names) < 2 or all(sample.once(_repeats, name, version) for name in names):
+        return names[:GUESSES]
+    unique = sample.unique_with(version)
+
+    def order(name: str) -> tuple[bool, ...]:
+        doubles = sample.shapes[name].share(c.DOUBLE) > 0
+        return name not in unique, not sample.leads_index(name), not is_id_name(name), doubles
+
+    return sorted(names, key=order)[:GUESSES]
 
 
 def fits(server: Port, sample: Sample) -> Iterator[Fit]:
@@ -456,8 +463,10 @@ def fits(server: Port, sample: Sample) -> Iterator[Fit]:
     tried = 0
     for version in version_fields(sample):
         for id in id_fields(sample, version):
-            unique = id in sample.unique_with(version)
-            if not unique and not _promising(sample, id, version):
+            # A unique index would have kept out what is repeated, so it need not be asked for.
+            if sample.once(_repeats, id, version):
+                continue
+            if not _promising(sample, id, version) and id not in sample.unique_with(version):
                 continue
             tried += 1
             if tried > PAIRS:
@@ -564,15 +573,25 @@ def _looked_up(
 
 
 def _promising(sample: Sample, id: str, version: str) -> bool:
-    """Whether the sample does not contradict a pair without an index."""
-    several = [places for places in (each.places for each in _met(sample, id, version).values()) if len(places) > 1]
-    documents = sum(map(len, several))
-    named = is_version_name(version)
-    if documents and sum(len(set(places)) for places in several) < (0.5 if named else 0.7) * documents:
-        return False
-    if named:
+    """Whether the sample suggests a pair that does not repeat, without an index."""
+    if is_version_name(version):
         return True
+    several = [each for each in _met(sample, id, version).values() if len(each.places) > 1]
     return len(several) >= 2 and not names_a_part(version)
+
+
+def _repeats(sample: Sample, id: str, version: str) -> bool:
+    """Whether too many of the sampled documents with one id have the same version."""
+    several = [each.places for each in _met(sample, id, version).values() if len(each.places) > 1]
+    documents = sum(map(len, several))
+    least = 0.5 if is_version_name(version) else 0.7
+    return bool(documents) and sum(len(set(places)) for places in several) < least * documents
+
+
+def occurs_twice(sample: Sample, id: str, version: str) -> bool:
+    """Whether two sampled documents have both values in common, as no unique index on the two fields allows."""
+    pairs = [(a, b) for d in sample.documents if (a := d.get(id)) is not None and (b := d.get(version)) is not None]
+    return len({*pairs}) < len(pairs)
 
 
 def _met(sample: Sample, id: str, version: str) -> dict[Value, SampledChain]:
