@@ -43,6 +43,7 @@ from model.recognition.sampling import (
     Document,
     Proposal,
     Sample,
+    beginnings,
     gently,
     listed,
     matching,
@@ -74,6 +75,7 @@ Earned: TypeAlias = Callable[[CollectionInfo, CollectionProfile, Sample | None, 
 UNSURE = "That is not sure enough to write by it."
 SEALS_TRIED = 5  # documents whose hash may show whether it covers the author
 TOKENS_ASKED = 40  # tokens to test whether they are ids of something
+BEGUN_TOGETHER = 60  # collections of a database whose first documents are read in one command
 SETTLED = 0.8  # the confidence in a history found by its name that makes a further search unnecessary
 
 
@@ -103,9 +105,12 @@ def recognise(
     ground = _Ground(server, db, profile, unseen, earned=earned)
     # Twice, because every collection is read before any is judged: one may be another's history.
     steps = _Steps(checkpoint, 2 * len(ground.kinds))
-    for ns in ground.kinds:
+    places = list(ground.kinds)
+    for at, ns in enumerate(places):
+        if at % BEGUN_TOGETHER == 0:
+            begun = ground.beginnings(places[at : at + BEGUN_TOGETHER])
         steps.next()
-        ground.look(ns)
+        ground.look(ns, begun.get(ns))
     ground.relate()
     for ns in ground.kinds:
         steps.next()
@@ -239,6 +244,10 @@ class _Ground:
         self.found[ns] = each = _look(self.server, ns, self.kinds[ns], self.share, begun, further)
         if each.sample is not None:
             self.here.hold(each.sample)
+
+    def beginnings(self, places: Sequence[str]) -> Mapping[str, Beginning]:
+        """The first documents of those of some collections that are to be recognised, if one command can read them."""
+        return beginnings(self.server, [ns for ns in places if self.is_open(ns)], self.share)
 
     def look_at(self, seen: near_collections.Glimpses) -> None:
         """Make samples from the beginnings in a glimpse."""

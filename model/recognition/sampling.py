@@ -40,6 +40,7 @@ TOGETHER = 400  # versions read in one query for several documents
 PART = 20  # of longer histories: the oldest, and as many from the middle on
 CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
+JOINED_BYTES = 16 << 20  # of the beginnings of collections that are read in one command
 JOINED = 180  # pipelines in one command, which may have at most 1000 stages
 AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
 WITHIN_MS = 1500  # for one look-up; without an index it may scan the whole collection
@@ -292,6 +293,45 @@ def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iter
         for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
             at, row = (value for _, value in c.fields(raw))
             yield at.python(), row.data
+
+
+def beginnings(server: Port, places: Sequence[str], most: int = SAMPLE_BYTES) -> Mapping[str, Beginning]:
+    """The first documents of several collections of one database, as :func:`take` reads them, in two commands.
+
+    Collections of large documents are left out, and all where a server cannot join collections or takes too long.
+    """
+    found: dict[str, Beginning] = {}
+    limits: dict[str, int] = {}
+    for ns, rows in _joined_firsts(server, dict.fromkeys(places, 2)).items():
+        first, whole = _read(iter(rows), 2, most // 3)
+        if whole:
+            found[ns] = Beginning(tuple(first), True)
+        elif len(first[0]) <= most // 3:
+            limits[ns] = _limit(first, most)
+    for ns, rows in _joined_firsts(server, limits).items():
+        first, whole = _read(iter(rows), limits[ns], most // 2)
+        found[ns] = Beginning(tuple(first), whole)
+    return found
+
+
+def _joined_firsts(server: Port, limits: Mapping[str, int]) -> Mapping[str, Sequence[bytes]]:
+    """The first rows of several collections by ``_id``, up to a limit of each; only of those read completely."""
+    places, left = list(limits), JOINED_BYTES
+    parts: list[tuple[str, list[Terms]]] = [(ns, [{"$sort": {"_id": 1}}, {"$limit": limits[ns]}]) for ns in places]
+    found: list[list[bytes]] = [[] for _ in places]
+    complete = len(parts)
+    try:
+        for at, raw in together(server, parts) if len(parts) > 1 else ():
+            found[at].append(raw)
+            left -= len(raw)
+            if left < 0:
+                complete = at
+                break
+    except Unreachable:
+        raise
+    except (Refused, Unreadable, ValueError, IndexError):
+        return {}
+    return dict(zip(places[:complete], found, strict=False)) if len(parts) > 1 else {}
 
 
 def take(

@@ -148,6 +148,21 @@ def test_a_layout_that_was_recognised_is_used_again_and_costs_a_dozen_commands(
                 assert server == "joins" or len(log.names) <= 12  # all were recognised together
 
 
+@pytest.mark.parametrize(
+    ("server", "collections", "commands"), [("joins", 10, 24), ("cannot join", 10, 46), ("few rights", 2, 18)]
+)
+def test_all_collections_are_told_alike_whether_or_not_their_first_documents_are_read_together(
+    server: str, collections: int, commands: int, log: CommandLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(server) as (local, uri):
+        load(local, "archive", 8)
+        assert run("collections", uri, "--json") == 0
+        told = {row["ns"]: row["layout"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
+        assert told["db.things"] == "archive"
+        assert len(told) == collections
+        assert len(log.names) <= commands
+
+
 def test_a_kept_layout_that_a_document_contradicts_is_recognised_anew(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

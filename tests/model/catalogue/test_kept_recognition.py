@@ -83,7 +83,7 @@ def test_a_second_start_finds_the_same_and_asks_for_no_document(
 ) -> None:
     first = found(start())
     assert [info.ns for info, _ in first] == [f"db.{name}" for name in COLLECTIONS]
-    assert "find" in log.names
+    assert "aggregate" in log.names
     assert found(start()) == first
     assert {*log.names} == {"palimpsestLoaded"}
     assert start().known("db.parts") == first[1]
@@ -153,10 +153,10 @@ def test_other_documents_other_code_and_a_profile_are_recognised_by_themselves(
     assert len(files(tmp_path)) == 1
     monkeypatch.setattr(kept_recognition, "_state_of_code", lambda: "other code")
     assert found(start()) == first
-    assert "find" in log.names
+    assert "aggregate" in log.names
     local.loaded = "two"
     assert found(start()) == first
-    assert "find" in log.names
+    assert "aggregate" in log.names
     assert len(files(tmp_path)) == 3
     local.loaded = ""
     assert found(start()) == first

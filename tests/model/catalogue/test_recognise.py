@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,9 @@ from model.catalogue.recognise import LAYOUTS, as_stated, bind, profile_for, rec
 from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused
 from model.profile import Profile, stated
-from model.recognition.sampling import take
+from model.recognition.sampling import JOINED_BYTES, take
 from model.recognition.small_collections import SmallCollections
-from model.server.retry import Server
+from model.server.retry import Server, Terms
 from model.values import canonical as c
 from tests import support
 from tests.model.catalogue import recognition_scenes as ground
@@ -399,6 +399,11 @@ def test_a_view_is_listed_and_not_looked_into(server: Server, database: Db) -> N
             assert not ns.endswith(".open_contracts")
             return super().find(ns, *args, **options)
 
+        def aggregate(self, ns: str, pipeline: Sequence[Terms], *args: Any, **options: Any) -> Iterator[bytes]:
+            if ns.endswith(".secret") or "secret" in str(pipeline):
+                raise NotAllowed("This user may not read secret.")
+            return super().aggregate(ns, pipeline, *args, **options)
+
     found = {info.ns.partition(".")[2]: info for info, _ in recognise(WithView(server), database.name)}
     view = found["open_contracts"]
     assert (view.layout, view.documents, view.why) == ("plain", None, "A view, which can only be read.")
@@ -441,6 +446,17 @@ def test_large_documents_are_not_read_by_the_dozen(server: Server, database: Db)
     assert counting.bytes < 12_000_000
 
 
+def test_large_documents_of_several_collections_cost_one_answer_more_at_most(server: Server, database: Db) -> None:
+    big = "x" * 2_000_000
+    for at in range(6):
+        database[f"scans{at}"].insert_many([{"_id": n, "text": big} for n in range(8)])
+    database["few"].insert_one({"_id": 1})
+    counting = Counting(server)
+    found = list(recognise(counting, database.name))
+    assert {(info.layout, info.documents) for info, _ in found} == {("plain", 8), ("plain", 1)}
+    assert counting.bytes < 6 * 12_000_000 + JOINED_BYTES
+
+
 def test_a_collection_that_may_not_be_read_is_listed_with_the_reason(server: Server, database: Db) -> None:
     ground.sequence(database, SEEDS)
     database["secret"].insert_one({"_id": 1})
@@ -450,6 +466,11 @@ def test_a_collection_that_may_not_be_read_is_listed_with_the_reason(server: Ser
             if ns.endswith(".secret"):
                 raise NotAllowed("This user may not read secret.")
             return super().find(ns, *args, **options)
+
+        def aggregate(self, ns: str, pipeline: Sequence[Terms], *args: Any, **options: Any) -> Iterator[bytes]:
+            if ns.endswith(".secret") or "secret" in str(pipeline):
+                raise NotAllowed("This user may not read secret.")
+            return super().aggregate(ns, pipeline, *args, **options)
 
     found = {info.ns.partition(".")[2]: info for info, _ in recognise(Closed(server), database.name)}
     assert found["counters"].layout == "sequence"
@@ -467,6 +488,12 @@ class Counting:
 
     def find(self, ns: str, *args: Any, **options: Any) -> Iterator[bytes]:
         for raw in self.server.find(ns, *args, **options):
+            self.read += 1
+            self.bytes += len(raw)
+            yield raw
+
+    def aggregate(self, ns: str, pipeline: Sequence[Terms], *args: Any, **options: Any) -> Iterator[bytes]:
+        for raw in self.server.aggregate(ns, pipeline, *args, **options):
             self.read += 1
             self.bytes += len(raw)
             yield raw
