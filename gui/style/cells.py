@@ -355,7 +355,7 @@ def _forget_faces() -> None:
         kept.cache_clear()
 
 
-theme.signals.changed.connect(_forget_faces)
+theme.signals.scaled.connect(_forget_faces)
 
 
 def _look(look: _Look, span: Span) -> _Look:
@@ -572,7 +572,8 @@ class CellTree(QTreeView, StandsStill):
         header.setMinimumSectionSize(theme.px(24))
         header.setFixedHeight(theme.px(28))
         header.sectionResized.connect(self._sized)
-        theme.signals.changed.connect(self._restyle)
+        theme.signals.scaled.connect(self._rescale)
+        theme.signals.changed.connect(self.viewport().update)
 
     def as_list(self, model: QAbstractItemModel, name: str, widths: Iterable[float] = ()) -> None:
         """Show rows without children; ``name`` is for screen readers, ``widths`` are those of the first columns."""
@@ -830,7 +831,7 @@ class CellTree(QTreeView, StandsStill):
         self._sized_by_hand = False
         self._fit_columns()
 
-    def _restyle(self) -> None:
+    def _rescale(self) -> None:
         self._forget_words()
         if not self._sized_by_hand:
             self._soon.start()  # by then the zoom has resized the columns

@@ -12,6 +12,7 @@ import tempfile
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +23,9 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 from model.foundation import kept_files
 from model.foundation.whole_files import whole_file
 from model.userdata import folders
+
+if TYPE_CHECKING:
+    from gui.style.restyling import Restyling
 
 
 class Tokens(Struct, frozen=True):
@@ -91,8 +95,9 @@ DARK = Tokens(
 
 
 class ThemeSignals(QObject):
-    """Tells painted views that the colours changed."""
+    """Tells painted views that the colours changed, and before that, whether the sizes did."""
 
+    scaled = Signal()
     changed = Signal()
 
 
@@ -106,6 +111,7 @@ _own_font: QFont | None = None  # the application's font without zoom, while the
 _mono = ""
 _asked = ("light", "normal")
 _follower: _Follower | None = None
+_restyling: Restyling | None = None
 _LARGEST_IMAGE = 1 << 20  # bytes
 _images: tempfile.TemporaryDirectory[str] | None = None
 
@@ -184,7 +190,7 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
 
     ``contrast`` is ``normal``, ``high`` or the system's; a choice of the system's follows it from then on.
     """
-    global _tokens, _dark, _strong, _scale, _asked, _follower
+    global _tokens, _dark, _strong, _scale, _asked, _follower, _restyling
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     hints = QGuiApplication.styleHints()
@@ -202,6 +208,7 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
         _tokens = strengthened(_tokens)
     if not app.styleSheet():  # a sheet hides the style's own name, and setting the style again restyles everything
         app.setStyle(QStyleFactory.create("Fusion"))
+    before = _scale
     _scale = max(0.8, min(3.0, _pixels(_own_font or QGuiApplication.font()) / 13)) * _zoom
     px.cache_clear()
     if _follower is None:
@@ -210,9 +217,16 @@ def apply(scheme: str = "system", contrast: str = "system") -> None:
     if sheet == app.styleSheet():
         return  # styling every widget again stops the window for a moment
     app.setPalette(_palette(_tokens))
-    # If one sheet replaces another, Qt styles each widget once per widget around it; after no sheet, only once.
-    app.setStyleSheet("")
-    app.setStyleSheet(sheet)
+    if not app.styleSheet():
+        app.setStyleSheet(sheet)
+    else:
+        if _restyling is None:
+            from gui.style.restyling import Restyling  # not needed for the first sheet
+
+            _restyling = Restyling(app)
+        (_restyling.put if _scale != before else _restyling.put_colours)(sheet)
+    if _scale != before:
+        signals.scaled.emit()
     signals.changed.emit()
 
 

@@ -138,13 +138,17 @@ class TitleBar(QWidget):
             tools.addWidget(one)
         row.addLayout(tools)
         self._session: Session | None = None
+        self._rescale()
         self._restyle()
+        theme.signals.scaled.connect(self._rescale)
         theme.signals.changed.connect(self._restyle)
         self.show_session(None, False)
 
-    def _restyle(self) -> None:
+    def _rescale(self) -> None:
         self.setFixedHeight(theme.px(HEIGHT))
         self.fit_menus()
+
+    def _restyle(self) -> None:
         self.theme.setIcon(icons.icon("sun" if theme.is_dark() else "moon"))
         said = tr("Light colours") if theme.is_dark() else tr("Dark colours")
         self.theme.setToolTip(wording.tip(said))

@@ -59,7 +59,7 @@ class Workspace(QWidget):
         self._counting.setSingleShot(True)
         self._counting.setInterval(400)
         self._counting.timeout.connect(self.count)
-        theme.signals.changed.connect(self._fold_at_once)  # larger text leaves less room
+        theme.signals.scaled.connect(self._fold_at_once)  # larger text leaves less room
         subscriptions.signals.written.connect(self._written)
         subscriptions.signals.drafts.connect(self.count_soon)
 

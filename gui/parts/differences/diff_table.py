@@ -105,8 +105,8 @@ class DiffTable(CellTree):
 
     # --- columns
 
-    def _restyle(self) -> None:
-        super()._restyle()
+    def _rescale(self) -> None:
+        super()._rescale()
         self._sides.clear()  # the font changed
         self.setIndentation(theme.px(INDENT))
         self._share()

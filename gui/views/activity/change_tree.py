@@ -185,8 +185,8 @@ class ChangeTree(CellTree):
         super().resizeEvent(event)
         self._fit()
 
-    def _restyle(self) -> None:
-        super()._restyle()
+    def _rescale(self) -> None:
+        super()._rescale()
         self._measure_words()
         self._shares = None
         self._fit()

@@ -131,8 +131,8 @@ class LiveView(CellTree):
         super().resizeEvent(event)
         self._fit()
 
-    def _restyle(self) -> None:
-        super()._restyle()
+    def _rescale(self) -> None:
+        super()._rescale()
         rows = self._versions.rows[:MEASURED]
         self._words = needs((at, live_cell(row, at)) for row in rows for at in self._there if at != FIELDS)
         self._shares = None

@@ -588,7 +588,7 @@ def test_words_are_measured_again_after(way: str, counted: tuple[CellTree, _Coun
     elif way == "another zone":
         preferences.signals.changed.emit("zone")
     else:
-        theme.signals.changed.emit()
+        theme.signals.scaled.emit()
     made.fit_columns()
     assert set(model.asked.values()) == {1}
     assert len(model.asked) == len(model.rows) * 4

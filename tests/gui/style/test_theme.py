@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import fields
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import preferences, theme
@@ -187,6 +187,11 @@ def test_a_choice_that_looks_the_same_styles_nothing_anew() -> None:
     theme.apply("light")
 
 
+def ink(line: QLineEdit) -> str:
+    """The colour of a line's text."""
+    return line.palette().color(QPalette.ColorRole.Text).name().upper()
+
+
 class _Styled(QWidget):
     times = 0
 
@@ -200,10 +205,48 @@ def test_a_widget_far_inside_others_is_styled_as_often_as_one_that_is_in_none(qt
     for _ in range(12):
         inner = _Styled(inner)
     outer.show()
-    preferences.put("theme", "dark")
+    preferences.put("zoom", 110)
     outer.times = inner.times = 0
-    preferences.put("theme", "light")
+    preferences.put("zoom", 100)
     assert inner.times == outer.times > 0
+
+
+@pytest.mark.parametrize("way", ["waiting", "showing it at once"])
+def test_other_colours_lay_nothing_out_and_reach_hidden_widgets_too(way: str, qtbot: QtBot) -> None:
+    window = _Styled()
+    qtbot.addWidget(window)
+    seen, hidden = QLineEdit(window), QLineEdit(window)
+    window.show()
+    hidden.hide()
+    window.times = 0
+    for name, tokens in (("dark", theme.DARK), ("light", theme.LIGHT)):
+        preferences.put("theme", name)
+        assert ink(seen) == tokens.text
+        assert ink(hidden) != tokens.text  # styling all at once would stop the window
+        if way == "waiting":
+            qtbot.waitUntil(lambda wanted=tokens.text: ink(hidden) == wanted)
+        else:
+            hidden.show()
+            assert ink(hidden) == tokens.text
+            hidden.hide()
+    assert window.times == 0
+
+
+def test_hidden_widgets_that_go_before_their_colours_come_are_passed_over(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    last = QLineEdit(window)
+    gone = [QListView(window) for _ in range(50)]  # each with bars that only Qt knows
+    for each in (last, *gone):
+        each.show()
+        each.hide()
+    preferences.put("theme", "dark")
+    for each in gone:
+        each.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    qtbot.waitUntil(lambda: ink(last) == theme.DARK.text)
+    preferences.put("theme", "light")
 
 
 def test_the_systems_colours_are_followed_while_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
