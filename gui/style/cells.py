@@ -552,6 +552,7 @@ class CellTree(QTreeView, StandsStill):
             timer.setInterval(wait)
             timer.timeout.connect(self.fit_columns)
         self._lit = QRect()  # the row drawn as hovered
+        self.pointed = QModelIndex()  # the row under the pointer, asked for once a painting: X answers from afar
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
         self.setUniformRowHeights(True)
         self.setAllColumnsShowFocus(False)
@@ -846,6 +847,7 @@ class CellTree(QTreeView, StandsStill):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.is_painted_still(event):
             return
+        self.pointed = self._pointed() if self.underMouse() else QModelIndex()
         super().paintEvent(event)
         if self.hasFocus() and not self.visualRect(self.currentIndex()).intersects(self.viewport().rect()):
             focus_ring.frame(self.viewport())  # no cell shows the focus
@@ -862,7 +864,7 @@ class CellTree(QTreeView, StandsStill):
             active = self.hasFocus() or self.isAncestorOf(self.window().focusWidget() or self) or self.led
             painter.fillRect(row, theme.colour("sel" if active else "selOff"))
             painter.fillRect(QRect(0, row.top(), theme.px(3), row.height()), theme.colour("acc"))
-        elif self.underMouse() and self._pointed() == _first(index):
+        elif self.pointed.isValid() and self.pointed == _first(index):
             self._lit = row
             painter.fillRect(row, theme.colour("hover"))
         super().drawRow(painter, option, index)

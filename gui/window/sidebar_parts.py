@@ -37,7 +37,7 @@ class SidebarTree(CellTree):
         node = model.node(index)
         chosen = node is not None and node.info is not None and model.current == (node.session, node.info.ns)
         picked = self.currentIndex() == index and self.hasFocus()
-        pointed = self.underMouse() and self._pointed() == index
+        pointed = self.pointed.isValid() and self.pointed == index
         if chosen or picked or pointed:
             row = QRect(0, option.rect.top(), self.viewport().width(), option.rect.height())
             box = QRectF(row).adjusted(theme.px(2), 0.5, -theme.px(6), -0.5)
