@@ -150,9 +150,24 @@ def tr(text: str, /, **values: object) -> str:
     return said.format(**{name: _seen(value) for name, value in values.items()}) if values else said
 
 
+class _Words(str):
+    """A value in a text. A translation may ask for its case: ``von {documents:dative}``."""
+
+    __slots__ = ()
+
+    def __format__(self, case: str) -> str:
+        return _dative(self) if case == "dative" else super().__format__(case)
+
+
+def _dative(counted: str) -> str:
+    """A German noun with its number, behind "von" or "in": ``2 Dokumenten``; a single one stays as it is."""
+    changes = not counted.startswith("1 ") and counted.endswith(("e", "el", "er"))
+    return f"{counted}n" if changes else counted
+
+
 def _seen(value: object) -> object:
     """A value as a text says it: hidden characters in foreign words are made visible."""
-    return visible(value) if isinstance(value, str) else value
+    return _Words(visible(value)) if isinstance(value, str) else value
 
 
 def plural(number: int, one: str, more: str = "") -> str:

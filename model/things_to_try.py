@@ -32,7 +32,7 @@ THINGS = (
         "Ctrl+D",
     ),
     Thing(
-        "See who changed what, and when",
+        "See who changed what",
         "Change map of K-118240: 30 fields, 60 versions",
         "insurance.contracts",
         "K-118240",

@@ -2581,7 +2581,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Found in {looked} of the collection</source>
-      <translation>Gefunden in {looked} der Sammlung</translation>
+      <translation>Gefunden in {looked:dative} der Sammlung</translation>
     </message>
     <message>
       <source>From</source>
@@ -2881,7 +2881,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>In {scans}, each document was as its layout requires.</source>
-      <translation>Nach {scans} ist klar: Jedes Dokument war so, wie sein Layout es verlangt.</translation>
+      <translation>Nach {scans:dative} ist klar: Jedes Dokument war so, wie sein Layout es verlangt.</translation>
     </message>
     <message>
       <source>Index</source>
@@ -3297,11 +3297,11 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Looked for {writes}: {told}</source>
-      <translation>Nachgesehen nach {writes}: {told}</translation>
+      <translation>Nachgesehen nach {writes:dative}: {told}</translation>
     </message>
     <message>
       <source>Looked for {writes}: {told}.</source>
-      <translation>Nachgesehen nach {writes}: {told}.</translation>
+      <translation>Nachgesehen nach {writes:dative}: {told}.</translation>
     </message>
     <message>
       <source>Looking at the versions of {id}</source>
@@ -4809,7 +4809,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Repairing: {done} of {findings} so far.</source>
-      <translation>Repariert wird: {done} von {findings} bisher.</translation>
+      <translation>Repariert wird: {done} von {findings:dative} bisher.</translation>
     </message>
     <message>
       <source>Repairs</source>
@@ -4829,7 +4829,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Replaced in {fields}</source>
-      <translation>Ersetzt in {fields}</translation>
+      <translation>Ersetzt in {fields:dative}</translation>
     </message>
     <message>
       <source>Replace…</source>
@@ -5921,7 +5921,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>The newest {shown} of {found} are shown.</source>
-      <translation>Gezeigt werden die neuesten {shown} von {found}.</translation>
+      <translation>Gezeigt werden die neuesten {shown} von {found:dative}.</translation>
     </message>
     <message>
       <source>The next hit (F3)</source>
@@ -6729,7 +6729,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>What saving sends</source>
-      <translation>Was das Speichern sendet</translation>
+      <translation>Was gesendet wird</translation>
     </message>
     <message>
       <source>What the move wrote there is removed; what somebody changed since stays.</source>
@@ -8813,7 +8813,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{at} of {hits} here</source>
-      <translation>{at} von {hits} hier</translation>
+      <translation>{at} von {hits:dative} hier</translation>
     </message>
     <message>
       <source>{at} of {of}</source>
@@ -8881,7 +8881,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{changes} in {versions}</source>
-      <translation>{changes} in {versions}</translation>
+      <translation>{changes} in {versions:dative}</translation>
     </message>
     <message>
       <source>{changes} inside</source>
@@ -8957,7 +8957,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{count} would be written</source>
-      <translation>{count} würden geschrieben</translation>
+      <translation>{count} zu schreiben</translation>
     </message>
     <message>
       <source>{count} would lose versions</source>
@@ -9013,15 +9013,15 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{documents} of {all} would be imported, {versions} in all.</source>
-      <translation>{documents} von {all} würden importiert, insgesamt {versions}.</translation>
+      <translation>{documents} von {all:dative} würden importiert, insgesamt {versions}.</translation>
     </message>
     <message>
       <source>{documents} of {documents2}</source>
-      <translation>{documents} von {documents2}</translation>
+      <translation>{documents} von {documents2:dative}</translation>
     </message>
     <message>
       <source>{documents} of {documents2} would be inserted.</source>
-      <translation>Eingefügt würden {documents} von {documents2}.</translation>
+      <translation>Eingefügt würden {documents} von {documents2:dative}.</translation>
     </message>
     <message>
       <source>{documents} of {ns}</source>
@@ -9069,7 +9069,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{done}{of} documents so far</source>
-      <translation>{done}{of} Dokumente bisher</translation>
+      <translation>Dokumente bisher: {done}{of}</translation>
     </message>
     <message>
       <source>{done}{of} read</source>
@@ -9101,7 +9101,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{fields}, set by {versions}</source>
-      <translation>{fields}, gesetzt von {versions}</translation>
+      <translation>{fields}, gesetzt von {versions:dative}</translation>
     </message>
     <message>
       <source>{field} is taken from {name} into the draft</source>
@@ -9509,7 +9509,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>{now}; {turned} in {versions} that can be read</source>
-      <translation>{now}; {turned} in {versions}, die lesbar sind</translation>
+      <translation>{now}; {turned} in {versions:dative}, die lesbar sind</translation>
     </message>
     <message>
       <source>{ns} as it was then, from the versions that were kept; filter and order as usual.</source>
@@ -9805,7 +9805,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{span} of {of}</source>
-      <translation>{span} von {of}</translation>
+      <translation>{span} von {of:dative}</translation>
     </message>
     <message>
       <source>{stored} as stored, {own} of it the content</source>
@@ -9845,19 +9845,19 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{ticked} of {documents} ticked</source>
-      <translation>{ticked} von {documents} angehakt</translation>
+      <translation>{ticked} von {documents:dative} angekreuzt</translation>
     </message>
     <message>
       <source>{ticked} of {fields} ticked</source>
-      <translation>{ticked} von {fields} angekreuzt</translation>
+      <translation>{ticked} von {fields:dative} angekreuzt</translation>
     </message>
     <message>
       <source>{ticked} of {findings} ticked</source>
-      <translation>{ticked} von {findings} angekreuzt</translation>
+      <translation>{ticked} von {findings:dative} angekreuzt</translation>
     </message>
     <message>
       <source>{ticked} of {tokens} ticked</source>
-      <translation>{ticked} von {tokens} angekreuzt</translation>
+      <translation>{ticked} von {tokens:dative} angekreuzt</translation>
     </message>
     <message>
       <source>{time} left</source>
@@ -9881,7 +9881,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{tokens} of {documents}.{inside}</source>
-      <translation>{tokens} von {documents}.{inside}</translation>
+      <translation>{tokens} von {documents:dative}.{inside}</translation>
     </message>
     <message>
       <source>{tokens} pending again.</source>
@@ -9945,11 +9945,11 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>{versions} of {documents} are equal in both places</source>
-      <translation>{versions} von {documents} sind an beiden Stellen gleich</translation>
+      <translation>{versions} von {documents:dative} sind an beiden Stellen gleich</translation>
     </message>
     <message>
       <source>{versions} of {documents} written to {path}</source>
-      <translation>{versions} von {documents} nach {path} geschrieben</translation>
+      <translation>{versions} von {documents:dative} nach {path} geschrieben</translation>
     </message>
     <message>
       <source>{versions} since {moment}</source>
@@ -10808,7 +10808,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>Change map of K-118240: 30 fields, 60 versions</source>
-      <translation>Änderungskarte von K-118240: 30 Felder, 60 Versionen</translation>
+      <translation>Änderungskarte: 30 Felder, 60 Versionen</translation>
     </message>
     <message>
       <source>Change streams</source>
@@ -11656,7 +11656,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>Lose a race, and keep your edit</source>
-      <translation>Ein Rennen verlieren, die Bearbeitung behalten</translation>
+      <translation>Überholt, und nichts verloren</translation>
     </message>
     <message>
       <source>MaxKey is written {"$maxKey": 1}.</source>
@@ -12252,7 +12252,7 @@ Zum Verbinden öffnen</translation>
     </message>
     <message>
       <source>Save a document that someone else has just changed</source>
-      <translation>Ein Dokument speichern, das jemand gerade geändert hat</translation>
+      <translation>Speichern, was jemand gerade geändert hat</translation>
     </message>
     <message>
       <source>Saved</source>
@@ -12279,8 +12279,8 @@ Zum Verbinden öffnen</translation>
       <translation>Sehen, was geschrieben würde, bevor es geschieht</translation>
     </message>
     <message>
-      <source>See who changed what, and when</source>
-      <translation>Sehen, wer was wann änderte</translation>
+      <source>See who changed what</source>
+      <translation>Sehen, wer was änderte</translation>
     </message>
     <message>
       <source>Set</source>

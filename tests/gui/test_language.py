@@ -50,6 +50,15 @@ def test_a_text_is_said_in_the_language_with_its_values() -> None:
 
 
 @pytest.mark.usefixtures("german")
+def test_a_noun_with_a_number_stands_in_the_case_that_a_german_preposition_asks_for() -> None:
+    nouns = [wording.many(number, noun) for noun in ("document", "field", "version") for number in (1, 2)]
+    assert [tr("{span} of {of}", span="1", of=noun) for noun in nouns] == [
+        "1 von 1 Dokument", "1 von 2 Dokumenten", "1 von 1 Feld", "1 von 2 Feldern", "1 von 1 Version",
+        "1 von 2 Versionen",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("german")
 def test_each_part_of_a_documents_health_is_translated() -> None:
     assert health_said("3 missing, 1 hash differs") == f"{translated('3 missing')}, {translated('1 hash differs')}"
     assert "missing" not in health_said("3 missing, 1 hash differs")

@@ -59,6 +59,29 @@ def misnamed(code: str) -> Iterator[tuple[int, str]]:
                     yield node.lineno, str(text.value)
 
 
+def counted_values(code: str) -> Iterator[tuple[str, str]]:
+    """The texts that get a noun with its number as a value, each with that value's name."""
+    nodes = list(ast.walk(ast.parse(code)))
+    kept = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and _is_counted(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "tr" and node.args:
+            for each in node.keywords if isinstance(text := node.args[0], ast.Constant) else ():
+                if each.arg and (
+                    _is_counted(each.value) or (isinstance(each.value, ast.Name) and each.value.id in kept)
+                ):
+                    yield str(text.value), each.arg
+
+
+def _is_counted(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("many", "plural")
+
+
 def _literals(node: ast.expr) -> Iterator[tuple[int, str]]:
     """The literals of an expression that are its value or a part of it."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):

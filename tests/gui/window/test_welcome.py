@@ -7,11 +7,15 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.style import wording
+from gui import language
+from gui.style import theme, wording
 from gui.window.opening import Opening
+from gui.window.sidebar import WIDTH
+from gui.window.things_box import ThingsBox
 from gui.window.welcome_panel import WelcomeLine, WelcomePanel
 from gui.window.window import Window
 from model.errors import Refused
@@ -194,3 +198,23 @@ def test_the_sample_begins_with_the_things_to_try_beside_what_is_open_until_they
     window.workspace.sidebar.remove_session(window.sessions[-1])
     window.workspace.sidebar.add_session(window.sessions[-1])
     assert not things.isVisible()
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_no_thing_to_try_is_cut_in_a_small_window_or_in_the_sidebar(qtbot: QtBot, code: str) -> None:
+    language.choose(code)
+    try:
+        panel, box = WelcomePanel(), ThingsBox()
+        panel.resize(1024, 700)
+        box.resize(theme.px(WIDTH) - 1, 300)
+        for part in (panel, box):
+            qtbot.addWidget(part)
+            part.show()
+        panel.grab()
+        lines = panel.findChildren(WelcomeLine)
+        assert len(lines) >= len(THINGS)
+        assert not [line.text() for line in lines if line.toolTip()]  # with the words that were cut
+        metrics = QFontMetricsF(theme.font(13))
+        assert not [line.text() for line in box.lines if metrics.horizontalAdvance(line.text()) > line.width() - 51]
+    finally:
+        language.choose("en")
