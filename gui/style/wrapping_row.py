@@ -150,6 +150,12 @@ class WrappingRow(QLayout):
         high = max(self._least(), high + edges.top() + edges.bottom())
         return QSize(wide + edges.left() + edges.right(), high)
 
+    @property
+    def in_one_line(self) -> int:
+        """The least width at which everything is in one line, in pixels."""
+        shown, edges = self._parts(), self.contentsMargins()
+        return sum(part.least for part in shown) + self._gaps(shown) + edges.left() + edges.right()
+
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
         inner = rect.marginsRemoved(self.contentsMargins())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -12,7 +12,7 @@ from gui.language import tr
 from gui.style import boxes, icons, states, symbols, theme, wording
 from gui.views.compare.version_box import VersionBox, VersionChoices
 
-NARROW, BARE = 1060, 520  # in less width the texts give way, first to the counts, then to save a line
+NARROW = 1060  # in less width texts give way to the counts; they also do to save a line
 COUNTED = (
     ("add", tr("added")), ("remove", tr("removed")), ("replace", tr("changed")), ("retype", tr("retyped")),
     ("move", tr("moved")), ("reorder", tr("reordered")), ("text", tr("text edited")),
@@ -77,7 +77,8 @@ class DiffTools(QWidget):
 
     def __init__(self, choices: VersionChoices, others: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        row = boxes.wrapping(self, 16, 7)
+        self._row = row = boxes.wrapping(self, 16, 7)
+        self._fitted = (0, 0)  # the width for which the texts were chosen, and what the other parts took of it
         row.wrapped.connect(self.wrapped)
         self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", others)
         self.swap = _tool("arrows-left-right", tr("Swap A and B"), boxed=False)
@@ -124,9 +125,26 @@ class DiffTools(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_narrow, is_bare = (self.width() < theme.px(room) for room in (NARROW, BARE))
+        self._fit()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        """Choose the longest text of the last button that leaves everything in one line."""
+        is_narrow = self.width() < theme.px(NARROW)
         self._head.setVisible(not is_narrow)
-        states.say(self.restore, "" if is_bare else tr("Restore…") if is_narrow else tr("Restore from A…"))
+        others = self._row.in_one_line - self.restore.minimumSizeHint().width()
+        if (fitted := (self.width(), others)) == self._fitted:
+            return
+        self._fitted = fitted
+        for said in (tr("Restore…"), "") if is_narrow else (tr("Restore from A…"), tr("Restore…"), ""):
+            states.say(self.restore, said)
+            if others + self.restore.minimumSizeHint().width() <= self.width():
+                break
 
     def say(self, number: int, total: int) -> None:
         """Show the number of the current change, from 1, and the total."""
