@@ -73,6 +73,7 @@ class MessageLine(QFrame):
         super().__init__()
         self.kind, self.text = kind, text
         self.speaker = speaker  # the widget whose buttons these are
+        self.about: Sequence[QWidget] = ()  # the widgets that it speaks of
         self.passing = False  # whether it is about a connection that may come back
         self._left = 0  # seconds in front until it goes
         boxes.ground(self, "message")
@@ -166,7 +167,7 @@ class MessageArea(QWidget):
 
     ``within`` names the part of ``host`` that they cover. The buttons and the report of a page's foot stay free. If
     the mouse or the focus is there, or a main button, the messages lie at the top, the newest lowest; if some of these
-    are there too, they lie between them.
+    are there too, they lie between them. What a message speaks of stays free as well, if there is such a place.
     """
 
     left = Signal()  # a message was closed
@@ -256,14 +257,8 @@ class MessageArea(QWidget):
         if self._pointed:
             if self._host.rect().contains(self.geometry()):  # as it was put between what is needed
                 box.moveTop(self.y() if self._at_top else self.geometry().bottom() + 1 - box.height())
-        elif _covers(box, needed := self._needed()):
-            self._turn()
-            other = self._box()
-            if _covers(other, needed):
-                self._turn()
-                box = _between(box, other, needed)
-            else:
-                box = other
+        else:
+            box = self._free(box)
         lowest = self.lines[-1 if self._at_top else 0]
         for line in self.lines:
             if line.property("lowest") is not (line is lowest):
@@ -273,6 +268,24 @@ class MessageArea(QWidget):
                 line.style().polish(line)
         self.setGeometry(box)
         self.raise_()
+
+    def _free(self, box: QRect) -> QRect:
+        """The nearest place that covers nothing that is needed or spoken of, else nothing that is needed."""
+        needed = self._needed()
+        for kept in ([*needed, *self._spoken_of()], needed):
+            if not _covers(box, kept):
+                return box
+            self._turn()
+            other = self._box()
+            if not _covers(other, kept):
+                return other
+            self._turn()
+            box = _between(box, other, kept)
+        return box
+
+    def _spoken_of(self) -> Iterator[QRect]:
+        """What messages speak of, as far as it is in sight."""
+        return self._boxes(each for line in self.lines for each in line.about if isValid(each) and each.isVisible())
 
     def _needed(self) -> list[QRect]:
         """What may not be covered: where the mouse is, what has the focus, and the main buttons of the page."""
@@ -326,8 +339,15 @@ class MessageArea(QWidget):
         spoken = [(line, line.speaker) for line in self.lines if line.buttons and line.speaker is not None]
         return [line for line, by in spoken if isValid(by) and (by is page or page.isAncestorOf(by))]
 
-    def add(self, kind: str, text: str, choices: Sequence[Choice] = (), speaker: QWidget | None = None) -> MessageLine:
-        """Show a message; its buttons call methods of ``speaker``.
+    def add(
+        self,
+        kind: str,
+        text: str,
+        choices: Sequence[Choice] = (),
+        speaker: QWidget | None = None,
+        about: Sequence[QWidget] = (),
+    ) -> MessageLine:
+        """Show a message ``about`` some widgets; its buttons call methods of ``speaker``.
 
         While the pointer is on a message no other one is removed: those above it would move.
         """
@@ -339,6 +359,9 @@ class MessageArea(QWidget):
             self.remove(next((line for line in self.lines if line.kind != "unknown"), self.lines[0]))
         self._within().installEventFilter(self)
         line = MessageLine(kind, text, choices, speaker)
+        line.about = about
+        for each in about:
+            each.installEventFilter(self)
         line.gone.connect(self.remove)
         if kind == "failed":
             line.leave_after(FAILED_SECONDS)
@@ -460,9 +483,9 @@ def note(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageL
     return area(parent).add("note", text, choices, parent)
 
 
-def hint(parent: QWidget, text: str, choices: Sequence[Choice] = ()) -> MessageLine:
-    """Suggest something to try; the message stays until it is closed."""
-    return area(parent).add("hint", text, choices, parent)
+def hint(parent: QWidget, text: str, choices: Sequence[Choice] = (), about: Sequence[QWidget] = ()) -> MessageLine:
+    """Suggest something to try, with some widgets; the message stays until it is closed."""
+    return area(parent).add("hint", text, choices, parent, about)
 
 
 def fail(parent: QWidget, error: BaseException | str, choices: Sequence[Choice] = ()) -> MessageLine:

@@ -109,6 +109,11 @@ class Page(QWidget):
         """Text for the left and the right of the status line: place and keys, and the zone of dates."""
         return [], [preferences.zone()]
 
+    @property
+    def explained(self) -> Sequence[QWidget]:
+        """The parts that advice on this page speaks of, and should not cover."""
+        return ()
+
     def panes(self) -> Sequence[QWidget]:
         """The widgets that F6 visits, in order."""
         return [self]

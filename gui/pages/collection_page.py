@@ -466,6 +466,10 @@ class CollectionPage(Page):
             left += [layout_sentence(info), guard_sentence(info, self.session.trust.read_only)]
         return left, super().status()[1]
 
+    @property
+    def explained(self) -> Sequence[QWidget]:
+        return (self.timeline, self.diff)
+
     def panes(self) -> Sequence[QWidget]:
         history: list[QWidget] = [] if self.timeline.isHidden() or self.timeline.is_brief else [self.timeline]
         return [self.browser.bar.input, self.browser.list, *history, *([] if self.diff.isHidden() else [self.diff])]

@@ -172,6 +172,10 @@ class ChangeMapPage(_ChainPage):
     def writes_changed(self) -> None:
         self.panel.say_writable()
 
+    @property
+    def explained(self) -> Sequence[QWidget]:
+        return (self.panel.legend,)
+
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.grid, self.panel.orders["document"], self.panel.compare_button]
 

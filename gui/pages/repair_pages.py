@@ -72,6 +72,10 @@ class RepairPage(_PlacePage):
         ]
         return left, super().status()[1]
 
+    @property
+    def explained(self) -> Sequence[QWidget]:
+        return (self.panel.preview,)
+
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.pane.tree, self.panel.list, self.panel.preview]
 

@@ -76,7 +76,7 @@ class SampleGuide(QObject):
         """Say what to do on the current page; the hint disappears with it."""
         self._leave()
         self._about = self._workspace.page
-        self._hint = messages.hint(self._workspace, words)
+        self._hint = messages.hint(self._workspace, words, (), self._about.explained if self._about is not None else ())
 
     def _leave(self) -> None:
         if self._hint is not None and isValid(self._hint):

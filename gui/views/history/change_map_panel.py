@@ -61,9 +61,9 @@ class ChangeMapPanel(ChainPanel):
         self.values.hide()
         self._value_line.hide()
         self.values.closed.connect(self._close_value)
-        self._legend, self._legend_line = self._legend_row(), states.hair()
+        self.legend, self._legend_line = self._legend_row(), states.hair()
         for part, stretch in (
-            (self._legend, 0),
+            (self.legend, 0),
             (self._legend_line, 0),
             (self.view, 1),
             (self._value_line, 0),
@@ -120,9 +120,7 @@ class ChangeMapPanel(ChainPanel):
         self._order_word.setVisible(not is_narrow)
         say(self.save, "" if is_narrow else tr("Save picture…"))
         last = self._content.count() - 2
-        for at, part in enumerate(
-            (self._legend_line, self._legend) if is_narrow else (self._legend, self._legend_line)
-        ):
+        for at, part in enumerate((self._legend_line, self.legend) if is_narrow else (self.legend, self._legend_line)):
             self._content.removeWidget(part)
             self._content.insertWidget(last + at if is_narrow else at, part)
 

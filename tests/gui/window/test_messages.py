@@ -420,3 +420,19 @@ def test_a_message_leaves_the_row_that_is_chosen_by_keys(window: QMainWindow, qt
         met += covered()
         qtbot.waitUntil(lambda: not covered())
     assert met
+
+
+def test_a_message_leaves_what_it_speaks_of_in_sight_as_far_as_there_is_room(window: QMainWindow) -> None:
+    centre, area = window.centralWidget(), messages.area(window)
+    window.findChildren(QPushButton)[0].hide()
+    low, high = QWidget(centre), QWidget(centre)
+    low.setGeometry(0, centre.height() - 250, centre.width(), 250)
+    low.show()
+    messages.hint(window, "Choose a row of the list below", about=(low,))
+    assert not area.geometry().intersects(low.geometry())
+    area.lines[0].leave()
+    high.setGeometry(0, 0, centre.width(), centre.height() - 250)
+    high.show()
+    messages.hint(window, "Choose a row of either list", about=(low, high))
+    assert area.isVisible()  # over the foot, as ever
+    assert area.geometry().bottom() > centre.height() - 100
