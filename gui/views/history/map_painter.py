@@ -8,6 +8,7 @@ the right edge, an overwritten one is pale. :mod:`gui.views.history.map_axis` dr
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -317,8 +318,18 @@ def counts_head(painter: QPainter) -> None:
     painter.setFont(theme.font(11, 600))
     painter.setPen(theme.colour("text3"))
     y = theme.px(AXIS) - theme.px(10)
-    painter.drawText(QRectF(theme.px(16), y, theme.px(80), theme.px(20)), LEFT, tr("Last set"))
-    painter.drawText(QRectF(0, y, theme.px(131), theme.px(20)), RIGHT, tr("Changes"))
+    first, second = heads()
+    painter.drawText(first.translated(0, y), LEFT, tr("Last set"))
+    painter.drawText(second.translated(0, y), RIGHT, tr("Changes"))
+
+
+def heads() -> tuple[QRectF, QRectF]:
+    """The places of the headers at the right: the second one ends beside its numbers, or as far as the first needs."""
+    metrics = QFontMetricsF(theme.font(11, 600))
+    first = QRectF(theme.px(16), 0, math.ceil(metrics.horizontalAdvance(tr("Last set"))), theme.px(20))
+    wide = math.ceil(metrics.horizontalAdvance(tr("Changes")))
+    left = max(theme.px(131) - wide, first.right() + theme.px(8))
+    return first, QRectF(left, 0, wide, theme.px(20))
 
 
 def counts(

@@ -14,6 +14,7 @@ from PySide6.QtGui import QAccessible, QFontMetricsF, QImage, QPainter
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from gui import language
 from gui.messages import area
 from gui.pages.collection_page import CollectionPage
 from gui.pages.history_pages import BisectPage, BlamePage, ChangeMapPage, FieldPage, restorable
@@ -25,7 +26,9 @@ from gui.views.history.bisect_panel import BisectPanel
 from gui.views.history.blame_panel import BEFORE, VALUE, BlamePanel, set_in
 from gui.views.history.change_map_panel import ChangeMapPanel
 from gui.views.history.field_panel import FieldPanel
+from gui.views.history.map_grid import COUNTS
 from gui.views.history.map_model import MapModel, MapRow
+from gui.views.history.map_painter import heads
 from gui.views.history.map_parts import MapLegend
 from gui.window.tab_area import TabArea
 from model.errors import NotFound, Refused
@@ -670,7 +673,7 @@ def test_the_menu_and_the_welcome_page_know_the_way() -> None:
     assert items["blame"].keys == ("Ctrl+Shift+B",)
     assert items["change-map"].menu == "Compare"
     second = THINGS[1]
-    assert (second.title, second.key, second.action) == ("See who changed what, and when", "Ctrl+Shift+B", "map")
+    assert (second.title, second.key, second.action) == ("See who changed what", "Ctrl+Shift+B", "map")
 
 
 def test_a_history_that_came_before_its_map_was_shown_needs_no_scroll_bar_either(
@@ -781,3 +784,14 @@ def test_the_fields_leave_the_history_of_one_most_of_the_width(session: Session,
     assert left < 0.5 * right
     panel.resize(1200, 420)
     assert panel.split.sizes()[0] == 300
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_the_headers_at_the_right_of_the_map_stand_apart_in_each_language(code: str) -> None:
+    language.choose(code)
+    try:
+        first, second = heads()
+    finally:
+        language.choose("en")
+    assert first.right() < second.left()
+    assert second.right() <= theme.px(COUNTS)
