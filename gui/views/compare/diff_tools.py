@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QSize, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.language import tr
 from gui.style import boxes, icons, states, symbols, theme, wording
+from gui.style.giving_way import GivingWay
 from gui.views.compare.version_box import VersionBox, VersionChoices
 
 NARROW = 1060  # in less width texts give way to the counts; they also do to save a line
@@ -77,8 +78,7 @@ class DiffTools(QWidget):
 
     def __init__(self, choices: VersionChoices, others: VersionChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._row = row = boxes.wrapping(self, 16, 7)
-        self._fitted = (0, 0)  # the width for which the texts were chosen, and what the other parts took of it
+        row = boxes.wrapping(self, 16, 7)
         row.wrapped.connect(self.wrapped)
         self.box_a, self.box_b = VersionBox("A", choices), VersionBox("B", others)
         self.swap = _tool("arrows-left-right", tr("Swap A and B"), boxed=False)
@@ -122,29 +122,14 @@ class DiffTools(QWidget):
         row.addWidget(self.rules)
         row.addWidget(self.copy)
         row.addWidget(self.restore)
+        self._way = GivingWay(self, row, (self.restore, (tr("Restore from A…"), tr("Restore…"), "")))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit()
-
-    def event(self, event: QEvent) -> bool:
-        done = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:
-            self._fit()
-        return done
-
-    def _fit(self) -> None:
-        """Choose the longest text of the last button that leaves everything in one line."""
         is_narrow = self.width() < theme.px(NARROW)
         self._head.setVisible(not is_narrow)
-        others = self._row.in_one_line - self.restore.minimumSizeHint().width()
-        if (fitted := (self.width(), others)) == self._fitted:
-            return
-        self._fitted = fitted
-        for said in (tr("Restore…"), "") if is_narrow else (tr("Restore from A…"), tr("Restore…"), ""):
-            states.say(self.restore, said)
-            if others + self.restore.minimumSizeHint().width() <= self.width():
-                break
+        texts = (tr("Restore from A…"), tr("Restore…"), "")
+        self._way.put((self.restore, texts[1:] if is_narrow else texts))
 
     def say(self, number: int, total: int) -> None:
         """Show the number of the current change, from 1, and the total."""

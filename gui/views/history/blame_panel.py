@@ -16,6 +16,7 @@ from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from gui.style.clear_cross import ClearCross
+from gui.style.giving_way import GivingWay
 from gui.style.states import StateStack, button, words
 from gui.style.title import Title
 from gui.views.history.chain_panel import ChainPanel
@@ -172,12 +173,14 @@ class BlamePanel(ChainPanel):
         self.search.setPlaceholderText(tr("Field, version or name"))
         self.search.setAccessibleName(tr("Find in the list"))
         ClearCross(self.search)
-        self.search.setMinimumWidth(theme.px(220))
+        self.search.setMinimumWidth(theme.px(180))
         self.search.textChanged.connect(self._fill)
         row.addWidget(self.search)
         self.compare_button = button(tr("Compare"), self.compare, "small", icon="git-diff")
         row.addWidget(self.compare_button)
         self.compare_button.setEnabled(False)
+        self._comparing = tr("Compare")
+        self._way = GivingWay(made, row, (self.compare_button, (self._comparing,)))
         return made
 
     # --- reading
@@ -256,7 +259,7 @@ class BlamePanel(ChainPanel):
         """The menu of a field."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        compare = menu.addAction(self.compare_button.text())
+        compare = menu.addAction(self._comparing)
         compare.setEnabled(self._pair() is not None)
         compare.triggered.connect(lambda: self.compare())
         name = wording.item(key_text(row.key))
@@ -282,11 +285,13 @@ class BlamePanel(ChainPanel):
     def _chosen(self, *_: object) -> None:
         pair = self._pair()
         self.compare_button.setEnabled(pair is not None)
-        if pair is None or self._chain is None:
-            self.compare_button.setText(tr("Compare"))
-            return
-        older, newer = (wording.version(self._chain.versions[age].v) for age in pair)
-        self.compare_button.setText(tr("Compare {older} and {newer}", older=older, newer=newer))
+        self._comparing = tr("Compare")
+        if pair is not None and self._chain is not None:
+            older, newer = (wording.version(self._chain.versions[age].v) for age in pair)
+            self._comparing = tr("Compare {older} and {newer}", older=older, newer=newer)
+        self._way.put((self.compare_button, (self._comparing, tr("Compare"), "")))
+        self.compare_button.setAccessibleName(self._comparing)
+        self.compare_button.setToolTip(wording.tip(self._comparing))
 
     def _double(self, index: QModelIndex) -> None:
         self.compare()

@@ -13,7 +13,8 @@ from gui.language import tr
 from gui.parts.values.value_pane import ValuePane
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Span
-from gui.style.states import StateStack, button, say, tool, words
+from gui.style.giving_way import GivingWay
+from gui.style.states import StateStack, button, tool, words
 from gui.style.title import Title
 from gui.views.history import map_sizes
 from gui.views.history.chain_panel import ChainPanel
@@ -106,6 +107,7 @@ class ChangeMapPanel(ChainPanel):
         self.save.setAccessibleName(tr("Save picture…"))
         self.save.setToolTip(tr("Save picture…"))
         row.addWidget(self.save)
+        self._way = GivingWay(made, row, (self.save, (tr("Save picture…"), "")))
         self._fit_segments()
         theme.signals.changed.connect(self._fit_segments)
         return made
@@ -118,7 +120,6 @@ class ChangeMapPanel(ChainPanel):
             return
         self._is_narrow = is_narrow
         self._order_word.setVisible(not is_narrow)
-        say(self.save, "" if is_narrow else tr("Save picture…"))
         last = self._content.count() - 2
         for at, part in enumerate((self._legend_line, self.legend) if is_narrow else (self.legend, self._legend_line)):
             self._content.removeWidget(part)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QHeaderView, QLineEdit, QMenu, QPushButton, QWidget
 
 from gui import copying, tasks
 from gui.language import tr
@@ -16,6 +16,7 @@ from gui.parts.values.value_text import copied
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import Cell, CellTree, Index, Span, plain, value
 from gui.style.clear_cross import ClearCross
+from gui.style.giving_way import GivingWay
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack, button, words
 from gui.style.title import Title
@@ -190,7 +191,18 @@ class FieldPanel(ChainPanel):
         )
         for each in (self.compare_button, self.find_button, self.take_back_button):
             row.addWidget(each)
+        self.find_button.setAccessibleName(tr("Find when…"))
+        self._comparing = tr("Compare")
+        self._way = GivingWay(made, row, *self._texts(self._comparing))
         return made
+
+    def _texts(self, comparing: str) -> tuple[tuple[QPushButton, Sequence[str]], ...]:
+        """The texts of the buttons above, of which the last one gives way first."""
+        return (
+            (self.take_back_button, (tr("Take back this field…"),)),
+            (self.compare_button, (comparing, tr("Compare"))),
+            (self.find_button, (tr("Find when…"), "")),
+        )
 
     # --- reading
 
@@ -335,7 +347,10 @@ class FieldPanel(ChainPanel):
             if pair is None
             else tr("Compare {names}", names=tr(" and ").join(wording.version(one.v) for one in pair))
         )
-        self.compare_button.setText(said)
+        self._comparing = said
+        self._way.put(*self._texts(said))
+        self.compare_button.setAccessibleName(said)
+        self.compare_button.setToolTip(wording.tip(said))
         self.find_button.setEnabled(self.track is not None and not self.stack.is_unread)
         why = self._why_not()
         self.take_back_button.setEnabled(not why)
@@ -409,7 +424,7 @@ class FieldPanel(ChainPanel):
     def _menu(self, point: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        compare = menu.addAction(self.compare_button.text())
+        compare = menu.addAction(self._comparing)
         compare.setEnabled(self._pair() is not None)
         compare.triggered.connect(lambda: self.compare())
         take_back = menu.addAction(self.take_back_button.text())

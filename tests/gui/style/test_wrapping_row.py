@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.style import boxes
-from gui.style.states import words
+from gui.style.giving_way import GivingWay
+from gui.style.states import button, words
 
 
 def _row(qtbot: QtBot, *widths: int) -> tuple[QWidget, list[QWidget]]:
@@ -209,3 +210,25 @@ def test_parts_are_asked_for_their_sizes_again_only_after_one_of_them_changed(qt
     assert all(part.asked > count for part, count in zip(parts, before, strict=True))
     parts[1].hide()
     qtbot.waitUntil(lambda: parts[-1].y() == parts[0].y())
+
+
+def test_texts_of_buttons_give_way_one_after_the_other_and_come_back(qtbot: QtBot) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    row = boxes.wrapping(owner)
+    first, second = (button(said, None, "small", icon="copy") for said in ("Compare the two", "Save the picture"))
+    for each in (first, second):
+        row.addWidget(each)
+    owner.resize(600, 60)
+    owner.show()
+    GivingWay(owner, row, (first, ("Compare the two", "Compare")), (second, ("Save the picture", "")))
+    seen = []
+    for width in (*range(600, 100, -20), 600):
+        owner.resize(width, 60)
+        QApplication.sendPostedEvents()
+        seen.append((first.text(), second.text()))
+        assert row.in_one_line <= width or seen[-1] == ("Compare", "")
+    assert list(dict.fromkeys(seen)) == [
+        ("Compare the two", "Save the picture"), ("Compare the two", ""), ("Compare", ""),
+    ]  # fmt: skip
+    assert seen[-1] == seen[0]

@@ -529,6 +529,7 @@ def test_a_value_is_restored_from_the_map_once_it_is_agreed_to(qtbot: QtBot, idl
 def _blame(session: Session, qtbot: QtBot, idle: Idle) -> BlamePanel:
     panel = BlamePanel(session, NS, ID)
     qtbot.addWidget(panel)
+    panel.resize(1100, 700)
     panel.show()
     idle()
     return panel
