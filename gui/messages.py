@@ -270,9 +270,13 @@ class MessageArea(QWidget):
         self.raise_()
 
     def _free(self, box: QRect) -> QRect:
-        """The nearest place that covers nothing that is needed or spoken of, else nothing that is needed."""
-        needed = self._needed()
-        for kept in ([*needed, *self._spoken_of()], needed):
+        """The nearest place that covers nothing that is needed, and nothing that is spoken of if that can be.
+
+        A message that leaves the foot for what it speaks of does not go over the buttons of a page.
+        """
+        needed, spoken_of = self._needed(), list(self._spoken_of())
+        buttons = (each for each in _shown(self._within()) if isinstance(each, QAbstractButton) and spoken_of)
+        for kept in ([*needed, *spoken_of, *self._boxes(buttons)], [*needed, *spoken_of], needed):
             if not _covers(box, kept):
                 return box
             self._turn()
