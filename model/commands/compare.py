@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from model.commands.arguments import open_session
 from model.commands.comparing import rules_of
 from model.commands.output import Progress, json_row, table
-from model.commands.printed_outcomes import counted, exit_status, print_outcomes
+from model.commands.printed_outcomes import counted, exit_status, print_outcomes, say_way_back
 from model.commands.standard_streams import say
 from model.errors import Refused
 from model.session import Session
@@ -68,12 +68,11 @@ def _applied(work: CopyAcross, there: Session, args: argparse.Namespace, progres
     """Carry a plan out and print how each document ended; exit status as for a repair."""
     plan = work.load(args.plan)
     run = work.apply(plan, progress, confirmed=True)
-    kinds = print_outcomes(run, args.json, progress, run=plan.run, histories=plan.histories)
+    kinds = print_outcomes(run, args.json, progress, run=plan.run)
     if not args.json:
         say(counted(kinds) if kinds else "Nothing is ticked.")
-    written = [run for run in (plan.run, plan.histories) if next(there.journal.records("run", run), None) is not None]
-    if written and not there.is_local:
-        say(f"It is undone with {' and '.join(f'palimpsest undo {run}' for run in written)}.", file=sys.stderr)
+    if next(there.journal.records("run", plan.run), None) is not None:
+        say_way_back(there, plan.run)
     return exit_status(kinds)
 
 

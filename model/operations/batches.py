@@ -19,6 +19,7 @@ from model.errors import NotAllowed, NotFound, Refused
 from model.foundation.records import Checkpoint, Outcome, Row, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.repair.running import new_run
+from model.repair.undoing import is_repair
 from model.storage.composite_ids import CompositeId
 from model.text.names import id_name, version_name
 from model.values import canonical
@@ -213,7 +214,7 @@ class Batches(Struct, frozen=True):
 
         Raises ``NotFound`` if the journal does not have the run.
         """
-        records = list(self.writer.journal.records("run", run))
+        records = [each for each in self.writer.journal.records("run", run) if not is_repair(each)]
         damaged = self.writer.journal.damaged("run", run)
         if not records and not damaged:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")

@@ -22,6 +22,7 @@ from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.operations import plan_files
 from model.operations.batches import Run
+from model.operations.earlier_writes import earlier_writes, supersede
 from model.operations.update import Update, read
 from model.over_time.activity import changed_paths
 from model.repair.running import new_run
@@ -125,7 +126,7 @@ class Changing(Struct, frozen=True):
     def drawn(self, plan: ChangePlan, step: Checkpoint = no_checkpoint) -> Iterator[Changed]:
         """Each document as it would be; writes nothing."""
         layout = self._layout(plan.ns)
-        done = self._done(plan) if plan.kept else {}
+        done = earlier_writes(self.writer, plan.run, ACTION) if plan.kept else {}
         for at, wanted in enumerate(plan.items):
             step(at, len(plan.items))
             yield self._drawn(layout, plan, wanted, done)
@@ -147,7 +148,7 @@ class Changing(Struct, frozen=True):
         writer = replace(self.writer, run=plan.run, reason=reason or self.writer.reason)
 
         def outcomes() -> Iterator[Outcome]:
-            done = self._done(plan) if plan.kept else {}
+            done = earlier_writes(self.writer, plan.run, ACTION) if plan.kept else {}
             for at, wanted in enumerate(plan.items):
                 step(at, len(plan.items))
                 outcome, tries = self._write(writer, layout, plan, wanted, done), TRIES
@@ -176,25 +177,6 @@ class Changing(Struct, frozen=True):
         if (of := self.writer.catalogue.info(ns).belongs_to) is not None:
             raise Refused(f"{ns} holds the earlier versions of {of}; change the documents there.")
         return self.writer.catalogue.layout(ns)
-
-    def _done(self, plan: ChangePlan) -> dict[Value, Outcome]:
-        """The writes of earlier runs of this plan, settled as far as possible: those applied, and those in doubt."""
-        found: dict[Value, Outcome] = {}
-        # The newest first: a write that was sent again looks like the one before it, and only one of them is there.
-        for record in reversed(list(self.writer.journal.records("run", plan.run))):
-            if record.document is None or record.entry.action != ACTION or record.entry.undone_by is not None:
-                continue
-            kind = "unknown" if record.entry.kind == "begun" else record.entry.kind
-            ended = Outcome(kind, plan.ns, record.document, record.entry.detail, entry=record.entry.id)
-            newer = found.get(record.document)
-            if kind == "unknown":
-                if newer is not None and newer.kind == "applied":
-                    self._superseded(ended, newer)
-                    continue
-                ended = self.writer.look_again(record.entry.id)
-            if newer is None and ended.kind in ("applied", "unknown"):
-                found[record.document] = ended
-        return found
 
     def _drawn(self, layout: Layout, plan: ChangePlan, wanted: Wanted, done: dict[Value, Outcome]) -> Changed:
         id, who = wanted.id, id_name(wanted.id)
@@ -245,14 +227,8 @@ class Changing(Struct, frozen=True):
         assert each.content is not None
         outcome = writer.save(plan.ns, each.id, each.base, each.content, ACTION)
         if (earlier := done.get(each.id)) is not None and outcome.kind == "applied":
-            self._superseded(earlier, outcome)
+            supersede(self.writer, earlier, outcome)
         return replace(outcome, detail=f"{each.detail} {outcome.detail}") if outcome.kind == "applied" else outcome
-
-    def _superseded(self, earlier: Outcome, newer: Outcome) -> None:
-        """Journal that a write in doubt is not there: both began at one state, and the newer one was applied."""
-        if earlier.entry is not None:
-            said = f"It was sent again by entry {newer.entry}."
-            self.writer.end(earlier.entry, replace(earlier, kind="conflict", detail=said))
 
     # --- plans
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, get_args
 
@@ -18,16 +18,21 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding
-from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
+from model.foundation.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.layouts.registry import WRITABLE
 from model.operations import history_import, plan_files
+from model.operations.batches import Run
+from model.operations.earlier_writes import earlier_writes, supersede
+from model.operations.erasing import parts_of
 from model.operations.history_rows import HistoryRows, Taken
-from model.operations.side_by_side import Change, Side, Standing, number_key, standing, versions_of
+from model.operations.side_by_side import Change, Side, Standing, number_key, versions_of
 from model.repair.items import Item
 from model.repair.plan import Plan
 from model.repair.running import Running, new_run
 from model.repair.steps import RepairContext, Step, physical
+from model.repair.undoing import is_repair
 from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -45,11 +50,33 @@ _WHY_NOT: dict[Change, str] = {
 
 
 class CopyPlan(Struct, frozen=True):
-    """The documents to copy; ``run`` names the saved versions in the journal, ``histories`` the whole histories."""
+    """The documents to copy; ``run`` is the name of their run in the journal."""
 
     items: tuple[Standing, ...]
     run: str
-    histories: str
+
+
+class Copied(Struct, frozen=True):
+    """One document as it would be on the other side.
+
+    ``kind`` is applied if it would be written; otherwise ``detail`` says why not.
+    """
+
+    standing: Standing
+    id: Value  # of the document there
+    kind: Kind
+    detail: str
+    base: Version | None = None  # what is there now
+    content: bytes | None = None  # what would be its newest content
+    versions: tuple[Version, ...] = ()  # those that come with their numbers, times and authors
+    steps: tuple[Step, ...] = ()  # their writes
+
+
+class _Before(Struct, frozen=True):
+    """What earlier runs of a plan have done."""
+
+    saved: Mapping[Value, Outcome]
+    begun: frozenset[Value]  # the documents of which versions were stored
 
 
 class CopyAcross(Struct, frozen=True, dict=True):
@@ -64,16 +91,18 @@ class CopyAcross(Struct, frozen=True, dict=True):
 
     # --- plans
 
+    def planned(self, found: Iterable[Standing]) -> CopyPlan:
+        """A plan for some documents."""
+        return CopyPlan(tuple(found), new_run(_now, uuid.uuid4().hex[:6]))
+
     def why_not(self, each: Standing) -> str:
         """Why a document cannot be copied, one sentence; "" if it can."""
         return _WHY_NOT.get(each.change, "")
 
     def save(self, path: str, found: Iterable[Standing]) -> CopyPlan:
         """Write a plan of everything that differs. Raises ``Refused``."""
-        ns = self.there.layout.ns
-        if of := self.writer.catalogue.info(ns).belongs_to:
-            raise Refused(f"{ns} holds the earlier versions of {of}; compare and copy the documents there.")
-        plan = CopyPlan(tuple(found), new_run(_now, uuid.uuid4().hex[:6]), new_run(_now, uuid.uuid4().hex[:6]))
+        self._check_place()
+        plan = self.planned(found)
         items = [
             {
                 "key": text.json_object(each.key),
@@ -90,8 +119,8 @@ class CopyAcross(Struct, frozen=True, dict=True):
             }
             for each in plan.items
         ]
-        more = {"from": self._from, "run": plan.run, "histories": plan.histories}
-        plan_files.save(path, FORMAT, self.writer.source, ns, items, **more)
+        ns = self.there.layout.ns
+        plan_files.save(path, FORMAT, self.writer.source, ns, items, **{"from": self._from, "run": plan.run})
         return plan
 
     @property
@@ -105,111 +134,243 @@ class CopyAcross(Struct, frozen=True, dict=True):
             if plan["from"] != self._from:
                 was, now = (" ".join(filter(None, each.values())) for each in (plan["from"], self._from))
                 raise Refused(f"The plan {path} copies from {was}, and this is {now}; make a new one here.")
-            items = tuple(_standing(each) for each in plan["items"] if _ticked(each))
-            return CopyPlan(items, str(plan["run"]), str(plan["histories"]))
+            return CopyPlan(tuple(_standing(each) for each in plan["items"] if _ticked(each)), str(plan["run"]))
 
         return plan_files.load(path, FORMAT, self.writer.source, self.there.layout.ns, made)
 
-    # --- doing it
+    # --- before, and doing it
 
-    def apply(self, plan: CopyPlan, step: Checkpoint = no_checkpoint, confirmed: bool = False) -> Iterator[Outcome]:
+    def drawn(self, plan: CopyPlan, step: Checkpoint = no_checkpoint) -> Iterator[Copied]:
+        """Each document as it would be; writes nothing. Raises ``Refused`` if nothing is ever written there."""
+        self._check_place()
+        before = self._before(plan)
+        for at, each in enumerate(plan.items):
+            step(at, len(plan.items))
+            yield self._drawn(each, before)
+
+    def apply(self, plan: CopyPlan, step: Checkpoint = no_checkpoint, confirmed: bool = False) -> Run:
         """Copy the documents of a plan, each as far as it is still as the plan saw it.
 
         Raises ``NotAllowed`` and ``Refused`` if nothing may be written.
         """
-        layout = self.there.layout
-        self.allowed(layout.ns)
+        self.allowed(self.there.layout.ns)
         if not confirmed and self.production():
             raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
-        if reason := layout.read_only or self.writer.catalogue.objection(layout.ns):
+        self._check_place()
+        return Run(plan.run, self._outcomes(plan, step))
+
+    def _check_place(self) -> None:
+        """Raise ``Refused`` if nothing is ever written to the collection there."""
+        ns = self.there.layout.ns
+        if of := self.writer.catalogue.info(ns).belongs_to:
+            raise Refused(f"{ns} holds the earlier versions of {of}; compare and copy the documents there.")
+        if reason := self.there.layout.read_only or self.writer.catalogue.objection(ns):
             raise Refused(reason)
-        return self._outcomes(plan, step)
 
     def _outcomes(self, plan: CopyPlan, step: Checkpoint) -> Iterator[Outcome]:
         writer = replace(self.writer, run=plan.run)
         sender = Running(
-            self.writer, self._rows.ground, Plan(f"import-{plan.histories}", self.writer.source, _now()),
-            plan.histories, action=history_import.ACTION,
+            self.writer, self._rows.ground, Plan(plan.run, self.writer.source, _now()), plan.run,
+            action=history_import.ACTION,
         )  # fmt: skip
-        for done, each in enumerate(plan.items):
-            step(done, len(plan.items))
-            id = each.there or each.here
-            try:
-                yield self._copied(writer, sender, done + 1, each)
-            except Taken:
-                said = f"{id_name(each.key)} came to be there meanwhile; compare again."
-                yield Outcome("conflict", self.there.layout.ns, id, said)
-            except (NotFound, Refused) as error:
-                yield Outcome("refused", self.there.layout.ns, id, str(error))
+        sender.remember()
+        before = self._before(plan)
+        for no, each in enumerate(plan.items, 1):
+            step(no - 1, len(plan.items))
+            yield self._copied(writer, sender, no, self._drawn(each, before), before)
         step(len(plan.items), len(plan.items))
 
-    def _copied(self, writer: Writer, sender: Running, no: int, each: Standing) -> Outcome:
-        layout, ns = self.there.layout, self.there.layout.ns
+    def _before(self, plan: CopyPlan) -> _Before:
+        stored = (each for each in self.writer.journal.records("run", plan.run) if is_repair(each))
+        begun = frozenset(each.document for each in stored if each.document is not None)
+        return _Before(earlier_writes(self.writer, plan.run, ACTION), begun)
+
+    def _copied(self, writer: Writer, sender: Running, no: int, each: Copied, before: _Before) -> Outcome:
+        ns = self.there.layout.ns
+        if each.kind != "applied":
+            return Outcome(each.kind, ns, each.id, each.detail, None if each.base is None else each.base.v)
+        if each.steps:
+            return self._sent(sender, no, each)
+        assert each.content is not None
+        if each.base is None:
+            outcome = writer.create(ns, each.content, each.id, ACTION, unless_there=True)
+        else:
+            outcome = writer.save(ns, each.id, each.base, each.content, ACTION)
+        if (earlier := before.saved.get(each.id)) is not None and outcome.kind == "applied":
+            supersede(self.writer, earlier, outcome)
+        return outcome
+
+    # --- one document
+
+    def _drawn(self, each: Standing, before: _Before) -> Copied:
+        id = each.here if each.there is None else each.there
+        assert id is not None
+        found = Copied(each, id, "applied", "")
+        earlier = before.saved.get(id)
+        if earlier is not None and earlier.kind == "applied":
+            return replace(found, kind="skipped", detail=f"{id_name(each.key)} was copied by this plan already.")
         if why := self.why_not(each):
-            return Outcome("refused", ns, each.there, f"{id_name(each.key)} was not copied. {why}")
+            return replace(found, kind="refused", detail=f"{id_name(each.key)} was not copied. {why}")
+        try:
+            return self._read(found, id in before.begun)
+        except Taken as error:
+            return replace(found, kind="conflict", detail=str(error))
+        except (NotFound, Refused) as error:
+            return replace(found, kind="refused", detail=str(error))
+
+    def _read(self, found: Copied, begun: bool) -> Copied:
+        """A document from both sides as they are now; raises ``NotFound``, ``Refused`` and ``Taken``.
+
+        Once it has ``begun``, it is carried on with the versions that the plan saw, whatever came here since.
+        """
+        each, who = found.standing, id_name(found.standing.key)
         assert each.here is not None
-        base = self.here.layout.version(each.here)
-        if base.content is None:
-            return Outcome("refused", ns, each.there, f"{id_name(each.key)} cannot be read: {base.detail}.")
-        if c.hash_of(base.content) != each.mark:
-            return Outcome("conflict", ns, each.there, f"{id_name(each.key)} moved on here since the plan.")
+        mine = self.here.layout.version(each.here)
+        if mine.content is None:
+            return replace(found, kind="refused", detail=f"{who} cannot be read: {mine.detail}.")
+        if not begun and (c.hash_of(mine.content) != each.mark or not _is(each.v, mine)):
+            raise Taken(f"{who} moved on here since the plan.")
+        found = replace(found, content=mine.content)
         if each.change == "only here":
-            return self._missing(writer, sender, no, each, base)
-        assert each.there is not None
-        now = layout.version(each.there)
-        if now.content == base.content and not self._keep_histories:
-            return Outcome("skipped", ns, each.there, f"{id_name(each.key)} is the same on both sides.", now.v)
-        if each.change == "ahead":
-            return self._later(writer, sender, no, each.here, each.there)
-        if now.content is None or c.hash_of(now.content) != each.other_mark:
-            if now.content == base.content:
-                return Outcome("skipped", ns, each.there, f"{id_name(each.key)} is the same on both sides.", now.v)
-            return Outcome("conflict", ns, each.there, f"{id_name(each.key)} moved on there since the plan.")
-        return writer.save(ns, each.there, now, base.content, ACTION)
+            return self._missing(found)
+        now = self.there.layout.version(found.id)
+        found = replace(found, base=now)
+        if now.content == mine.content and not self._keep_histories:
+            return replace(found, kind="skipped", detail=f"{who} is the same on both sides.")
+        if each.change == "ahead" and self._stores_histories:
+            return self._later(found)
+        if now.content is None or c.hash_of(now.content) != each.other_mark or not _is(each.w, now):
+            if now.content == mine.content:
+                return replace(found, kind="skipped", detail=f"{who} is the same on both sides.")
+            raise Taken(f"{who} moved on there since the plan.")
+        return self._judged(found)
+
+    def _judged(self, found: Copied) -> Copied:
+        """A document that would be saved or created, unless the layout there refuses it."""
+        layout, content = self.there.layout, found.content or c.EMPTY
+        why = layout.missing_index() if found.base is None else layout.writable(found.base)
+        why = why or layout.unfit(content)
+        return replace(found, kind="refused", detail=why) if why else found
 
     @property
     def _keep_histories(self) -> bool:
         return self.here.keeps_history and self.there.keeps_history
 
-    def _later(self, writer: Writer, sender: Running, no: int, here: Value, there: Value) -> Outcome:
-        """Store the versions that only this side has behind those that are there, with their numbers and authors."""
-        layout, ns = self.there.layout, self.there.layout.ns
-        mine, theirs = versions_of(self.here.layout, here), versions_of(layout, there)
-        change, since = standing(mine, theirs)
-        if change == "changed":
-            return Outcome("skipped", ns, there, f"{id_name(there)} has the same versions on both sides.")
-        if change != "ahead":
-            return Outcome("conflict", ns, there, f"{id_name(there)} moved on there since the plan.")
-        numbers = list(mine)
-        later = [mine[number] for number in numbers[numbers.index(number_key(since)) + 1 :]]
-        if not self._stores_histories:
-            return writer.save(ns, there, layout.version(there), later[-1].content or c.EMPTY, ACTION)
-        before = list(theirs.values())
-        steps = self._appended(there, self._stored(there, before), self._stored(there, [*before, *later]))
-        return self._sent(sender, no, there, steps, later)
+    @property
+    def _stores_histories(self) -> bool:
+        layout = self.there.layout
+        return self._keep_histories and layout.numbered and layout.name in WRITABLE
 
-    def _appended(self, id: Value, old: list[tuple[str, bytes]], new: list[tuple[str, bytes]]) -> list[Step]:
-        """The writes that turn one history as it would be stored anew into another, on the documents that are there."""
-        layout, ground = self.there.layout, self._rows.ground
-        was, there = {(ns, physical(raw)): raw for ns, raw in old}, self._rows.there(id)
-        steps = []
-        for ns, raw in new:
-            same = was.get((ns, physical(raw)))
-            if same == raw:
+    def _mine(self, found: Copied) -> dict[object, Version]:
+        """The versions here up to the one that the plan saw; raises ``Taken`` if that is another one now."""
+        each = found.standing
+        assert each.here is not None
+        mine = versions_of(self.here.layout, each.here)
+        for number in reversed(list(mine)):
+            if each.v is None or number == number_key(each.v):
+                break
+            del mine[number]
+        last = next(reversed(mine.values()), None)
+        if last is None or last.content is None or c.hash_of(last.content) != each.mark:
+            raise Taken(f"{id_name(each.key)} moved on here since the plan.")
+        return mine
+
+    def _missing(self, found: Copied) -> Copied:
+        """A document that is not there, with all of its versions if they can be stored."""
+        layout, who, whence = self.there.layout, id_name(found.standing.key), self.here.layout.ns
+        versions = tuple(self._mine(found).values()) if self._stores_histories else ()
+        if versions:
+            if reason := layout.missing_index():
+                raise Refused(reason)
+            steps = self._rows.steps(found.id, self._stored(found.id, versions), (), whence, "copied")
+            if not steps:
+                return replace(found, kind="skipped", detail=f"{who} is the same on both sides.", versions=versions)
+            return replace(found, versions=versions, steps=history_import.tied(steps, versions))
+        try:
+            there = layout.version(found.id)
+        except NotFound:
+            return self._judged(found)
+        if there.content == found.content:
+            return replace(found, kind="skipped", detail=f"{who} is the same on both sides.", base=there)
+        raise Taken(f"{who} came to be there meanwhile; compare again.")
+
+    def _later(self, found: Copied) -> Copied:
+        """The versions that only this side has, stored behind those that are there."""
+        who, since = id_name(found.standing.key), number_key(found.standing.since)
+        mine, theirs = self._mine(found), versions_of(self.there.layout, found.id)
+        later, written = _behind(mine, since), _behind(theirs, since)
+        if not later or written is None:
+            raise Taken(f"{who} moved on there since the plan.")
+        # What is there behind the common version is this plan's own, of a run that was stopped; once its newest one is
+        # there, others may follow it.
+        followed = any(number not in later for number in written)
+        differs = any(number in later and later[number].content != each.content for number, each in written.items())
+        if differs or (followed and next(reversed(later)) not in written):
+            raise Taken(f"{who} moved on there since the plan.")
+        before = [version for number, version in theirs.items() if number not in written]
+        versions, last = tuple(later.values()), next(reversed(theirs.values()))
+        steps = self._appended(found.id, before, versions, None if followed else last)
+        if not steps:
+            return replace(found, kind="skipped", detail=f"{who} has the same versions on both sides.")
+        return replace(found, versions=versions, steps=steps)
+
+    def _appended(
+        self, id: Value, before: Sequence[Version], later: Sequence[Version], last: Version | None
+    ) -> tuple[Step, ...]:
+        """The writes that put later versions behind those that are there; ``last`` is the newest of these, None if
+        others have followed all of them.
+
+        What the current document loses is kept before it is swapped, and what nobody has seen there yet comes behind:
+        so a writer in between finds a sound history.
+        """
+        layout, ground, p = self.there.layout, self._rows.ground, self.there.layout.profile
+        fed = layout.archive is not None and layout.archive.holds_current
+        was = {(ns, physical(raw)): raw for ns, raw in self._stored(id, before)}
+        there = self._rows.there(id)
+        kept, swaps, behind = list[Step](), list[Step](), list[Step]()
+        for ns, raw in self._stored(id, [*before, *later]):
+            same, now = was.get((ns, physical(raw))), there.get((ns, physical(raw)))
+            number, beside = c.get(raw, (p.version,)), ns != layout.ns
+            if same == raw or now == raw or (last is None and not beside):
                 continue
-            now = there.get((ns, physical(raw)))
-            if same is None:
-                if now is not None and now != raw:
+            if same is None or (beside and now is None):
+                if any(of == ns and _is_alike(row, raw, p) for (of, _), row in there.items()):
+                    continue  # a writer or a feed has stored the very version
+                if fed and beside and number == later[-1].v:
+                    continue  # the feed stores it
+                if now is not None:
                     raise Taken(f"{id_name(id)} was changed in {ns} by somebody else.")
-                steps += [] if now == raw else [ground.inserted(ns, "copied", raw, "copied")]
+                first = not beside or number in [each.v for each in before]
+                row = self._marked(raw, last.raw or c.EMPTY) if first and beside and last is not None else raw
+                (kept if first else behind).append(ground.inserted(ns, "copied", row, "copied"))
                 continue
-            now = now or self._having(there, ns, c.get(same, (layout.profile.version,)))
-            own = [pair for pair in c.fields(raw) if pair[0] != "_id"]
-            kept = [pair for pair in c.fields(now) if pair[0] in layout.beside(now)]
-            after = c.document([("_id", physical(now)), *own, *kept])
+            now = now or self._having(there, ns, c.get(same, (p.version,)))
+            if not layout.own_documents and (last is None or now != last.raw):
+                raise Taken(f"{id_name(id)} moved on there since the plan.")
+            if layout.own_documents:  # an earlier version, which loses its flag
+                after = _carried_over(same or c.EMPTY, raw, now)
+            else:
+                own = [pair for pair in c.fields(self._marked(raw, now)) if pair[0] != "_id"]
+                left = [pair for pair in c.fields(now) if pair[0] in layout.beside(now)]
+                after = c.document([("_id", physical(now)), *own, *left])
             if after != now:
-                steps.append(ground.swapped(ns, "brought up to date", now, after, "brought up to date"))
-        return steps
+                swaps.append(ground.swapped(ns, "brought up to date", now, after, "brought up to date"))
+        if not (kept or swaps or behind):
+            return ()
+        tied = history_import.tied([*behind, *kept, *swaps], later)
+        return (*tied[len(behind) :], *tied[: len(behind)])
+
+    def _marked(self, raw: bytes, now: bytes) -> bytes:
+        """A document to be stored, whose versions keep the write tokens that they have there."""
+        layout, p = self.there.layout, self.there.layout.profile
+        if not p.token or not now:
+            return raw
+        numbers = {path: c.get(raw, (*path, p.version)) for path in parts_of(layout, layout.ns, raw)}
+        for part in parts_of(layout, layout.ns, now):
+            number, token = (c.get(now, (*part, name)) for name in (p.version, p.token))
+            for path in (path for path, v in numbers.items() if token is not None and v == number):
+                raw = c.put(raw, (*path, p.token), token or Value.of(None))
+        return raw
 
     def _having(self, there: dict[tuple[str, Value], bytes], ns: str, v: Value | None) -> bytes:
         """The stored document with a version; raises ``Taken`` if it is gone."""
@@ -219,54 +380,21 @@ class CopyAcross(Struct, frozen=True, dict=True):
             raise Taken(f"A version in {ns} was taken away by somebody else.")
         return found
 
-    @property
-    def _stores_histories(self) -> bool:
-        layout = self.there.layout
-        return self._keep_histories and layout.numbered and layout.name in WRITABLE
-
-    def _stored(self, id: Value, versions: list[Version]) -> list[tuple[str, bytes]]:
+    def _stored(self, id: Value, versions: Iterable[Version]) -> list[tuple[str, bytes]]:
         *earlier, last = (each.but(current=False) for each in versions)
         return self._rows.of(id, [*earlier, last.but(current=True)])
 
-    def _sent(self, sender: Running, no: int, id: Value, steps: list[Step], versions: list[Version]) -> Outcome:
-        ns = self.there.layout.ns
-        if not steps:
-            return Outcome("skipped", ns, id, f"{id_name(id)} is the same on both sides.")
-        count = f"{len(versions):,} {'version' if len(versions) == 1 else 'versions'} copied."
-        item = Item(no, Finding("", ns, id, (), count), history_import.ACTION, "yes")
+    def _sent(self, sender: Running, no: int, each: Copied) -> Outcome:
+        ns, steps = self.there.layout.ns, each.steps
+        count = f"{len(each.versions):,} {'version' if len(each.versions) == 1 else 'versions'} copied."
+        item = Item(no, Finding("", ns, each.id, (), count), history_import.ACTION, "yes")
         end: Outcome | None = None
-        for done, one in enumerate(history_import.tied(steps, versions)):
+        for done, one in enumerate(steps):
             end = sender.send(item, one)
             if end.kind != "applied":
                 more = f" {done:,} of {len(steps):,} writes were done; carry the plan out again." if done else ""
                 return replace(end, kind="unknown" if done else end.kind, detail=f"{end.detail}{more}")
-        return Outcome("applied", ns, id, count, entry=end.entry if end is not None else None)
-
-    # --- documents that are missing there
-
-    def _missing(self, writer: Writer, sender: Running, no: int, each: Standing, base: Version) -> Outcome:
-        layout, id = self.there.layout, each.here
-        assert id is not None
-        assert base.content is not None
-        if not self._stores_histories:
-            return self._created(writer, id, base.content)
-        if reason := layout.missing_index():
-            raise Refused(reason)
-        versions = list(versions_of(self.here.layout, id).values())
-        if not versions:
-            return self._created(writer, id, base.content)
-        steps = self._rows.steps(id, self._stored(id, versions), (), self.here.layout.ns, "copied")
-        return self._sent(sender, no, id, steps, versions)
-
-    def _created(self, writer: Writer, id: Value, content: bytes) -> Outcome:
-        ns = self.there.layout.ns
-        try:
-            there = self.there.layout.version(id)
-        except NotFound:
-            return writer.create(ns, content, id, ACTION, unless_there=True)
-        if there.content == content:
-            return Outcome("skipped", ns, id, f"{id_name(id)} is the same on both sides.", there.v)
-        return Outcome("conflict", ns, id, f"{id_name(id)} came to be there meanwhile; compare again.")
+        return Outcome("applied", ns, each.id, count, entry=end.entry if end is not None else None)
 
     @cached_property
     def _rows(self) -> HistoryRows:
@@ -274,6 +402,38 @@ class CopyAcross(Struct, frozen=True, dict=True):
         ground = RepairContext(writer.port, writer.catalogue.layout, _now, writer.author or "palimpsest")
         target = self.there.layout
         return HistoryRows(ground, target, target.foreign.first(writer.port) if target.profile.counted_lock else {})
+
+
+def _is(planned: Value | None, now: Version) -> bool:
+    """Whether a document still has the version that a plan saw, if it saw one."""
+    return planned is None or number_key(planned) == number_key(now.v)
+
+
+def _behind(versions: Mapping[object, Version], number: object) -> dict[object, Version] | None:
+    """The versions behind a number, oldest first; None if that is not among them."""
+    numbers = list(versions)
+    if number not in versions:
+        return None
+    return {each: versions[each] for each in numbers[numbers.index(number) + 1 :]}
+
+
+def _carried_over(before: bytes, after: bytes, raw: bytes) -> bytes:
+    """A stored document with the difference between two others made in it as well."""
+    was, now = dict(c.fields(before)), dict(c.fields(after))
+    for name in was.keys() - now.keys():
+        raw = c.drop(raw, (name,))
+    for name, value in now.items():
+        if was.get(name) != value:
+            raw = c.put(raw, (name,), value)
+    return raw
+
+
+def _is_alike(stored: bytes, raw: bytes, p: CollectionProfile) -> bool:
+    """Whether two stored versions differ at most in their own marks and the order of their fields."""
+    if c.get(stored, (p.version,)) != c.get(raw, (p.version,)):
+        return False
+    one, other = (dict(c.fields(c.without(each, ["_id", p.token]))) for each in (stored, raw))
+    return one == other
 
 
 def _ticked(item: dict[str, Any]) -> bool:

@@ -279,7 +279,7 @@ class _Cleaned:
     def of(self, ns: str, raw: bytes) -> bytes:
         """A stored document without the fields; the same bytes if it has none of them."""
         after = raw
-        for part in _parts(self._layout, ns, raw):
+        for part in parts_of(self._layout, ns, raw):
             inner = c.get(raw, part) if part else Value.document(raw)
             if inner is None or inner.type != c.OBJECT:
                 continue
@@ -337,7 +337,7 @@ def _texts(value: Value) -> set[bytes]:
     return {each for each in found if len(each) >= SHORTEST}
 
 
-def _parts(layout: Layout, ns: str, raw: bytes) -> list[Path]:
+def parts_of(layout: Layout, ns: str, raw: bytes) -> list[Path]:
     """The paths of the versions inside a stored document of a collection."""
     if ns != layout.ns:
         return [()]

@@ -1,8 +1,9 @@
 """Earlier versions removed by a rule: previewed with the bytes won, planned, guarded, undone as one run.
 
-What goes is copied to the quarantine of its database first. The newest version of a document, gaps, damaged and
-unproven versions always stay; so does what a hold names. Layouts in which a version is known only through others are
-refused. A rule is asked again before each document is written: by a plan, only what both agree on goes.
+What goes is copied to the quarantine of its database first; elements of an array stay in the journal, with the document
+that held them. The newest version of a document, gaps, damaged and unproven versions always stay; so does what a hold
+names. Layouts in which a version is known only through others are refused. A rule is asked again before each document
+is written: by a plan, only what both agree on goes.
 """
 
 from __future__ import annotations
@@ -169,10 +170,13 @@ class Retaining(Struct, frozen=True):
             for at, wanted in enumerate(plan.items):
                 step(at, len(plan.items))
                 each = self._drawn(layout, plan.rule, wanted)
-                if each.kind != "applied":
-                    yield Outcome(each.kind, plan.ns, each.id, each.detail)  # type: ignore[arg-type]
-                elif each.gone:
+                if each.kind == "applied" and each.gone:
                     yield self._removed(running, ground, layout, each)
+                elif each.kind != "applied":
+                    yield Outcome(each.kind, plan.ns, each.id, each.detail)  # type: ignore[arg-type]
+                elif wanted.digests is not None:
+                    said = f"{id_name(each.id)} has none of these versions any more."
+                    yield Outcome("skipped", plan.ns, each.id, said)
             step(len(plan.items), len(plan.items))
 
         return Run(plan.run, outcomes())

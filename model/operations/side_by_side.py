@@ -258,7 +258,8 @@ def versions_of(layout: Layout, id: Value) -> dict[object, Version]:
         found = [each for each in layout.history(id, contents="all") if each.content is not None and each.v is not None]
     except NotFound:
         return {}
-    return {number_key(each.v): each for each in reversed(found) if each.v is not None}
+    # What never became current is no version of it yet, and may still go.
+    return {number_key(each.v): each for each in reversed(found) if each.landed and not each.aside}
 
 
 def number_key(v: Value | None) -> object:

@@ -271,22 +271,28 @@ class Repairs:
     # --- the way back
 
     def undo(
-        self, run: str, checkpoint: Checkpoint = no_checkpoint, only: int | None = None, elsewhere: bool = False
+        self,
+        run: str,
+        checkpoint: Checkpoint = no_checkpoint,
+        only: int | None = None,
+        elsewhere: bool = False,
+        damaged: bool = True,
     ) -> Iterator[Outcome]:
         """Undo the writes of a run, or of one item, the last first, each guarded by the state that it left.
 
-        Yields an outcome for each write; those already undone are left out. ``elsewhere``: a person says that this
-        source is the run's, although its address differs. Raises ``NotFound`` and ``Refused``.
+        Yields an outcome for each write; those already undone are left out, and ``damaged`` entries are told first.
+        ``elsewhere``: a person says that this source is the run's, although its address differs. Raises ``NotFound``
+        and ``Refused``.
         """
         records = self._to_undo(run, only)
         self._allowed(*dict.fromkeys(record.entry.ns for record in records))
         for record in records[:1]:
             self._check_entry(record, elsewhere)
         again = self._running(Plan("", self._writer.source, self._now()), checkpoint)
-        damaged = self._writer.journal.damaged("run", run) if only is None else []
+        unread = self._writer.journal.damaged("run", run) if only is None and damaged else []
 
         def undone() -> Iterator[Outcome]:
-            yield from damaged
+            yield from unread
             for done, record in enumerate(records):
                 checkpoint(done, len(records))
                 yield self._undone(again, record)
@@ -295,7 +301,7 @@ class Repairs:
         return undone()
 
     def _to_undo(self, run: str, only: int | None) -> list[Record]:
-        records = list(self._writer.journal.records("run", run))
+        records = [each for each in self._writer.journal.records("run", run) if undoing.is_repair(each)]
         if not records:
             raise NotFound(f"The journal has no run {run}; `palimpsest journal` lists what was written.")
         mine = [r for r in records if only is None or r.extra["item"] == str(only)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 
 from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Outcome, Version
-from model.repair.undoing import asked, hindered, reason
+from model.repair.undoing import asked, hindered, is_repair, reason
 from model.session.batch_writing import batches
 from model.session.connection import Connection
 from model.session.repairs import Repairs
@@ -43,14 +44,18 @@ class WayBack:
         return self._connection.writer.undo(entry, elsewhere)
 
     def undo_run(self, run: str, checkpoint: Checkpoint = no_checkpoint, elsewhere: bool = False) -> Iterator[Outcome]:
-        """Undo the writes of a run (repairs, deletes or inserts), the last write first.
+        """Undo the writes of a run (repairs, copies, deletes or inserts), the last write first.
 
         Raises ``NotFound`` if the journal has none of them.
         """
-        first = next(self._journal.records("run", run), None)
-        of_repairs = first is not None and self._repairs.is_repair(first.entry.id)
-        undo = self._repairs.undo if of_repairs else batches(self._connection).undo
-        return undo(run, checkpoint, elsewhere=elsewhere)
+        kinds = {is_repair(record) for record in self._journal.records("run", run)}
+        saved = batches(self._connection).undo
+        if kinds == {True}:
+            return self._repairs.undo(run, checkpoint, elsewhere=elsewhere)
+        if kinds == {True, False}:  # one document is either saved or stored, so the order between both is free
+            stored = self._repairs.undo(run, checkpoint, elsewhere=elsewhere, damaged=False)
+            return chain(stored, saved(run, checkpoint, elsewhere=elsewhere))
+        return saved(run, checkpoint, elsewhere=elsewhere)
 
     def conflict(self, entry: str) -> Conflict:
         """The undo of an edit as a merge, for a document that has changed since."""
@@ -108,6 +113,6 @@ class WayBack:
 
     def _hindrances(self, records: Sequence[Record]) -> list[str]:
         """Why this server cannot undo some writes, one sentence each; only for those it cannot."""
-        if records and self._repairs.is_repair(records[0].entry.id):
-            return self._repairs.hindrances(records)
-        return asked(self._connection.writer.hindrance, records)
+        stored = [record for record in records if is_repair(record)]
+        saved = [record for record in records if not is_repair(record)]
+        return self._repairs.hindrances(stored) + asked(self._connection.writer.hindrance, saved)

@@ -94,13 +94,87 @@ def test_what_is_ticked_is_copied_with_its_history_and_undone(scene: Scene, tmp_
     assert after == {**before, "A": contents(session, here)["A"], "B": contents(session, here)["B"]}
     assert {each.kind for each in two.copying.apply(two.copying.load(path))} == {"skipped"}  # nothing twice
     assert contents(session, there) == after
-    for run in (plan["run"], plan["histories"]):
-        if next(session.journal.records("run", run), None) is not None:
-            assert {each.kind for each in session.way_back.undo_run(run)} == {"applied"}
+    assert {each.kind for each in session.way_back.undo_run(plan["run"])} == {"applied"}
     undone = contents(session, there)
     assert "A" not in undone
     assert undone["B"] == before["B"] or not versioned
     assert undone["B"][-1] == before["B"][-1]
+
+
+def stored(session: Session, ns: str) -> dict[str, list[bytes]]:
+    """Every stored document of a collection and of what keeps its history."""
+    port = session.catalogue.layout(ns).server
+    return {name: sorted(port.find(name)) for name in (ns, f"{ns}_past")}
+
+
+def test_a_dry_run_says_what_would_be_written_and_writes_nothing(scene: Scene) -> None:
+    session, two, here, there = scene
+    before = stored(session, there)
+    found = {str(each.key.python()): each for each in two.compare()}
+    versioned = "version" in session.catalogue.info(here).fields
+    plan = two.copying.planned(found.values())
+    drawn = {str(each.standing.key.python()): each for each in two.copying.drawn(plan)}
+    assert {key: each.kind for key, each in drawn.items()} == {
+        "A": "applied", "B": "applied", "C": "refused" if versioned else "applied", "D": "applied", "E": "refused"
+    }  # fmt: skip
+    assert drawn["E"].detail == "E was not copied. It is missing here, so there is nothing to copy."
+    if versioned:
+        assert [len(drawn[key].versions) for key in "ABD"] == [3, 2, 0]
+        assert all(drawn[key].steps for key in "AB")
+    assert [c.decode(drawn[key].content or c.EMPTY)["n"] for key in "ABD"] == [3, 4, 3]
+    assert stored(session, there) == before
+    assert next(session.journal.records("run", plan.run), None) is None
+
+
+def test_one_run_is_undone_as_one(scene: Scene) -> None:
+    session, two, here, there = scene
+    before = contents(session, there)
+    plan = two.copying.planned(each for each in two.compare() if each.change not in ("behind", "only there"))
+    assert {each.kind for each in two.copying.apply(plan)} == {"applied"}
+    copied = contents(session, there)
+    assert [copied[id][-1] for id in "ABD"] == [3, 4, 3]
+    assert {each.kind for each in two.copying.drawn(plan)} == {"skipped"}
+    assert {each.kind for each in session.way_back.undo_run(plan.run)} == {"applied"}
+    undone = contents(session, there)
+    assert "A" not in undone
+    assert {id: values[-1] for id, values in undone.items()} == {id: values[-1] for id, values in before.items()}
+    if "version" in session.catalogue.info(here).fields:
+        assert undone["B"] == before["B"]
+
+
+def test_a_version_that_never_became_current_is_not_copied(server_uri: str, database: Any, tmp_path: Path) -> None:
+    here, there = f"{database.name}.l", f"{database.name}.r"
+    file = tmp_path / "profile.toml"
+    file.write_text(
+        "".join(f'[[collection]]\nns = "{ns}"\nlayout = "archive"\narchive = "{ns}_past"\n' for ns in (here, there))
+    )
+    with Session.open(server_uri, file, home=tmp_path) as session:
+        for ns in (here, there):
+            session.catalogue.layout(ns).create_index()
+            write(session, ns, "A", 1, 2)
+        row = database["l_past"].find_one()
+        session.edit(here, Value.of("A"), {"n": 3})
+        database["l_past"].insert_one({**row, "_id": 7, "v": 4, "n": 99})  # of a writer that died before its swap
+        two = session.beside(here, session, there)
+        (found,) = two.compare()
+        assert {each.kind for each in two.copying.apply(two.copying.planned([found]))} == {"applied"}
+        assert contents(session, there) == {"A": [1, 2, 3]}
+
+
+def test_a_writer_between_plan_and_copy_is_not_overwritten(scene: Scene) -> None:
+    session, two, here, there = scene
+    plan = two.copying.planned(each for each in two.compare() if each.change in ("changed", "ahead", "diverged"))
+    copying = two.copying.apply(plan)
+    assert session.edit(there, Value.of("B"), {"n": 88}).kind == "applied"
+    assert session.edit(here, Value.of("D"), {"n": 77}).kind == "applied"
+    assert session.edit(here, Value.of("D"), {"n": 3}).kind == "applied"  # the content comes back, as another version
+    before = contents(session, there)
+    ended = {str(each.id.python()): each for each in copying if each.id}
+    assert (ended["B"].kind, ended["B"].detail) == ("conflict", "B moved on there since the plan.")
+    versioned = "version" in session.catalogue.info(here).fields
+    if versioned:
+        assert (ended["D"].kind, ended["D"].detail) == ("conflict", "D moved on here since the plan.")
+        assert contents(session, there) == before
 
 
 def test_what_moved_since_the_plan_is_left_alone(scene: Scene, tmp_path: Path) -> None:
@@ -149,6 +223,10 @@ def test_a_run_that_is_killed_at_any_write_is_carried_on(
     assert {each.kind for each in ended} <= {"applied", "skipped"}
     for id in ("A", "B"):
         assert contents(session, there)[id] == contents(session, here)[id]
+    assert {each.kind for each in session.way_back.undo_run(plan["run"])} <= {"applied", "skipped"}
+    undone = contents(session, there)
+    assert "A" not in undone
+    assert undone["B"][-1] == 2
 
 
 @pytest.mark.deep

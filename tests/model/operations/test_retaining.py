@@ -89,7 +89,9 @@ def test_the_newest_stay_and_the_run_is_undone(products: Scene, tmp_path: Path) 
     kept = work.load(str(tmp_path / "plan"), ns)
     assert ends(iter(work.apply(kept))) == ["applied"] * 6
     assert there(session, ns) == {**THINNED, "P-1": [4, 4, 3]}, "what became old since the plan is not its business"
-    assert ends(iter(work.apply(kept))) == [], "once more it writes nothing"
+    again = list(work.apply(kept))
+    assert [each.kind for each in again] == ["skipped"] * 6, "once more it writes nothing, and says so of each"
+    assert again[0].detail == "P-1 has none of these versions any more."
     scanned = [each for each in session.scans.scan([ns]) if isinstance(each, Finding)]
     assert {each.doubt for each in scanned} == {""}, "beginnings that lack are no doubt"
     assert sum("missing" in each.detail for each in scanned) == 6, [each.detail for each in scanned]
