@@ -23,8 +23,9 @@ from model.storage.update_operators import Operators
 from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
 from tests import support
-from tests.simulation import changing, retaining
+from tests.simulation import changing, copying, retaining
 from tests.simulation.changing import run_changing
+from tests.simulation.copying import overwriting, renumbering, run_copying
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.retaining import forgetting, run_retaining, trimming
@@ -191,6 +192,22 @@ def test_the_harness_convicts_a_script_that_removes_versions_carelessly(
     layout: str, script: retaining.Script, crew: Crew
 ) -> None:
     assert any(run_retaining(f"retaining, {layout}", seed, crew, script).wrong for seed in range(5))
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+@pytest.mark.parametrize("subject", copying.SUBJECTS)
+def test_a_copy_comes_whole_and_once_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:
+    for each in range(seed, seed + SEEDS):
+        result = run_copying(subject, each, crew)
+        assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
+
+
+@pytest.mark.parametrize(
+    ("layout", "script"), [("archive", overwriting), ("nested", overwriting), ("versions", renumbering)]
+)
+def test_the_harness_convicts_a_script_that_copies_carelessly(layout: str, script: copying.Script, crew: Crew) -> None:
+    assert any(run_copying(f"copying, {layout}", seed, crew, script).wrong for seed in range(5))
 
 
 @pytest.mark.parametrize("script", [rolling_back, unguarded], ids=lambda script: script.__name__)
