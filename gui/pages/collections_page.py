@@ -1,4 +1,4 @@
-"""The page of two collections side by side; each pair of documents opens in its comparison."""
+"""The page of two collections side by side; pairs open in their comparison, ticked ones in a plan to copy them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QWidget
 
+from gui import messages
 from gui.language import tr
 from gui.pages.base import Page
-from gui.pages.page_request import CollectionsStart, PageRequest, PairStart
+from gui.pages.page_request import CollectionsStart, PageRequest, PairStart, TakingBackStart
 from gui.parts.document_side import DocumentSide
+from gui.style import wording
 from gui.views.compare.collections_panel import CollectionsPanel
 from model.session import Session
+from model.session.two_collections import Standing
+from model.values.canonical import Value
 
 
 class CollectionsPage(Page):
@@ -26,6 +30,7 @@ class CollectionsPage(Page):
         self.panel = CollectionsPanel(session, ns, places, self)
         self._put(self.panel)
         self.panel.pair_asked.connect(self._open)
+        self.panel.copy_asked.connect(self._copy)
         self.panel.compared.connect(self.changed)
 
     def _open(self, here: DocumentSide | None, there: DocumentSide | None) -> None:
@@ -34,6 +39,25 @@ class CollectionsPage(Page):
             self.asked.emit(PageRequest("pair", there.ns, there.id, start, session=there.session))
         elif (side := here or there) is not None:
             self.asked.emit(PageRequest("collection", side.ns, side.id, session=side.session))
+
+    def _copy(
+        self, whence: tuple[Session, str], whither: tuple[Session, str], key: str, rows: Sequence[Standing]
+    ) -> None:
+        """Show the plan that copies documents."""
+        from gui.views.repair.plan_kind import copying
+        from model.session.batch_writing import Chosen
+        from model.session.two_collections import new_copies
+
+        session, ns = whither
+        found: dict[Value, Standing] = {}
+        for row in rows:
+            id = row.here if row.there is None else row.there
+            if id is not None and found.setdefault(id, row) is not row:
+                name = wording.plain(row.key)
+                messages.fail(self, tr("{name} is left out: its id is another document's over there.", name=name))
+        kind = copying(whence, ns, key, found, new_copies())
+        start = TakingBackStart(tuple(Chosen(id, ()) for id in found), kind)
+        self.asked.emit(PageRequest("taking-back", ns, start=start, way="beside", session=session))
 
     @property
     def title(self) -> str:
@@ -47,6 +71,9 @@ class CollectionsPage(Page):
 
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.collection, self.panel.list]
+
+    def answering_changed(self) -> None:
+        self.panel.say_answering(self.answers)
 
     def memory(self) -> PageRequest:
         return PageRequest(self.kind, self.ns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, get_args
 
@@ -18,20 +18,19 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
-from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding
 from model.foundation.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
 from model.layouts.registry import WRITABLE
 from model.operations import history_import, plan_files
+from model.operations.appended_versions import AppendedVersions, as_current
 from model.operations.batches import Run
 from model.operations.earlier_writes import earlier_writes, supersede
-from model.operations.erasing import parts_of
 from model.operations.history_rows import HistoryRows, Taken
 from model.operations.side_by_side import Change, Side, Standing, number_key, versions_of
 from model.repair.items import Item
 from model.repair.plan import Plan
 from model.repair.running import Running, new_run
-from model.repair.steps import RepairContext, Step, physical
+from model.repair.steps import RepairContext, Step
 from model.repair.undoing import is_repair
 from model.text.names import id_name
 from model.values import canonical as c
@@ -93,7 +92,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
 
     def planned(self, found: Iterable[Standing]) -> CopyPlan:
         """A plan for some documents."""
-        return CopyPlan(tuple(found), new_run(_now, uuid.uuid4().hex[:6]))
+        return CopyPlan(tuple(found), new_copies())
 
     def why_not(self, each: Standing) -> str:
         """Why a document cannot be copied, one sentence; "" if it can."""
@@ -148,8 +147,9 @@ class CopyAcross(Struct, frozen=True, dict=True):
             step(at, len(plan.items))
             yield self._drawn(each, before)
 
-    def apply(self, plan: CopyPlan, step: Checkpoint = no_checkpoint, confirmed: bool = False) -> Run:
-        """Copy the documents of a plan, each as far as it is still as the plan saw it.
+    def apply(self, plan: CopyPlan, step: Checkpoint = no_checkpoint, confirmed: bool = False, reason: str = "") -> Run:
+        """Copy the documents of a plan, each as far as it is still as the plan saw it; ``reason`` is stored with those
+        that are saved as an edit, if the profile has a field for it.
 
         Raises ``NotAllowed`` and ``Refused`` if nothing may be written.
         """
@@ -157,7 +157,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
         if not confirmed and self.production():
             raise NotAllowed("This connection is production; confirm the writes by the collection's name first.")
         self._check_place()
-        return Run(plan.run, self._outcomes(plan, step))
+        return Run(plan.run, self._outcomes(plan, step, reason))
 
     def _check_place(self) -> None:
         """Raise ``Refused`` if nothing is ever written to the collection there."""
@@ -167,8 +167,8 @@ class CopyAcross(Struct, frozen=True, dict=True):
         if reason := self.there.layout.read_only or self.writer.catalogue.objection(ns):
             raise Refused(reason)
 
-    def _outcomes(self, plan: CopyPlan, step: Checkpoint) -> Iterator[Outcome]:
-        writer = replace(self.writer, run=plan.run)
+    def _outcomes(self, plan: CopyPlan, step: Checkpoint, reason: str) -> Iterator[Outcome]:
+        writer = replace(self.writer, run=plan.run, reason=reason or self.writer.reason)
         sender = Running(
             self.writer, self._rows.ground, Plan(plan.run, self.writer.source, _now()), plan.run,
             action=history_import.ACTION,
@@ -181,14 +181,18 @@ class CopyAcross(Struct, frozen=True, dict=True):
         step(len(plan.items), len(plan.items))
 
     def _before(self, plan: CopyPlan) -> _Before:
-        stored = (each for each in self.writer.journal.records("run", plan.run) if is_repair(each))
+        stored = (
+            each
+            for each in self.writer.journal.records("run", plan.run)
+            if is_repair(each) and not each.entry.undone_by
+        )
         begun = frozenset(each.document for each in stored if each.document is not None)
         return _Before(earlier_writes(self.writer, plan.run, ACTION), begun)
 
     def _copied(self, writer: Writer, sender: Running, no: int, each: Copied, before: _Before) -> Outcome:
         ns = self.there.layout.ns
         if each.kind != "applied":
-            return Outcome(each.kind, ns, each.id, each.detail, None if each.base is None else each.base.v)
+            return Outcome(each.kind, ns, each.id, each.detail)
         if each.steps:
             return self._sent(sender, no, each)
         assert each.content is not None
@@ -282,7 +286,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
         if versions:
             if reason := layout.missing_index():
                 raise Refused(reason)
-            steps = self._rows.steps(found.id, self._stored(found.id, versions), (), whence, "copied")
+            steps = self._rows.steps(found.id, as_current(self._rows, found.id, versions), (), whence, "copied")
             if not steps:
                 return replace(found, kind="skipped", detail=f"{who} is the same on both sides.", versions=versions)
             return replace(found, versions=versions, steps=history_import.tied(steps, versions))
@@ -301,88 +305,18 @@ class CopyAcross(Struct, frozen=True, dict=True):
         later, written = _behind(mine, since), _behind(theirs, since)
         if not later or written is None:
             raise Taken(f"{who} moved on there since the plan.")
-        # What is there behind the common version is this plan's own, of a run that was stopped; once its newest one is
-        # there, others may follow it.
-        followed = any(number not in later for number in written)
+        followed = any(number not in later for number in written)  # by others
         differs = any(number in later and later[number].content != each.content for number, each in written.items())
-        if differs or (followed and next(reversed(later)) not in written):
-            raise Taken(f"{who} moved on there since the plan.")
         before = [version for number, version in theirs.items() if number not in written]
         versions, last = tuple(later.values()), next(reversed(theirs.values()))
-        steps = self._appended(found.id, before, versions, None if followed else last)
+        appended = AppendedVersions(self._rows, found.id, before, versions, None if followed else last)
+        # What is there of it without the newest one must come from a run of this plan that was stopped.
+        if differs or (next(reversed(later)) not in written and not appended.are_ours(list(written.values()))):
+            raise Taken(f"{who} moved on there since the plan.")
+        steps = appended.steps()
         if not steps:
             return replace(found, kind="skipped", detail=f"{who} has the same versions on both sides.")
         return replace(found, versions=versions, steps=steps)
-
-    def _appended(
-        self, id: Value, before: Sequence[Version], later: Sequence[Version], last: Version | None
-    ) -> tuple[Step, ...]:
-        """The writes that put later versions behind those that are there; ``last`` is the newest of these, None if
-        others have followed all of them.
-
-        What the current document loses is kept before it is swapped, and what nobody has seen there yet comes behind:
-        so a writer in between finds a sound history.
-        """
-        layout, ground, p = self.there.layout, self._rows.ground, self.there.layout.profile
-        fed = layout.archive is not None and layout.archive.holds_current
-        was = {(ns, physical(raw)): raw for ns, raw in self._stored(id, before)}
-        there = self._rows.there(id)
-        kept, swaps, behind = list[Step](), list[Step](), list[Step]()
-        for ns, raw in self._stored(id, [*before, *later]):
-            same, now = was.get((ns, physical(raw))), there.get((ns, physical(raw)))
-            number, beside = c.get(raw, (p.version,)), ns != layout.ns
-            if same == raw or now == raw or (last is None and not beside):
-                continue
-            if same is None or (beside and now is None):
-                if any(of == ns and _is_alike(row, raw, p) for (of, _), row in there.items()):
-                    continue  # a writer or a feed has stored the very version
-                if fed and beside and number == later[-1].v:
-                    continue  # the feed stores it
-                if now is not None:
-                    raise Taken(f"{id_name(id)} was changed in {ns} by somebody else.")
-                first = not beside or number in [each.v for each in before]
-                row = self._marked(raw, last.raw or c.EMPTY) if first and beside and last is not None else raw
-                (kept if first else behind).append(ground.inserted(ns, "copied", row, "copied"))
-                continue
-            now = now or self._having(there, ns, c.get(same, (p.version,)))
-            if not layout.own_documents and (last is None or now != last.raw):
-                raise Taken(f"{id_name(id)} moved on there since the plan.")
-            if layout.own_documents:  # an earlier version, which loses its flag
-                after = _carried_over(same or c.EMPTY, raw, now)
-            else:
-                own = [pair for pair in c.fields(self._marked(raw, now)) if pair[0] != "_id"]
-                left = [pair for pair in c.fields(now) if pair[0] in layout.beside(now)]
-                after = c.document([("_id", physical(now)), *own, *left])
-            if after != now:
-                swaps.append(ground.swapped(ns, "brought up to date", now, after, "brought up to date"))
-        if not (kept or swaps or behind):
-            return ()
-        tied = history_import.tied([*behind, *kept, *swaps], later)
-        return (*tied[len(behind) :], *tied[: len(behind)])
-
-    def _marked(self, raw: bytes, now: bytes) -> bytes:
-        """A document to be stored, whose versions keep the write tokens that they have there."""
-        layout, p = self.there.layout, self.there.layout.profile
-        if not p.token or not now:
-            return raw
-        numbers = {path: c.get(raw, (*path, p.version)) for path in parts_of(layout, layout.ns, raw)}
-        for part in parts_of(layout, layout.ns, now):
-            number, token = (c.get(now, (*part, name)) for name in (p.version, p.token))
-            for path in (path for path, v in numbers.items() if token is not None and v == number):
-                raw = c.put(raw, (*path, p.token), token or Value.of(None))
-        return raw
-
-    def _having(self, there: dict[tuple[str, Value], bytes], ns: str, v: Value | None) -> bytes:
-        """The stored document with a version; raises ``Taken`` if it is gone."""
-        name = self.there.layout.profile.version
-        found = next((raw for (of, _), raw in there.items() if of == ns and c.get(raw, (name,)) == v), None)
-        if found is None:
-            raise Taken(f"A version in {ns} was taken away by somebody else.")
-        return found
-
-    def _stored(self, id: Value, versions: Iterable[Version]) -> list[tuple[str, bytes]]:
-        *earlier, last = (each.but(current=False) for each in versions)
-        return self._rows.of(id, [*earlier, last.but(current=True)])
 
     def _sent(self, sender: Running, no: int, each: Copied) -> Outcome:
         ns, steps = self.there.layout.ns, each.steps
@@ -404,6 +338,11 @@ class CopyAcross(Struct, frozen=True, dict=True):
         return HistoryRows(ground, target, target.foreign.first(writer.port) if target.profile.counted_lock else {})
 
 
+def new_copies() -> str:
+    """The name of a run that copies."""
+    return new_run(_now, uuid.uuid4().hex[:6])
+
+
 def _is(planned: Value | None, now: Version) -> bool:
     """Whether a document still has the version that a plan saw, if it saw one."""
     return planned is None or number_key(planned) == number_key(now.v)
@@ -415,25 +354,6 @@ def _behind(versions: Mapping[object, Version], number: object) -> dict[object, 
     if number not in versions:
         return None
     return {each: versions[each] for each in numbers[numbers.index(number) + 1 :]}
-
-
-def _carried_over(before: bytes, after: bytes, raw: bytes) -> bytes:
-    """A stored document with the difference between two others made in it as well."""
-    was, now = dict(c.fields(before)), dict(c.fields(after))
-    for name in was.keys() - now.keys():
-        raw = c.drop(raw, (name,))
-    for name, value in now.items():
-        if was.get(name) != value:
-            raw = c.put(raw, (name,), value)
-    return raw
-
-
-def _is_alike(stored: bytes, raw: bytes, p: CollectionProfile) -> bool:
-    """Whether two stored versions differ at most in their own marks and the order of their fields."""
-    if c.get(stored, (p.version,)) != c.get(raw, (p.version,)):
-        return False
-    one, other = (dict(c.fields(c.without(each, ["_id", p.token]))) for each in (stored, raw))
-    return one == other
 
 
 def _ticked(item: dict[str, Any]) -> bool:

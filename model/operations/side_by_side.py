@@ -43,6 +43,19 @@ class Standing(Struct, frozen=True):
     other_mark: str = ""
 
 
+_FLIPPED: dict[Change, Change] = {
+    "ahead": "behind", "behind": "ahead", "only here": "only there", "only there": "only here"
+}  # fmt: skip
+
+
+def flipped(each: Standing) -> Standing:
+    """How the document stands seen from the other side."""
+    change = _FLIPPED.get(each.change, each.change)
+    return Standing(
+        each.key, change, each.there, each.here, each.w, each.v, each.since, each.other_mark, each.mark
+    )  # fmt: skip
+
+
 class Side(Struct, frozen=True):
     """One collection of a comparison, with the key by which its documents are paired."""
 

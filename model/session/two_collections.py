@@ -5,11 +5,11 @@ from __future__ import annotations
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.operations.copying_across import CopyAcross, CopyPlan
-from model.operations.side_by_side import Side, SideBySide, Standing
+from model.operations.copying_across import Copied, CopyAcross, CopyPlan, new_copies
+from model.operations.side_by_side import Side, SideBySide, Standing, flipped
 from model.session.connection import Connection
 
-__all__ = ["CopyAcross", "CopyPlan", "SideBySide", "Standing", "TwoCollections"]
+__all__ = ["Copied", "CopyAcross", "CopyPlan", "SideBySide", "Standing", "TwoCollections", "flipped", "new_copies"]
 
 
 class TwoCollections:

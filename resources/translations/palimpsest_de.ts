@@ -956,6 +956,10 @@ Nummern: {numbering}</translation>
       <translation>Kann nicht geändert werden</translation>
     </message>
     <message>
+      <source>Cannot be copied</source>
+      <translation>Kann nicht kopiert werden</translation>
+    </message>
+    <message>
       <source>Cannot be removed</source>
       <translation>Kann nicht entfernt werden</translation>
     </message>
@@ -1400,12 +1404,20 @@ Nummern: {numbering}</translation>
       <translation>Pfad {said} kopiert</translation>
     </message>
     <message>
+      <source>Copied {documents}</source>
+      <translation>{documents} kopiert</translation>
+    </message>
+    <message>
       <source>Copied {name}</source>
       <translation>{name} kopiert</translation>
     </message>
     <message>
       <source>Copy</source>
       <translation>Kopieren</translation>
+    </message>
+    <message>
+      <source>Copy across</source>
+      <translation>Hinüberkopieren</translation>
     </message>
     <message>
       <source>Copy and verify</source>
@@ -1548,6 +1560,10 @@ Nummern: {numbering}</translation>
       <translation>Wert von B kopieren</translation>
     </message>
     <message>
+      <source>Copy {documents}</source>
+      <translation>{documents} kopieren</translation>
+    </message>
+    <message>
       <source>Copy {documents} as Extended JSON</source>
       <translation>{documents} als Extended JSON kopieren</translation>
     </message>
@@ -1562,6 +1578,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Copying</source>
       <translation>Wird kopiert</translation>
+    </message>
+    <message>
+      <source>Copying documents</source>
+      <translation>Dokumente werden kopiert</translation>
     </message>
     <message>
       <source>Copying {size}</source>
@@ -1972,6 +1992,10 @@ Nummern: {numbering}</translation>
       <translation>Dokumente, die geändert werden</translation>
     </message>
     <message>
+      <source>Documents that are copied</source>
+      <translation>Dokumente, die kopiert werden</translation>
+    </message>
+    <message>
       <source>Documents that are gone, each with its last version; the one chosen has its history below.</source>
       <translation>Dokumente, die es nicht mehr gibt, je mit der letzten Version; die Geschichte des gewählten steht unten.</translation>
     </message>
@@ -1990,6 +2014,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Documents to be changed in {ns} of {name}</source>
       <translation>Zu ändernde Dokumente in {ns} von {name}</translation>
+    </message>
+    <message>
+      <source>Documents to be copied to {ns} of {name}</source>
+      <translation>Zu kopierende Dokumente, nach {ns} in {name}</translation>
     </message>
     <message>
       <source>Does not decode</source>
@@ -3036,12 +3064,24 @@ Nummern: {numbering}</translation>
       <translation>Seine Bytes sind kein gültiges BSON; es wird gezeigt und nie geschrieben.</translation>
     </message>
     <message>
+      <source>Its content, as a new document</source>
+      <translation>Sein Inhalt, als neues Dokument</translation>
+    </message>
+    <message>
+      <source>Its content, as an edit</source>
+      <translation>Sein Inhalt, als Bearbeitung</translation>
+    </message>
+    <message>
       <source>Its current version is empty or cannot be read.</source>
       <translation>Seine aktuelle Version ist leer oder nicht lesbar.</translation>
     </message>
     <message>
       <source>Its entry, its icon and its link to BSON files are removed; the program stays.</source>
       <translation>Eintrag, Symbol und Verknüpfung mit BSON-Dateien werden entfernt; das Programm bleibt.</translation>
+    </message>
+    <message>
+      <source>Its history: {versions}</source>
+      <translation>Seine Historie: {versions}</translation>
     </message>
     <message>
       <source>Its layout is “{now}” now. Every document's whole history is copied beside it and compared byte for byte. The old collection stays as it is; people may go on writing, and copying again brings it over.</source>
@@ -5296,6 +5336,10 @@ Nummern: {numbering}</translation>
       <translation>Gezeigt: {}</translation>
     </message>
     <message>
+      <source>Shows first what would be written; nothing is written yet</source>
+      <translation>Zeigt zuerst, was geschrieben würde; noch wird nichts geschrieben</translation>
+    </message>
+    <message>
       <source>Sidebar</source>
       <translation>Seitenleiste</translation>
     </message>
@@ -6004,6 +6048,10 @@ Nummern: {numbering}</translation>
       <translation>Gleich mit {there}</translation>
     </message>
     <message>
+      <source>The same on both sides</source>
+      <translation>Auf beiden Seiten gleich</translation>
+    </message>
+    <message>
       <source>The sample</source>
       <translation>Das Beispiel</translation>
     </message>
@@ -6192,6 +6240,10 @@ Nummern: {numbering}</translation>
       <translation>Hier gibt es nichts rückgängig zu machen</translation>
     </message>
     <message>
+      <source>There now</source>
+      <translation>Jetzt dort</translation>
+    </message>
+    <message>
       <source>These are two documents; take over single differences with the arrows.</source>
       <translation>Dies sind zwei Dokumente; einzelne Unterschiede übernehmen Sie mit den Pfeilen.</translation>
     </message>
@@ -6362,6 +6414,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>To the oldest, the newest</source>
       <translation>Zur ältesten, neuesten</translation>
+    </message>
+    <message>
+      <source>To {ns} of {name}…</source>
+      <translation>Nach {ns} in {name}…</translation>
     </message>
     <message>
       <source>Token</source>
@@ -6688,6 +6744,10 @@ Nummern: {numbering}</translation>
       <translation>Was sich in der Datenbank geändert hat</translation>
     </message>
     <message>
+      <source>What comes</source>
+      <translation>Was kommt</translation>
+    </message>
+    <message>
       <source>What differs between two collections</source>
       <translation>Was sich zwischen zwei Sammlungen unterscheidet</translation>
     </message>
@@ -6894,6 +6954,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Would be changed</source>
       <translation>Würde geändert</translation>
+    </message>
+    <message>
+      <source>Would be copied</source>
+      <translation>Würde kopiert</translation>
     </message>
     <message>
       <source>Would be deleted</source>
@@ -8928,8 +8992,16 @@ Nummern: {numbering}</translation>
       <translation>{count} sind schon so</translation>
     </message>
     <message>
+      <source>{count} are the same on both sides</source>
+      <translation>{count} auf beiden Seiten gleich</translation>
+    </message>
+    <message>
       <source>{count} cannot be changed</source>
       <translation>{count} können nicht geändert werden</translation>
+    </message>
+    <message>
+      <source>{count} cannot be copied</source>
+      <translation>{count} können nicht kopiert werden</translation>
     </message>
     <message>
       <source>{count} cannot be taken back</source>
@@ -9026,6 +9098,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{documents} of {ns}</source>
       <translation>{documents} von {ns}</translation>
+    </message>
+    <message>
+      <source>{documents} of {ns} in {name}, to {ns2}.</source>
+      <translation>{documents} aus {ns} in {name}, nach {ns2}.</translation>
     </message>
     <message>
       <source>{documents} taken back</source>
@@ -9376,6 +9452,10 @@ Nummern: {numbering}</translation>
       <translation>{name} ist vergessen, das Passwort auch</translation>
     </message>
     <message>
+      <source>{name} is left out: its id is another document's over there.</source>
+      <translation>{name} bleibt weg: Seine Id hat drüben ein anderes Dokument.</translation>
+    </message>
+    <message>
       <source>{name} is marked as production. </source>
       <translation>{name} ist als Produktion gekennzeichnet. </translation>
     </message>
@@ -9402,6 +9482,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} is open read-only; to change documents, allow writes.</source>
       <translation>{name} ist nur zum Lesen geöffnet; um Dokumente zu ändern, erlauben Sie das Schreiben.</translation>
+    </message>
+    <message>
+      <source>{name} is open read-only; to copy documents, allow writes.</source>
+      <translation>{name} ist nur zum Lesen geöffnet; um Dokumente zu kopieren, erlauben Sie das Schreiben.</translation>
     </message>
     <message>
       <source>{name} is open read-only; to copy, allow writes.</source>
@@ -17483,6 +17567,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} hat keine Zone und gilt als {1} {2}.</translation>
     </message>
     <message>
+      <source>{0} has none of these versions any more.</source>
+      <translation>{0} hat keine dieser Versionen mehr.</translation>
+    </message>
+    <message>
       <source>{0} has nothing of {1} yet; save it once through {2}.</source>
       <translation>{0} hat noch nichts von {1}; speichern Sie es einmal über {2}.</translation>
     </message>
@@ -18961,6 +19049,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was closed while it was read.</source>
       <translation>{0} wurde beim Lesen geschlossen.</translation>
+    </message>
+    <message>
+      <source>{0} was copied by this plan already.</source>
+      <translation>{0} hat dieser Plan schon kopiert.</translation>
     </message>
     <message>
       <source>{0} was created again since; none of its versions were put back.</source>

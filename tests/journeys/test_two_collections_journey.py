@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collections_page import CollectionsPage
 from gui.pages.page_request import PageRequest
 from gui.pages.pair_page import PairPage
+from gui.pages.repair_pages import TakingBackPage
+from gui.views.compare.collections_panel import CollectionsPanel
+from gui.views.repair.taking_back_panel import TakingBackPanel
 from gui.window.opening import Opening
-from tests.gui.window.windows import new_window, open_source, wait_idle
+from gui.window.window import Window
+from model.session import Session
+from model.values import canonical as c
+from model.values.canonical import Value
+from tests.gui.window.windows import new_window, open_source, wait_idle, window_over
+
+LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.mark.deep
@@ -44,3 +56,117 @@ def test_two_collections_are_compared_and_a_pair_opens(qtbot: QtBot, database: A
     assert isinstance(pair, PairPage)
     wait_idle(qtbot, lambda: pair.panel.diff.comparison is not None)
     assert (pair.panel.left.ns, pair.panel.right.ns) == (here, there)
+
+
+@pytest.fixture
+def contracts(qtbot: QtBot, database: Any, server_uri: str, tmp_path: Path) -> tuple[Window, str, str]:
+    """A window over two archives: A is only in the first, B is ahead there, C diverged, D is only in the second."""
+    here, there = f"{database.name}.l", f"{database.name}.r"
+    profile = tmp_path / "profile.toml"
+    profile.write_text(
+        "".join(f'[[collection]]\nns = "{ns}"\nlayout = "archive"\narchive = "{ns}_past"\n' for ns in (here, there))
+    )
+    with Session.open(server_uri, profile, home=tmp_path / "other") as session:
+        for ns in (here, there):
+            session.catalogue.layout(ns).create_index()
+        for ns, id, values in (
+            (here, "A", (1, 2)), (here, "B", (1, 2, 3)), (there, "B", (1, 2)), (here, "C", (1, 2)),
+            (there, "C", (1, 9)), (there, "D", (1,)),
+        ):  # fmt: skip
+            assert session.writing.create(ns, c.encode({"n": values[0]}), Value.of(id)).kind == "applied"
+            for n in values[1:]:
+                assert session.edit(ns, Value.of(id), {"n": n}).kind == "applied"
+    return window_over(qtbot, server_uri, here, profile), here, there
+
+
+def compared(qtbot: QtBot, window: Window, other: str) -> CollectionsPanel:
+    """The panel of the comparison with another collection, once all is read."""
+    window.actions_.trigger("two-collections")
+    page = window.workspace.page
+    assert isinstance(page, CollectionsPage)
+    page.panel.collection.setText(other)
+    page.panel.run.click()
+    wait_idle(qtbot, lambda: bool(page.panel.model.rows) and not page.panel.reading.is_on)
+    return page.panel
+
+
+def copied(qtbot: QtBot, window: Window, panel: CollectionsPanel, way: int) -> TakingBackPanel:
+    """The plan that copies what is ticked, after its dry run."""
+    panel.ways.aboutToShow.emit()
+    panel.ways.actions()[way].trigger()
+    wait_idle(qtbot, lambda: isinstance(window.workspace.page, TakingBackPage))
+    page = window.workspace.page
+    assert isinstance(page, TakingBackPage)
+    wait_idle(qtbot, lambda: len(page.panel.model.drawn) == len(page.panel.model.rows))
+    return page.panel
+
+
+def stored(database: Any) -> dict[str, list[dict[str, Any]]]:
+    """All documents, without their ids, by collection."""
+    names = ("l", "l_past", "r", "r_past")
+    return {name: sorted(database[name].find(), key=lambda doc: str(doc)) for name in names}
+
+
+def test_what_is_ticked_is_copied_with_its_history_and_undone(
+    qtbot: QtBot, database: Any, contracts: tuple[Window, str, str]
+) -> None:
+    window, here, there = contracts
+    panel = compared(qtbot, window, there)
+    before = stored(database)
+    assert panel.all.text() == "0 of 4 documents ticked"
+    assert not panel.copy.isEnabled()
+    QTest.mouseClick(panel.all, LEFT)
+    assert panel.all.text() == "4 of 4 documents ticked"
+    panel.ways.aboutToShow.emit()
+    assert [each.text().partition(" of ")[0] for each in panel.ways.actions()] == [f"To {there}", f"To {here}"]
+    plan = copied(qtbot, window, panel, 0)
+    said = {row.id.python(): plan.model.said(row)[2] for row in plan.model.rows}
+    assert said == {"A": "Would be copied", "B": "Would be copied", "C": "Would be copied", "D": "Cannot be copied"}
+    cells = {row.id.python(): plan.kind.cells(row, plan.model.drawn.get(row.id))[0] for row in plan.model.rows}
+    assert cells == {"A": "Its history: v1, v2", "B": "Its history: v3", "C": "Its content, as an edit", "D": ""}
+    assert plan.model.detail(plan.model.rows[3]) == "D was not copied. It is missing here, so there is nothing to copy."
+    assert stored(database) == before
+    database["r"].update_one({"_id": "C"}, {"$set": {"n": 10}})  # by a program that keeps no history
+    QTest.mouseClick(plan.go, LEFT)
+    wait_idle(qtbot, lambda: len(plan.model.ends) == 3)
+    ends = {id.python(): end for id, end in plan.model.ends.items()}
+    assert {id: end.kind for id, end in ends.items()} == {"A": "applied", "B": "applied", "C": "conflict"}
+    assert ends["C"].detail == "C moved on there since the plan."
+    assert {doc["_id"]: doc["n"] for doc in database["r"].find()} == {"A": 2, "B": 3, "C": 10, "D": 1}
+    assert sorted((doc["docId"], doc["n"]) for doc in database["r_past"].find()) == [
+        ("A", 1), ("B", 1), ("B", 2), ("C", 1)
+    ]  # fmt: skip
+    database["r"].update_one({"_id": "C"}, {"$set": {"n": 9}})
+    plan.undo(plan.run)
+    wait_idle(qtbot, lambda: not plan.model.ends and not plan.reading.is_on)
+    assert stored(database) == before
+
+
+@pytest.mark.deep
+def test_what_only_the_other_side_has_is_copied_back(
+    qtbot: QtBot, database: Any, contracts: tuple[Window, str, str]
+) -> None:
+    window, here, there = contracts
+    panel = compared(qtbot, window, there)
+    panel.model.tick([row for row in panel.model.rows if row.change == "only there"], on=True)
+    plan = copied(qtbot, window, panel, 1)
+    assert window.workspace.page is not None
+    assert window.workspace.page.ns == here
+    QTest.mouseClick(plan.go, LEFT)
+    wait_idle(qtbot, lambda: len(plan.model.ends) == 1)
+    assert database["l"].find_one({"_id": "D"})["n"] == 1
+
+
+def test_nothing_is_compared_while_the_server_is_silent(qtbot: QtBot, contracts: tuple[Window, str, str]) -> None:
+    window, _, there = contracts
+    panel = compared(qtbot, window, there)
+    QTest.mouseClick(panel.all, LEFT)
+    page = window.workspace.page
+    assert page is not None
+    page.say_answering(False)
+    assert not panel.run.isEnabled()
+    assert not panel.copy.isEnabled()
+    assert panel.run.toolTip().endswith("does not answer now, so nothing can be read.")
+    page.say_answering(True)
+    assert panel.run.isEnabled()
+    assert panel.copy.isEnabled()

@@ -1,12 +1,13 @@
-"""Two collections side by side: asks for the other one, counts what differs, and lists it."""
+"""Two collections side by side: asks for the other one, lists what differs, and ticks what is to be copied."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from gui import tasks
 from gui.language import tr, translated
@@ -15,16 +16,19 @@ from gui.parts.completing_line import CompletingLine
 from gui.parts.completion import Completion, Offer
 from gui.parts.document_side import DocumentSide
 from gui.parts.reading import Reading
-from gui.style import boxes, states, theme, wording
-from gui.style.cells import Badge, Cell, CellTree, Index, plain, value
-from gui.style.states import DropDown, StateStack, button, words
+from gui.parts.ticked_list import TICK, TickedList, tick_cell
+from gui.style import boxes, icons, states, theme, wording
+from gui.style.cells import Badge, Cell, Index, plain, value
+from gui.style.states import DropDown, OneLine, StateStack, button, words
 from gui.views.compare import kept_rules
 from model import text
 from model.session import Session
-from model.session.two_collections import SideBySide, Standing
+from model.session.two_collections import SideBySide, Standing, flipped
+from model.values.canonical import Value
 
-HERE, THERE, SINCE = range(2, 5)
+NAME, WHAT, HERE, THERE, SINCE = range(1, 6)
 PAUSE = 0.2  # seconds after which the documents found so far are passed on
+WIDE, NARROW = (44, 240, 130, 100, 100, 100), (44, 180, 120, 80, 80, 80)
 MOST = 20_000  # documents listed; the others are only counted
 LOOKS: dict[str, Badge] = {
     "changed": Badge(tr("changed"), "chg", "chgT", "replace"),
@@ -38,29 +42,67 @@ LOOKS: dict[str, Badge] = {
 
 
 class StandingsModel(RowsModel[Standing]):
-    """The documents that differ between two collections."""
+    """The documents that differ between two collections, each with a tick."""
 
-    headers = (tr("Document"), tr("What"), tr("Here"), tr("There"), tr("Since"))
+    headers = ("", tr("Document"), tr("What"), tr("Here"), tr("There"), tr("Since"))
+    spoken_at = NAME
+    ticked_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ticked: set[Value] = set()
 
     def key(self, row: Standing) -> Hashable:
         return row.key
 
+    def clear(self) -> None:
+        """Forget all rows and ticks."""
+        self._ticked = set()
+        self.fill([])
+        self.ticked_changed.emit()
+
+    @property
+    def ticked(self) -> list[Standing]:
+        """The documents that are to be copied."""
+        return [row for row in self.rows if row.key in self._ticked]
+
+    def can_tick(self, row: Standing) -> bool:
+        """Every document can be copied one way or the other."""
+        return True
+
+    def is_on(self, row: Standing) -> bool:
+        """Whether it is to be copied."""
+        return row.key in self._ticked
+
+    def tick(self, rows: Sequence[Standing], on: bool) -> None:
+        """Tick or untick."""
+        keys = {row.key for row in rows}
+        self._ticked = self._ticked | keys if on else self._ticked - keys
+        if self.rows:
+            self.dataChanged.emit(self.index(0, TICK), self.index(len(self.rows) - 1, TICK))
+        self.ticked_changed.emit()
+
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
-        if index.column() == 0:
-            return value(wording.plain(row.key), middle=True, indent=8)
-        if index.column() == 1:
-            return Cell(badges=(LOOKS[row.change],), accessible=LOOKS[row.change].text)
+        match index.column():
+            case 0:
+                return tick_cell(True, self.is_on(row))
+            case 1:
+                return value(wording.plain(row.key), middle=True)
+            case 2:
+                return Cell(badges=(LOOKS[row.change],), accessible=LOOKS[row.change].text)
         v = {HERE: row.v, THERE: row.w, SINCE: row.since}[index.column()]
         return plain(wording.version(v) if v is not None else "")
 
 
 class CollectionsPanel(QWidget):
     """Compares a collection with another one. ``pair_asked`` carries both sides of a document, of which one may be
-    None.
+    None; ``copy_asked`` the collections from and to which the documents go, each with its connection, the key, and how
+    the documents stand.
     """
 
     pair_asked = Signal(object, object)
+    copy_asked = Signal(object, object, str, object)
     compared = Signal()
 
     def __init__(
@@ -72,6 +114,8 @@ class CollectionsPanel(QWidget):
         self._places = dict(places) or {session: []}
         self._sessions = list(self._places)
         self._other: tuple[Session, str] | None = None
+        self._paired_by = ""
+        self._answers = True
         self.counts: Counter[str] = Counter()
         self.connection = DropDown()
         self.connection.setProperty("tall", True)
@@ -84,9 +128,9 @@ class CollectionsPanel(QWidget):
         self.run = button(tr("Compare"), self.compare, "main")
         self.said = words("", "second", wrap=True)
         self.model = StandingsModel()
-        self.list = CellTree(row_height=28)
-        self.list.as_list(self.model, tr("Documents of {ns} that differ", ns=ns))
-        self.list.resize_columns((240, 130, 100, 100, 100), dispensable=(HERE, THERE, SINCE))
+        self.model.ticked_changed.connect(self._say_ticks)
+        self.list = TickedList(self.model, self.model, tr("Documents of {ns} that differ", ns=ns))
+        self.list.fit(NARROW, WIDE, dispensable=(HERE, THERE, SINCE))
         self.list.activated.connect(self._activated)
         self.states = StateStack(self.list)
         self.reading = Reading(
@@ -119,6 +163,8 @@ class CollectionsPanel(QWidget):
         for part in (head, states.hair(), counted):
             column.addWidget(part)
         column.addWidget(self.states, 1)
+        self._foot = self._copying()
+        column.addWidget(self._foot)
         self.setFocusProxy(self.collection)
         for line in (self.collection, self.key):
             line.textChanged.connect(self._fit)
@@ -130,6 +176,60 @@ class CollectionsPanel(QWidget):
             icon="git-diff",
         )
 
+    def _copying(self) -> QWidget:
+        """The row below the list: how many are ticked, and the way to copy them."""
+        foot = QWidget()
+        boxes.ground(foot, "toolrow")
+        row = boxes.row(foot, 4, 6)
+        row.setContentsMargins(theme.px(4), theme.px(6), theme.px(16), theme.px(6))  # aligned with the rows' ticks
+        self.all = button("", self._tick_all, "quiet", "small")
+        self.copy = button(tr("Copy across"), None, "small", icon="copy")
+        self.ways = QMenu(self.copy)
+        self.copy.setMenu(self.ways)
+        self.ways.aboutToShow.connect(self._fill_ways)
+        row.addWidget(self.all)
+        row.addWidget(OneLine("second"), 1)
+        row.addWidget(self.copy)
+        foot.hide()
+        return foot
+
+    def _fill_ways(self) -> None:
+        """One entry for each direction."""
+        self.ways.clear()
+        if self._other is None:
+            return
+        here, there = (self._session, self._ns), self._other
+        for whence, whither in ((here, there), (there, here)):
+            name = wording.source(whither[0].name)
+            said = tr("To {ns} of {name}…", ns=text.plain(whither[1]), name=name)
+            self.ways.addAction(said.replace("&", "&&"), partial(self._copy, whence, whither))
+
+    def _copy(self, whence: tuple[Session, str], whither: tuple[Session, str]) -> None:
+        forth = whence == (self._session, self._ns)
+        rows = [row if forth else flipped(row) for row in self.model.ticked]
+        self.copy_asked.emit(whence, whither, self._paired_by, rows)
+
+    def _tick_all(self) -> None:
+        self.model.tick(self.model.rows, on=len(self.model.ticked) < len(self.model.rows))
+
+    def _say_ticks(self) -> None:
+        ticked, rows = len(self.model.ticked), len(self.model.rows)
+        self.all.setText(
+            tr("{ticked} of {documents} ticked", ticked=wording.count(ticked), documents=wording.many(rows, "document"))
+        )
+        self.all.setIcon(icons.tick(ticked, rows))
+        why = "" if ticked else tr("Nothing is ticked.")
+        why = why if self._answers else wording.unread(self._session.name)
+        self.copy.setEnabled(not why)
+        self.copy.setToolTip(wording.tip(why or tr("Shows first what would be written; nothing is written yet")))
+        self._foot.setVisible(bool(rows) and not self.reading.is_on)
+
+    def say_answering(self, answers: bool) -> None:
+        """Offer reading only while the server answers."""
+        self._answers = answers
+        self._fit()
+        self._say_ticks()
+
     def _names(self, typed: str, at: int, asked: bool) -> Offer | None:
         known = self._places[self._sessions[self.connection.currentIndex()]]
         names = [name for name in known if asked or (typed.lower() in name.lower() != typed)]
@@ -138,21 +238,23 @@ class CollectionsPanel(QWidget):
         return Offer(0, len(typed), tuple(Completion(name, "", name) for name in names))
 
     def _fit(self) -> None:
-        self.run.setEnabled(bool(self.collection.text().strip()))
+        why = "" if self._answers else wording.unread(self._session.name)
+        self.run.setEnabled(bool(self.collection.text().strip()) and not why)
+        self.run.setToolTip(wording.tip(why))
 
     def compare(self) -> None:
         """Compare with the collection entered above."""
         if not self.run.isEnabled():
             return
         other, ns = self._sessions[self.connection.currentIndex()], self.collection.text().strip()
-        self._other = other, ns
+        self._other, self._paired_by = (other, ns), self.key.text().strip()
         self.counts = Counter()
-        self.model.fill([])
+        self.model.clear()
         self._counted.hide()
-        rules = kept_rules.kept(self._session.source, self._ns)
+        rules, key = kept_rules.kept(self._session.source, self._ns), self._paired_by
 
         def work(progress: tasks.Progress) -> SideBySide:
-            two = self._session.beside(self._ns, other, ns, self.key.text().strip())
+            two = self._session.beside(self._ns, other, ns, key)
             found = two.compare(rules.with_unordered(two.unordered.unordered), progress)
             for some in tasks.portions(found, PAUSE):
                 progress.put(some)
@@ -160,6 +262,7 @@ class CollectionsPanel(QWidget):
 
         said = tr("Comparing {ns} with {ns2}", ns=self._ns, ns2=ns)
         self.reading.ask(work, self._done, said, title=said, partial=self._arrived)
+        self._say_ticks()
 
     def stop(self) -> None:
         """Stop reading."""
@@ -169,7 +272,7 @@ class CollectionsPanel(QWidget):
         self.counts.update(each.change for each in some)
         self.model.add(some[: max(0, MOST - len(self.model.rows))])
         if some and not self.list.currentIndex().isValid():
-            self.list.setCurrentIndex(self.model.index(0, 0))
+            self.list.setCurrentIndex(self.model.index(0, NAME))
 
     def _done(self, found: SideBySide) -> None:
         same = wording.count(found.same)
@@ -195,6 +298,7 @@ class CollectionsPanel(QWidget):
         left = tr("The first {listed} are listed.", listed=wording.count(len(self.model.rows))) if more > 0 else ""
         self.said.setText(" ".join(filter(None, (f"{', '.join((first.rstrip('.'), *each))}.", left, rules))))
         self._counted.show()
+        self._say_ticks()
 
     def _activated(self, index: QModelIndex) -> None:
         row = self.model.at(index)

@@ -11,10 +11,10 @@ from PySide6.QtCore import Signal
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
+from gui.parts.ticked_list import tick_cell
 from gui.style import wording
 from gui.style.cells import Badge, Cell, Index, Span, plain, value
 from gui.views.repair.repair_words import ENDS, VERDICTS, badge, done_word
-from gui.views.repair.ticked_list import tick_cell
 from model.foundation.records import Kind, Outcome
 from model.session.repairs import REPAIRS, DryItem, Item, Plan, class_of, waits
 

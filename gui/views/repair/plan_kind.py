@@ -14,6 +14,7 @@ from gui.language import tr
 from gui.style import wording
 from model.session import Session
 from model.session.batch_writing import Candidate, Changed, Chosen, Rule, Run, TakenBack, Thinned
+from model.session.two_collections import Copied, CopyAcross, CopyPlan, Standing
 from model.text.paths import path_from_text, path_text
 from model.values import canonical
 from model.values.canonical import EMPTY, Value
@@ -311,4 +312,75 @@ def retaining(rule: Rule) -> PlanKind:
         draw=partial(_draw_retention, rule),
         apply=partial(_retain, rule),
         takes_reason=False,
+    )
+
+
+# --- documents copied from another collection
+
+
+def _copied(found: Copied) -> Foreseen:
+    """A document with what comes of it, and its newest content on both sides."""
+    versions = [each.v for each in found.versions if each.v is not None]
+    if versions:
+        what = tr("Its history: {versions}", versions=_named(versions))
+    elif found.base is None:
+        what = tr("Its content, as a new document")
+    else:
+        what = tr("Its content, as an edit")
+    compared = None
+    if found.kind == "applied" and found.content is not None:
+        before = EMPTY if found.base is None else found.base.content or EMPTY
+        compared = Compared(before, found.content, (tr("There now"), tr("Afterwards")))
+    cells = (what if found.kind == "applied" else "",)
+    return Foreseen(found.id, found.kind, found.detail, None, cells, compared)
+
+
+def copying(whence: tuple[Session, str], ns: str, key: str, found: Mapping[Value, Standing], run: str) -> PlanKind:
+    """Documents of another collection are copied to one, by how they stood when both were compared.
+
+    ``found`` has each under the id that it has, or gets, where it is copied to; ``run`` is the name of their run.
+    """
+    source, from_ns = whence
+
+    def work(session: Session) -> CopyAcross:
+        return source.beside(from_ns, session, ns, key).copying
+
+    def planned(rows: Sequence[Chosen]) -> CopyPlan:
+        return CopyPlan(tuple(found[row.id] for row in rows), run)
+
+    return PlanKind(
+        title=tr("Copy across"),
+        list_name=tr("Documents that are copied"),
+        columns=(tr("What comes"),),
+        cells=lambda row, drawn: drawn.cells if isinstance(drawn, Foreseen) else ("",),
+        verdicts={
+            "applied": ("check", "acc", tr("Would be copied")),
+            "skipped": ("minus", "text2", tr("The same on both sides")),
+            "conflict": ("warning", "warn", tr("Changed meanwhile")),
+            "refused": ("warning-circle", "err", tr("Cannot be copied")),
+        },
+        done={"applied": tr("Copied")} | NOT_APPLIED,
+        counted={
+            "applied": tr("{count} would be written"),
+            "conflict": tr("{count} changed meanwhile"),
+            "skipped": tr("{count} are the same on both sides"),
+            "refused": tr("{count} cannot be copied"),
+        },
+        about=lambda rows: tr(
+            "{documents} of {ns} in {name}, to {ns2}.",
+            documents=_documents(len(rows)),
+            ns=from_ns,
+            name=wording.source(source.name),
+            ns2=ns,
+        ),
+        some=lambda count: tr("Copy {documents}", documents=_documents(count)),
+        ended=lambda count: tr("Copied {documents}", documents=_documents(count)),
+        working=tr("Copying documents"),
+        read_only=lambda name: tr("{name} is open read-only; to copy documents, allow writes.", name=name),
+        place=lambda ns, name: tr("Documents to be copied to {ns} of {name}", ns=ns, name=name),
+        compared=lambda drawn: drawn.compared,
+        draw=lambda session, ns, rows, said, step: map(_copied, work(session).drawn(planned(rows), step)),
+        apply=lambda session, ns, rows, said, drawn, progress, reason: work(session).apply(
+            planned(rows), progress, confirmed=True, reason=reason
+        ),
     )

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
+from gui.parts.ticked_list import TickedList
 from gui.parts.writes_in_doubt import WritesInDoubt
 from gui.style import boxes, icons, states, wording
 from gui.style.front_layout import FrontLayout
@@ -28,7 +29,6 @@ from gui.views.repair.repair_rows import NOTHING_YET, Foot, ReportRow, Rows, Tic
 from gui.views.repair.repair_words import badge, not_checked, removes, verb
 from gui.views.repair.scan_consent import ScanConsent, agreed
 from gui.views.repair.scanner import Scanner
-from gui.views.repair.ticked_list import TickedList
 from model.errors import Refused
 from model.foundation.findings import Finding
 from model.foundation.records import Outcome

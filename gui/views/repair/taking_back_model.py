@@ -10,11 +10,11 @@ from PySide6.QtCore import Signal
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
+from gui.parts.ticked_list import tick_cell
 from gui.style import wording
 from gui.style.cells import Badge, Cell, Index, Span, value
 from gui.views.repair.plan_kind import TAKING_BACK, Drawn, PlanKind
 from gui.views.repair.repair_words import ENDS
-from gui.views.repair.ticked_list import tick_cell
 from model.foundation.records import Outcome
 from model.session.batch_writing import Chosen
 from model.values.canonical import Value

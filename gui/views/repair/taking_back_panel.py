@@ -14,13 +14,13 @@ from gui.parts.differences import diff_grouping
 from gui.parts.differences.diff_model import DiffModel
 from gui.parts.differences.diff_table import DiffTable
 from gui.parts.reading import Reading
+from gui.parts.ticked_list import TickedList
 from gui.style import boxes, icons, states, theme, wording
 from gui.style.clear_cross import ClearCross
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.repair.plan_kind import TAKING_BACK, Drawn, PlanKind
 from gui.views.repair.repair_rows import Foot, TicksRow
 from gui.views.repair.taking_back_model import TakingBackModel
-from gui.views.repair.ticked_list import TickedList
 from model.diff import diff
 from model.errors import Refused
 from model.foundation.records import Outcome
