@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -37,13 +38,13 @@ def connected(
 
     ``widen`` adds what a file of an earlier version lacks. Raises ``sqlite3.Error`` and ``OSError``.
     """
-    seen = _begun(path)
+    seen = _begun(path, schema)
     try:
         return _connected(path, schema, table, widen)
     except sqlite3.DatabaseError as error:
         if not _is_damage(error) or not _set_aside(path, seen):
             raise
-    _begun(path)
+    _begun(path, schema)
     return _connected(path, schema, table, widen)
 
 
@@ -59,20 +60,56 @@ def trouble(error: sqlite3.Error | OSError, path: Path, seen: os.stat_result | N
     return Refused(f"{path} cannot be used ({error}): {todo}.")
 
 
-def _begun(path: Path) -> os.stat_result:
+def _begun(path: Path, schema: str) -> os.stat_result:
     """The file to be opened, which is created if missing."""
     for each in (path, *_beside(path)):
         kept_files.clear(each)
+    # In this order: what was there before the file was missing is not the log of one that was begun since.
+    logs = _logs(path)
     if not path.exists():
-        # SQLite would create it with the usual rights, and others could read it until they are changed.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        for log, seen in logs.items():
+            kept_files.set_aside(log, seen)  # SQLite would take it for the log of the new file
+        _create(path, schema)
     return path.stat()
+
+
+def _create(path: Path, schema: str) -> None:
+    """Create a file with its tables, unless another process is faster; until it is whole it has another name.
+
+    So an empty file is never a new one: it has lost what it held.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(schema)
+        whole = made.serialize()
+    # SQLite would create it with the usual rights, and others could read it until they are changed.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(whole)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            _give_name(Path(name), path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _give_name(made: Path, path: Path) -> None:
+    """Move a file to a name that is free; raises ``FileExistsError`` if it is not."""
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        raise
+    except OSError:  # no links on this file system
+        if path.exists():
+            raise FileExistsError(path) from None
+        made.rename(path)
 
 
 def _connected(
     path: Path, schema: str, table: str, widen: Callable[[sqlite3.Connection], object]
 ) -> sqlite3.Connection:
-    if 0 < path.stat().st_size < _LEAST:
+    if path.stat().st_size < _LEAST and not _logs(path):
         raise OtherForm(FOREIGN)  # SQLite takes it for an empty file
     db = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     try:
@@ -105,15 +142,17 @@ def _is_cut_off(db: sqlite3.Connection, path: Path) -> bool:
     connection of this process. A crash may leave a part of a page, which SQLite mends from its log beside the file.
     """
     (page,) = db.execute("PRAGMA page_size").fetchone()
-    return path.stat().st_size % page != 0 and not _has_log(path)
+    return path.stat().st_size % page != 0 and not _logs(path)
 
 
-def _has_log(path: Path) -> bool:
-    for ending in _LOGS:
+def _logs(path: Path) -> dict[Path, os.stat_result]:
+    """SQLite's logs beside a file that hold something."""
+    found = {}
+    for log in (path.with_name(path.name + ending) for ending in _LOGS):
         with contextlib.suppress(FileNotFoundError):  # another process may be done with it
-            if path.with_name(path.name + ending).stat().st_size:
-                return True
-    return False
+            if (seen := log.stat()).st_size:
+                found[log] = seen
+    return found
 
 
 def _prepare(db: sqlite3.Connection, schema: str) -> None:

@@ -521,11 +521,11 @@ def again(work: Callable[[], T]) -> T:
 def untold(case: Case) -> bool:
     """Whether nobody can tell that something is missing.
 
-    A setting has a default, an empty file is a new one, and a row may belong to another source or version.
+    A setting has a default, a folder may be a new one, and a row may belong to another source or version.
     """
-    emptied = case.damage in ("empty", a_file_in_place_of_the_folder.__name__)
+    no_folder = case.damage == a_file_in_place_of_the_folder.__name__
     of_others = case.damage in (SINGLE, text_that_is_none.__name__, another_type.__name__, other_columns.__name__)
-    return case.file.name == "window.json" or emptied or (of_others and case.file.parts[0] != "connections.json")
+    return case.file.name == "window.json" or no_folder or (of_others and case.file.parts[0] != "connections.json")
 
 
 def written(session: Session) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import json
 import os
 import random
@@ -200,6 +201,7 @@ def test_the_file_is_opened_once_and_an_intent_alone_waits_for_the_disk(
         opened[-1].set_trace_callback(ran.append)
         return opened[-1]
 
+    Journal(tmp_path).entries()  # begins the file
     monkeypatch.setattr(sqlite3, "connect", connect)
     journal = Journal(tmp_path)
     for _ in range(3):
@@ -274,8 +276,14 @@ def cut_within_its_last_page(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+def emptied(path: Path) -> None:
+    """As a file system leaves it that lost its content in a crash."""
+    Journal(path.parent).begin(INTENT)
+    path.write_bytes(b"")
+
+
 DAMAGES = [
-    *(no_database, other_columns, words_that_are_none, a_trigger, cut_within_its_last_page),
+    *(no_database, other_columns, words_that_are_none, a_trigger, cut_within_its_last_page, emptied),
     *(a_folder, a_folder_beside, a_pipe),
 ]
 
@@ -289,6 +297,56 @@ def test_a_file_that_is_no_journal_is_set_aside_and_a_new_one_begins(
     journal.end(journal.begin(INTENT), APPLIED)
     assert [entry.kind for entry in journal.entries()] == ["applied"]
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".damaged")]
+
+
+BEGINNING = """
+import sys
+from pathlib import Path
+from tests.model.userdata.test_journal import APPLIED, INTENT
+from model.userdata.journal import Journal
+sys.stdin.readline()
+journal = Journal(Path(sys.argv[1]))
+journal.end(journal.begin(INTENT), APPLIED)
+"""
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_programs_that_begin_a_journal_together_use_one_and_take_none_for_emptied(links: bool, tmp_path: Path) -> None:
+    none = "import os\nos.link = lambda *_: os.rename('a folder that is not there', 'x')\n"
+    begun = [
+        subprocess.Popen(
+            [sys.executable, "-c", BEGINNING if links else none + BEGINNING, str(tmp_path / "home")],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for each in begun:
+        assert each.stdin is not None
+        each.stdin.write("\n")
+        each.stdin.flush()
+    assert [(each.communicate()[1], each.returncode) for each in begun] == [("", 0)] * 4
+    assert len(Journal(tmp_path / "home").entries()) == 4
+    assert {each.name.partition("-")[0] for each in (tmp_path / "home").iterdir()} == {"journal.sqlite3"}
+
+
+@pytest.mark.parametrize("step", ["fsync", "link"])
+def test_a_journal_that_cannot_be_begun_leaves_nothing_behind_and_is_begun_later(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, full)
+        patch.setattr(Path, "rename", full)
+        with pytest.raises(Refused, match="make room there"):
+            Journal(tmp_path).begin(INTENT)
+        assert not list(tmp_path.iterdir())
+    journal = Journal(tmp_path)
+    journal.end(journal.begin(INTENT), APPLIED)
+    assert [entry.kind for entry in journal.entries()] == ["applied"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows lets nobody copy a file that is being written")
