@@ -259,12 +259,15 @@ def all_of(
                 begun = True
                 yield raw
                 if reading.in_order:
-                    tries, latest = 0, raw
+                    latest = raw
             return
         except NotAllowed:
             raise
         except Refused as error:
-            last, latest = last if latest is None else physical_of(latest), None
+            if latest is not None:
+                reached, latest = physical_of(latest), None
+                tries = tries if _is_repeated(last, reached) else 0
+                last = reached
             tries += 1
             if tries == TRIES and isinstance(error, Unreachable):
                 raise
@@ -274,6 +277,11 @@ def all_of(
                     f"behind {id_name(last)}" if last is not None else "in its middle" if begun else "at its beginning"
                 )
                 raise BrokenOff(f"Reading {ns} broke off {done}: {error}") from None
+
+
+def _is_repeated(last: Value | None, reached: Value | None) -> bool:
+    """Whether a cursor behind an id came no further: a server may answer each time with what was read before."""
+    return last is not None and reached is not None and _reaches(value_key(last), value_key(reached))
 
 
 def physical_of(raw: bytes) -> Value | None:

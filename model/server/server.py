@@ -93,6 +93,11 @@ MOST_LISTED, MOST_SECONDS = 200_000, 30.0
 MOST_EMPTY = 100
 """Answers without a row, one after the other, of a cursor that says that there are more."""
 
+MOST_SHORT, SHORT_BYTES = 1_000, 4096
+"""Answers, one after the other, with less than a tenth of the rows that were asked for, and no more bytes than that:
+servers that end an answer early do so because their rows are large.
+"""
+
 LONGEST_MS = 600_000
 """The default time limit for a query: none continues after its reader has gone."""
 
@@ -640,7 +645,7 @@ class Server:
         cursor: CommandCursor[RawBSONDocument] = database.cursor_command(
             body, read_preference=reads, codec_options=ROWS
         )
-        bounds = _Bounds(MOST_LISTED if few else limit or math.inf, self._waited_for(command, few), few)
+        bounds = self._bounds(command, few)
         with _closing(cursor):
             size = first
             # Some servers refuse a getMore without a size, and answer a find without one in a single reply.
@@ -659,11 +664,13 @@ class Server:
                     size = wanted
                 yield from found
 
-    def _waited_for(self, command: Mapping[str, Any], few: bool) -> float:
-        """Seconds that the rows of a query may take; one without a limit of its own may read all there is."""
+    def _bounds(self, command: Mapping[str, Any], few: bool) -> _Bounds:
+        """What a query may bring; one without a limit of its own may read all there is."""
         if few:
-            return MOST_SECONDS
-        return math.inf if command["maxTimeMS"] == LONGEST_MS else command["maxTimeMS"] / 1000 + self.patience
+            return _Bounds(MOST_LISTED, MOST_SECONDS, True, False)
+        most, lasts = command.get("limit") or math.inf, command["maxTimeMS"]
+        seconds = math.inf if lasts == LONGEST_MS else lasts / 1000 + self.patience
+        return _Bounds(most, seconds, False, "find" in command and command.get("projection", {}).get("_id", 1) != 0)
 
     def _reads_from(self) -> Any:
         """The member to read from: the one that accepts writes, after finding it, or another one for long reads."""
@@ -953,10 +960,14 @@ READ_ONLY = "This session is read-only; allow writes to save changes."
 class _Bounds:
     """What one query may bring: rows, and seconds that are waited for them."""
 
-    def __init__(self, rows: float, seconds: float, whole: bool) -> None:
-        """``whole``: more rows than that are an error; else they are not wanted."""
-        self._rows, self._seconds, self._whole = rows, seconds, whole
+    def __init__(self, rows: float, seconds: float, whole: bool, distinct: bool) -> None:
+        """``whole``: more rows than that are an error; else they are not wanted. ``distinct``: no two rows are equal,
+        because each has its ``_id``.
+        """
+        self._rows, self._seconds, self._whole, self._distinct = rows, seconds, whole, distinct
+        self._before: tuple[int, bytes, bytes] | None = None  # of the answer before: rows, the first, the last
         self._waited = 0.0
+        self._short = 0  # answers in a row that were short
 
     def next(self, cursor: CommandCursor[RawBSONDocument], size: int) -> list[RawBSONDocument]:
         """The next rows of a cursor, at most ``size``; none at the end. Raises the driver's errors without an end."""
@@ -966,15 +977,39 @@ class _Bounds:
                     raise ProtocolError("endless")
                 return []
             began = time.monotonic()
-            rows = cursor.to_list(size)
+            rows = _next_answer(cursor, size)
             self._waited += time.monotonic() - began
             if self._waited > self._seconds:
                 raise ExecutionTimeout("endless", 50)
+            is_short = len(rows) < size / 10 and sum(len(row.raw) for row in rows) <= SHORT_BYTES
+            self._short = self._short + 1 if is_short else 0
+            if self._short > MOST_SHORT or (self._distinct and self._is_repeated(rows)):
+                raise ProtocolError("endless")
             if rows or not cursor.alive:
                 found = rows if len(rows) <= self._rows else rows[: int(self._rows)]
                 self._rows -= len(rows)
                 return found
         raise ProtocolError("endless")
+
+    def _is_repeated(self, rows: list[RawBSONDocument]) -> bool:
+        """Whether an answer is the one before again; one row alone may be twice on a cluster that moves it."""
+        before = self._before
+        self._before = (len(rows), bytes(rows[0].raw), bytes(rows[-1].raw)) if len(rows) > 1 else None
+        return before is not None and before == self._before
+
+
+def _next_answer(cursor: CommandCursor[RawBSONDocument], size: int) -> list[RawBSONDocument]:
+    """The rows of one more answer, for which ``size`` were asked; none at the end, or if the answer has none.
+
+    The driver has no public way to that: ``to_list`` asks until it has ``size`` rows, however often that is.
+    """
+    take = getattr(cursor, "_next_batch", None)
+    if take is None:  # another version of the driver: only time limits a server that answers row by row
+        return cursor.to_list(size)
+    rows: list[RawBSONDocument] = []
+    if cursor.alive:
+        take(rows)
+    return rows
 
 
 @contextmanager

@@ -10,9 +10,10 @@ import bson
 import pymongo
 import pytest
 
+from model.checks.ordered_reading import OrderedReading, all_of
 from model.errors import Refused
 from model.server import server as product
-from model.server.server import Server
+from model.server.server import MOST_SHORT, Server
 from tests.model import session_scenes
 from tests.servers.lying import Lie, LyingServer, in_cursor, raw, rows, saying, without_end
 
@@ -97,6 +98,24 @@ def test_a_cursor_without_end_ends(
     with pytest.raises(Refused, match=r"could not be read|took longer"):
         ask.get(command, lambda: port.collections("shop"))()
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("number", [0, 1, 300])
+@pytest.mark.parametrize("command", ["find", "listCollections", "listIndexes"])
+def test_a_cursor_that_repeats_itself_is_noticed_before_any_time_is_over(
+    lying: LyingServer, port: Server, command: str, number: int
+) -> None:
+    lying.lies = dict.fromkeys((command, "getMore"), without_end(number))
+    ask = {"find": lambda: list(port.find(NS)), "listIndexes": lambda: port.indexes(NS)}
+    with pytest.raises(Refused, match="could not be read"):
+        ask.get(command, lambda: port.collections("shop"))()
+    assert lying.asked <= MOST_SHORT + 10
+
+
+def test_a_scan_ends_though_each_new_cursor_repeats_what_was_read(lying: LyingServer, port: Server) -> None:
+    lying.lies = dict.fromkeys(("find", "getMore"), without_end(1))
+    with pytest.raises(Refused, match="could not be read"):
+        list(all_of(OrderedReading(port), NS))
 
 
 def test_no_more_rows_come_than_were_asked_for(lying: LyingServer, port: Server) -> None:
