@@ -50,6 +50,12 @@ class VersionMark(Struct, frozen=True):
         )
 
     @property
+    def span(self) -> str:
+        """``v11``, ``v4–v6``: without saying that it is missing."""
+        first, last = name_of(self.oldest), name_of(self.newest)
+        return last if self.count == 1 else f"{first}–{last}"
+
+    @property
     def under(self) -> str:
         """The second line under a mark: its date, or words if it has none."""
         if self.missing:

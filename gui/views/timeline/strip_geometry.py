@@ -313,7 +313,7 @@ def _labels(painter: QPainter, layout: StripGeometry, rows: range, first: float,
             # Moved in from the strip's end, below another version's mark: that version's own label comes first.
             end = left if left < wanted else left + width
             astray = left != wanted and layout.nearest(end) != row
-            labels.append((astray, _rank(model, row), left, width, words, token, font))
+            labels.append((astray, _rank(model, row, line), left, width, words, token, font))
         for _, _, left, width, words, token, font in sorted(labels, key=lambda label: label[:2]):
             cut = left < first or left + width > last
             if not words or cut or any(left < end + spare and left + width > start - spare for start, end in taken):
@@ -357,9 +357,10 @@ def _turns(painter: QPainter, layout: StripGeometry, rows: range) -> None:
         painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
 
 
-def _rank(model: VersionsModel, row: int) -> tuple[int, int]:
+def _rank(model: VersionsModel, row: int, line: int = NAME) -> tuple[int, int]:
     """The rank of a row's label: the chosen, the current, the damaged, gaps, then every 64th, 32nd … row.
 
+    What may have become of a gap's versions is said where the dates of others leave room.
     The lowest set bit of the row's number decides, so that the choice stays while the strip scrolls.
     """
     mark = model.marks[row]
@@ -370,7 +371,7 @@ def _rank(model: VersionsModel, row: int) -> tuple[int, int]:
     if mark.newest.state == "damaged":
         return 2, row
     if mark.missing:
-        return 3, row
+        return 3 if line == NAME else 5, row
     return 4, -(row & -row) if row else -(1 << 40)
 
 
@@ -382,7 +383,7 @@ def _words(layout: StripGeometry, row: int, line: int) -> tuple[str, str, QFont]
         font = theme.mono(12, 600 if chosen else 400)
         if not mark.missing:
             return mark.name, "text" if chosen else "text2", font
-        return mark.name if _has_room(layout, row) else mark.name.removesuffix(" missing"), "text2", font
+        return mark.name if _has_room(layout, row) else mark.span, "text2", font
     font = theme.font(11)
     if line == AUTHOR:
         here = layout.middle(row)

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
+from gui import language
 from gui.parts.versions_model import (
     AT,
     AUTHOR,
@@ -705,3 +706,24 @@ def test_a_label_that_the_edge_of_the_view_would_cut_is_not_drawn(qtbot: QtBot) 
     assert "v3" in cut.said
     for painter in (whole, cut):
         painter.end()
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_a_gap_leaves_the_dates_beside_it_in_sight_and_is_missing_only_once(qtbot: QtBot, code: str) -> None:
+    language.choose(code)
+    try:
+        for width in (960, 1040, 1167):
+            watched = Watched(qtbot, Told({ID: MARTA}), width=width)
+            watched.read()
+            layout = watched.panel.strip._layout
+            marks = layout.model.marks
+            painter = DrawnWords()
+            strip_geometry._labels(painter, layout, range(len(marks)), 0, layout.width)
+            painter.end()
+            (gap,) = [at for at, mark in enumerate(marks) if mark.missing]
+            assert {marks[gap - 1].under, marks[gap + 1].under} <= painter.said.keys()
+            said = [words for words in painter.said if language.tr("missing")[:4] in words]
+            assert len(said) <= 1
+            assert [words for words in painter.said if marks[gap].span in words]
+    finally:
+        language.choose("en")
