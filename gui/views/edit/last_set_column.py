@@ -18,7 +18,8 @@ from model.foundation.records import Version
 from model.session.history_reading import Blame, Chain
 from model.values.canonical import Path
 
-WIDTH = 212
+WIDTH = 280
+BRIEF = 40  # characters of the value before that stand in the cell
 MOST = 200  # characters of the value before
 HEAD = tr("Last set by")
 _KEPT = "editor-last-set"
@@ -135,7 +136,7 @@ class LastSetColumn(QObject):
 
 
 def _cell(one: Blame, inside: bool) -> Cell:
-    """``v17 3 Nov 2026 rk-204``; fainter for a container, because it is about the fields inside."""
+    """``v17 · 3 Nov 2026 · rk-204 · was 412.80``; fainter for a container, because it is about the fields inside."""
     name = wording.version(one.version.v) or tr("current")
     tip = "" if one.op else tr("As it was from the start")
     if one.since is not None:
@@ -144,13 +145,16 @@ def _cell(one: Blame, inside: bool) -> Cell:
         tip = tr("The versions between {oldest} and {v} are missing", oldest=oldest, v=wording.version(one.version.v))
     when = wording.moment(one.version.at).rsplit(" ", 1)[0]
     parts = [name, *(part for part in (when, one.version.author) if part)]
-    words = " · ".join(parts)
     lead = tr("inside, last set by") if inside else tr("last set by")
     ink = "text3" if inside else "text2"
     was = "" if inside else _was(one)
     why = [line for line in (was, one.version.reason or "", tip) if line]
     said = ", ".join((f"{lead} {', '.join(parts)}", *([was] if was else [])))
-    return Cell(spans=(Span(words, ink),), size=12, tip="\n".join(why), accessible=said)
+    spans = [Span(" · ".join(parts), ink)]
+    if one.before is not None and one.before.value is not None and not inside:
+        before = text.shown(one.before.value, preferences.zone(), BRIEF)
+        spans.append(Span(tr(" · was {before}", before=before), "text3"))
+    return Cell(spans=tuple(spans), size=12, tip="\n".join(why), accessible=said)
 
 
 def _was(one: Blame) -> str:

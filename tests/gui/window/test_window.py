@@ -941,6 +941,7 @@ def test_the_editor_says_beside_each_field_which_version_last_set_it(window: Win
     before = phone.data(CELL).tip.partition("\n")[0]
     assert before == 'Before: "+49 40 555 0117"'
     assert str(phone.data(Qt.ItemDataRole.AccessibleTextRole)).endswith(before)
+    assert str(phone.data()).endswith(' · was "+49 40 555 0117"')  # where it is looked for
     page.editor.head.last_set.click()
     assert tree.isColumnHidden(LAST_SET)
 
