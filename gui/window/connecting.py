@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from gui import messages, tasks
 from gui.language import tr
+from gui.pages.page_request import PageRequest
 from gui.parts.document_side import remembered
 from gui.style import wording
 from gui.window.connection_watch import ConnectionWatch
@@ -211,6 +212,8 @@ class Connecting(QObject):
             self._guide.begin(session, self._waiting_thing)
         elif not restored and session.is_sample:
             self._guide.first(session)
+        elif not restored and len(infos := workspace.sidebar.infos.get(id(session), [])) == 1:
+            workspace.open(session, PageRequest("collection", infos[0].ns))  # as of a file that was dropped
         elif not restored:
             workspace.sidebar.search.setFocus()
         self._waiting_thing = None

@@ -166,6 +166,10 @@ class Sidebar(QWidget):
         column.addLayout(edge)
         inset = QHBoxLayout()
         inset.setContentsMargins(theme.px(4), 0, 0, 0)
+        self.unfound = words("", "second", wrap=True)
+        self.unfound.setContentsMargins(theme.px(16), theme.px(4), theme.px(16), theme.px(4))
+        self.unfound.hide()
+        column.addWidget(self.unfound)
         inset.addWidget(self.tree)
         column.addLayout(inset, 1)
         self.things = ThingsBox()
@@ -342,6 +346,7 @@ class Sidebar(QWidget):
     def _came(self, session: Session) -> None:
         if session in self._coming:
             self._coming.remove(session)
+            self._say_unfound()
         self.read_ended.emit(session)
 
     def _read_done(self, found: _Found) -> None:
@@ -378,6 +383,7 @@ class Sidebar(QWidget):
             self.tree.verticalScrollBar().setValue(place)
         elif self.model.current[0] is session and (chosen is None or chosen.key.startswith(root.key)):
             self.set_current(*self.model.current)
+        self._say_unfound()
         self.listed.emit()
 
     def _read_failed(self, session: Session, error: BaseException) -> None:
@@ -440,6 +446,7 @@ class Sidebar(QWidget):
     def _search(self, text: str) -> None:
         self.model.search(text)
         self._reopen()
+        self._say_unfound()
         if self.model.needle:
             first = self._first_collection(QModelIndex(), by_name=True)
             self.tree.setCurrentIndex(
@@ -447,6 +454,15 @@ class Sidebar(QWidget):
             )
         elif self.model.current[0] is not None:
             self.set_current(*self.model.current)
+
+    def _say_unfound(self) -> None:
+        """Say that the words above are in no name, or in none that is known yet."""
+        self.unfound.setText(
+            tr("No collection found so far; names are still coming")
+            if self._coming
+            else tr("No collection has this in its name")
+        )
+        self.unfound.setVisible(bool(self.model.needle) and not self.model.rowCount())
 
     def _first_collection(self, above: QModelIndex, by_name: bool) -> QModelIndex:
         """The first collection found; ``by_name``: without the help of its database's name."""

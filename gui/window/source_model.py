@@ -231,7 +231,6 @@ def _connection(node: SourceNode, silent: bool) -> Cell:
     icon = "flask" if source == "sample:" else "hard-drives" if "://" in source else "folder"
     if node.session is not None:
         session = node.session
-        # The sample's name already says "sample:"; a server's topology follows its name.
         kind = "" if session.is_local else session.facts.called
         badge = (
             Badge(tr("read-only"), "warn", "warnT", "lock-simple")
@@ -242,11 +241,12 @@ def _connection(node: SourceNode, silent: bool) -> Cell:
             badge = Badge(tr("in memory"), "acc", "accTint")
         if silent:
             badge = Badge(tr("not connected"), "warn", "warnT", "conflict")
-        spans = (Span(node.name, "text", weight=600), *([Span(f"  {kind}", "text2")] if kind else []))
         said = f"{node.name}, {(tr('not connected') if silent else tr('connected'))}" + (
             tr(", read-only") if session.trust.read_only else ""
         )
-        return Cell(spans=spans, icon=icon, badges=(badge,), badges_right=True, tip=session.source, accessible=said)
+        tip = "\n".join(filter(None, (session.source, kind)))
+        spans = (Span(node.name, "text", weight=600),)
+        return Cell(spans=spans, icon=icon, badges=(badge,), badges_right=True, tip=tip, accessible=said)
     badges: tuple[Badge, ...] = ()
     if source == "sample:":
         badges = (Badge(tr("in memory")),)

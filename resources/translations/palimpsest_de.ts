@@ -148,6 +148,10 @@ Nummern: {numbering}</translation>
       <translation> {young} davon in der Schonfrist.</translation>
     </message>
     <message>
+      <source> · was {before}</source>
+      <translation> · war {before}</translation>
+    </message>
+    <message>
       <source>&amp;Address</source>
       <translation>&amp;Adresse</translation>
     </message>
@@ -3670,6 +3674,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>No change matches</source>
       <translation>Keine Änderung passt</translation>
+    </message>
+    <message>
+      <source>No collection found so far; names are still coming</source>
+      <translation>Bisher keine Sammlung gefunden; es kommen noch Namen</translation>
+    </message>
+    <message>
+      <source>No collection has this in its name</source>
+      <translation>Keine Sammlung hat das im Namen</translation>
     </message>
     <message>
       <source>No collection is in front</source>

@@ -47,6 +47,12 @@ def test_a_file_and_a_folder_dropped_on_the_first_page_open(qtbot: QtBot, window
     assert sorted(session.source for session in window.sessions) == [str(dump), str(dump / "shop" / "orders.bson")]
 
 
+def test_a_dropped_file_shows_its_documents(qtbot: QtBot, window: Window, dump: Path) -> None:
+    assert drop_files(window.workspace.welcome, [dump / "shop" / "orders.bson"])
+    wait_idle(qtbot, lambda: window.workspace.page is not None)
+    assert len(collection(window).browser.model.rows) == 1
+
+
 @pytest.mark.deep
 def test_a_profile_dropped_on_a_connection_opens_it_again_by_that_with_its_tabs(
     qtbot: QtBot, window: Window, dump: Path, profile: Path

@@ -197,6 +197,12 @@ def test_searching_shows_only_what_matches_and_enter_opens_it(window: Window, qt
     shown = str(names(sidebar.model))
     assert "claims" in shown
     assert "agents" not in shown
+    assert sidebar.unfound.isHidden()
+    sidebar.search.setText("no such thing")
+    assert sidebar.unfound.isVisible()
+    assert sidebar.unfound.text() == "No collection has this in its name"
+    sidebar.search.setText("claim")
+    assert sidebar.unfound.isHidden()
     qtbot.keyClick(sidebar.search, Qt.Key.Key_Return)
     wait_idle(qtbot)
     assert collection(window).ns.endswith(".claims")
@@ -415,6 +421,8 @@ def test_names_are_listed_found_and_opened_before_layouts_are_recognised(
     assert isinstance(palette, Palette)
     palette.input.setText("shop.ord")
     assert [(hit.text, hit.badge) for hit in palette.model.rows] == [("orders", "")]
+    sidebar.search.setText("no such thing")
+    assert sidebar.unfound.text() == "No collection found so far; names are still coming"
     sidebar.search.setText("shop cust")
     qtbot.keyClick(sidebar.search, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: empty_window.workspace.page is not None)
