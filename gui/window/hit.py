@@ -16,3 +16,4 @@ class Hit(Struct, frozen=True):
     remark: str = ""
     badge: str = ""
     why: str = ""  # why it cannot be done now
+    command: str = ""  # of the command line, by which it is found as well

@@ -21,8 +21,11 @@ ROW, ROWS, BESIDE = 28, 11, 112  # u; rows visible at once, fewer in a low windo
 
 
 def matches(hit: Hit, needle: str) -> bool:
-    """Whether every typed word occurs in the name or in what is beside it; a collection is also ``db.collection``."""
-    said = f"{hit.text} {hit.remark}.{hit.text}".lower()
+    """Whether every typed word occurs in the name, in what is beside it, or in the command that does the same.
+
+    A collection is also ``db.collection``.
+    """
+    said = f"{hit.text} {hit.remark}.{hit.text} {hit.command}".lower()
     return all(part in said for part in needle.lower().split())
 
 

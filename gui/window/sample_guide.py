@@ -73,10 +73,11 @@ class SampleGuide(QObject):
         workspace.current_changed.connect(self._page_in_front)
 
     def _say(self, words: str) -> None:
-        """Say what to do on the current page; the hint disappears with it."""
+        """Say what to do on the current page, for a minute or until another page is in front."""
         self._leave()
         self._about = self._workspace.page
         self._hint = messages.hint(self._workspace, words, (), self._about.explained if self._about is not None else ())
+        self._hint.leave_after(messages.FAILED_SECONDS)
 
     def _leave(self) -> None:
         if self._hint is not None and isValid(self._hint):

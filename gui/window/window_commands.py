@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 UNFOUND = ("palette", "menus", "next-pane", "previous-pane", "context-menu")
 """Actions that the palette does not list: it covers what they are about."""
+COMMANDS = {
+    "activity": "activity", "as-of": "asof", "bisect": "bisect", "blame": "blame", "change-many": "change",
+    "count-once": "count", "migrate": "adopt migrate", "next-number": "next", "pending": "cleanup", "purge": "erase",
+    "repairs": "scan repair", "repairs-collection": "scan repair", "repairs-document": "scan repair",
+    "retain": "retain", "two-collections": "compare", "two-times": "asof",
+}  # fmt: skip
+"""The commands that do what an action does under another name; the palette finds the action by them, too."""
 
 
 class WindowCommands(QObject):
@@ -307,7 +314,8 @@ class WindowCommands(QObject):
             if item.id in among if among else not item.choices and item.id not in UNFOUND:
                 name, why = action.text().rstrip("…"), self._actions.why(item.id)
                 menu = TITLES[item.menu].replace("&", "")
-                made.append(Hit(name, partial(trigger, item.id), item.icon, menu, keys_text(item), why))
+                call, command = partial(trigger, item.id), COMMANDS.get(item.id, "")
+                made.append(Hit(name, call, item.icon, menu, keys_text(item), why, command))
         return made
 
     def _collections(self, anew: bool = False) -> list[Hit]:

@@ -4809,7 +4809,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Remove earlier versions…</source>
-      <translation>Frühere Versionen entfernen …</translation>
+      <translation>Frühere Versionen entfernen…</translation>
     </message>
     <message>
       <source>Remove from the menus</source>
@@ -5429,7 +5429,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>State the layout…</source>
-      <translation>Das Layout angeben …</translation>
+      <translation>Das Layout angeben…</translation>
     </message>
     <message>
       <source>Stays: {why_not}</source>

@@ -107,6 +107,7 @@ def test_a_translation_has_the_values_and_the_edges_of_its_text(code: str) -> No
             assert form[:1].isspace() == text.source[:1].isspace(), (text.source, form)
             assert form[-1:].isspace() == text.source[-1:].isspace(), (text.source, form)
             assert form.endswith("…") == text.source.endswith("…"), (text.source, form)
+            assert form.endswith(" …") == text.source.endswith(" …"), (text.source, form)
             assert ("&" in form) == ("&" in text.source), (text.source, form)
             if text.names and not text.model:
                 form.replace(":dative}", "}").format(**dict.fromkeys(text.names, 1))  # no brace is left open

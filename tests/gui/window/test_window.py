@@ -45,7 +45,9 @@ from gui.window.palette import Palette
 from gui.window.sidebar import RAIL, WIDTH
 from gui.window.tabs import Tabs, shortened
 from gui.window.window import Window
+from gui.window.window_commands import COMMANDS
 from model import text
+from model.commands import grammar
 from model.foundation.address import DOTS
 from model.foundation.news import News, tell
 from model.foundation.records import Draft, Outcome
@@ -406,6 +408,19 @@ def test_the_palette_finds_collections_and_commands(window: Window, qtbot: QtBot
     qtbot.keyClicks(palette.input, "close tab")
     qtbot.keyClick(palette.input, Qt.Key.Key_Return)
     assert [page.ns for page in window.workspace.tab_area.pages] == [NS]
+
+
+def test_the_palette_finds_what_a_command_of_the_command_line_does(window: Window) -> None:
+    every = {command for commands in COMMANDS.values() for command in commands.split()}
+    assert every <= grammar._COMMANDS.keys()
+    assert COMMANDS.keys() <= window.actions_.by_id.keys()
+    press(window, "Ctrl+K")
+    palette = sheet(window)
+    assert isinstance(palette, Palette)
+    for typed, named in (("adopt", "Move to another layout"), ("blame", "Who changed what")):
+        palette.input.setText(typed)
+        assert palette.model.rows[0].text == named
+    palette.reject()
 
 
 @pytest.mark.deep
@@ -855,6 +870,8 @@ def test_a_hint_goes_with_the_page_that_it_is_about(own: Window, qtbot: QtBot) -
     thing = next(thing for thing in THINGS if thing.action == "map")
     own.connecting.try_thing(thing)
     wait_idle(qtbot, lambda: any("Full colour" in said for said in told(own)))
+    (line,) = [line for line in own.messages.lines if "Full colour" in line.text]
+    assert line._timer.isActive()  # or by itself
     own.actions_.trigger("journal")
     assert not any("Full colour" in said for said in told(own))
 
