@@ -2105,7 +2105,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Each is one guarded write: only if the document is still as the dry run saw it.</source>
-      <translation>Jedes ist ein gesicherter Schreibvorgang: nur wenn das Dokument noch so ist, wie der Probelauf es sah.</translation>
+      <translation>Jedes ist ein abgesicherter Schreibvorgang: nur wenn das Dokument noch so ist, wie der Probelauf es sah.</translation>
     </message>
     <message>
       <source>Each is one guarded write: the step that its writer would have sent.</source>
@@ -2113,7 +2113,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>Each is one guarded write; a document that changed since the dry run is left alone. Undo from the journal.</source>
-      <translation>Jedes ist ein gesicherter Schreibvorgang; ein Dokument, das sich seit dem Probelauf geändert hat, bleibt unberührt. Rückgängig geht es im Journal.</translation>
+      <translation>Jedes ist ein abgesicherter Schreibvorgang; ein Dokument, das sich seit dem Probelauf geändert hat, bleibt unberührt. Rückgängig geht es im Journal.</translation>
     </message>
     <message>
       <source>Each is one guarded write; undo takes all of them back.</source>
@@ -3817,7 +3817,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>No transaction is needed: each document is one guarded write</source>
-      <translation>Keine Transaktion nötig: Jedes Dokument ist ein gesicherter Schreibvorgang</translation>
+      <translation>Keine Transaktion nötig: Jedes Dokument ist ein abgesicherter Schreibvorgang</translation>
     </message>
     <message>
       <source>No transaction is needed: each item is one guarded write</source>
@@ -3924,12 +3924,12 @@ Nummern: {numbering}</translation>
       <translation>Noch wurde nichts geschrieben.</translation>
     </message>
     <message>
-      <source>Nothing has been written yet. Repairs can be undone from the journal.</source>
-      <translation>Noch wurde nichts geschrieben. Reparaturen lassen sich im Journal rückgängig machen.</translation>
-    </message>
-    <message>
       <source>Nothing has been written yet. What is written is in the journal.</source>
       <translation>Noch wurde nichts geschrieben. Was geschrieben wird, steht im Journal.</translation>
+    </message>
+    <message>
+      <source>Nothing has been written yet. Writes can be undone from the journal.</source>
+      <translation>Noch wurde nichts geschrieben. Im Journal lässt sich alles rückgängig machen.</translation>
     </message>
     <message>
       <source>Nothing has been written.</source>
@@ -7349,7 +7349,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>at most</source>
-      <translation>höchstens</translation>
+      <translation>zeigen</translation>
     </message>
     <message>
       <source>before</source>
@@ -7661,7 +7661,7 @@ Nummern: {numbering}</translation>
     </message>
     <message>
       <source>documents, then list</source>
-      <translation>Dokumente, dann zeige</translation>
+      <translation>Dokumente, dann höchstens</translation>
     </message>
     <message>
       <source>does not hold in any</source>

@@ -16,7 +16,7 @@ from gui.style.states import OneLine, button, words
 from gui.views.repair.class_pane import Tag
 
 NOTED, WORDED = 600, 460  # the least widths with a note beside the buttons, and with text on all of them
-NOTHING_YET = tr("Nothing has been written yet. Repairs can be undone from the journal.")
+NOTHING_YET = tr("Nothing has been written yet. Writes can be undone from the journal.")
 
 
 class Rows(QWidget):
