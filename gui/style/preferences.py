@@ -68,7 +68,7 @@ DEFAULTS: dict[str, object] = {
     "motion": "system",  # system, less, full
     "page_size": 50,
     "rows": "compact",  # of a list of documents: compact, roomy
-    "sidebar": "",  # open, folded; "" by the width of the window
+    "sidebar": "",  # open, folded; "" until a person chooses: by the width of the window at its start
     "zoom": 100,  # percent of the system's size
 }
 

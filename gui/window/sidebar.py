@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from model.foundation.records import CollectionInfo
 
 WIDTH = 273  # including the line at its right
+SHARE = 0.27  # of the window, which it is never wider than
 RAIL = 48
 FOLD = 120  # milliseconds
 AS_THEY_COME = 0.3  # seconds between two looks at collections that are being read
@@ -105,6 +106,7 @@ class Sidebar(QWidget):
     read_ended = Signal(object)  # session: its collections are known, or it was said why not
     entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
+    unfold_asked = Signal()
     thing_asked = Signal(object)  # Thing
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -133,12 +135,13 @@ class Sidebar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 1, 0)  # the line at the right
         row.addWidget(self._pages)
-        self.setFixedWidth(theme.px(WIDTH))
+        self._room = theme.px(4 * WIDTH)
+        self.setFixedWidth(self._wanted)
         self._motion = QVariantAnimation(self)
         self._motion.setDuration(FOLD)
         self._motion.setEasingCurve(QEasingCurve.Type.OutCubic)
         self._motion.valueChanged.connect(self._moved)
-        theme.signals.changed.connect(self._restyle)
+        theme.signals.scaled.connect(self._take_width)
 
     # --- parts
 
@@ -194,9 +197,9 @@ class Sidebar(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(theme.px(8), theme.px(10), theme.px(8), theme.px(8))
         column.setSpacing(theme.px(8))
-        self.rail_open = tool("hard-drives", tr("Show connections"), self.unfold, 32)
+        self.rail_open = tool("hard-drives", tr("Show connections"), self.unfold_asked.emit, 32)
         column.addWidget(self.rail_open)
-        self.rail_here = tool("table", tr("Show collections"), self.unfold, 32, token="acc")
+        self.rail_here = tool("table", tr("Show collections"), self.unfold_asked.emit, 32, token="acc")
         column.addWidget(self.rail_here)
         self._rail_entries = {
             kind: tool(_icon(kind), entry.text, partial(self.entry_asked.emit, kind), 32)
@@ -602,7 +605,7 @@ class Sidebar(QWidget):
         if folded == self.folded and not at_once:
             return
         self.folded = folded
-        width = theme.px(RAIL if folded else WIDTH)
+        width = self._wanted
         self._pages.setCurrentIndex(1 if folded else 0)
         if at_once or preferences.still() or not self.isVisible():
             self._motion.stop()
@@ -613,16 +616,22 @@ class Sidebar(QWidget):
             self._motion.start()
         self.fold_changed.emit(folded)
 
-    def unfold(self) -> None:
-        """Show connections and collections."""
-        self.fold(False)
+    def fit(self, room: int) -> None:
+        """Take no more than a share of a window's width."""
+        self._room = room
+        self._take_width()
+
+    @property
+    def _wanted(self) -> int:
+        return theme.px(RAIL) if self.folded else min(theme.px(WIDTH), round(SHARE * self._room))
 
     def _moved(self, width: object) -> None:
         if isinstance(width, int):
             self.setFixedWidth(width)
 
-    def _restyle(self) -> None:
-        self.setFixedWidth(theme.px(RAIL if self.folded else WIDTH))
+    def _take_width(self) -> None:
+        self._motion.stop()
+        self.setFixedWidth(self._wanted)
 
 
 def _icon(kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.window.connection_watch import LostLine
@@ -32,3 +33,7 @@ class WorkArea(QWidget):
         right.addWidget(self.lost)
         right.addWidget(self.tab_area, 1)
         row.addLayout(right, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.sidebar.fit(self.width())

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import subscriptions, tasks
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from model.session import Session
     from model.userdata.connections import SavedConnection
 
-NARROW = 1160  # in a narrower window the sidebar folds by itself
+NARROW = 1160  # a window that is narrower when it opens its first source begins with a folded sidebar
 
 
 class Workspace(QWidget):
@@ -59,7 +58,6 @@ class Workspace(QWidget):
         self._counting.setSingleShot(True)
         self._counting.setInterval(400)
         self._counting.timeout.connect(self.count)
-        theme.signals.scaled.connect(self._fold_at_once)  # larger text leaves less room
         subscriptions.signals.written.connect(self._written)
         subscriptions.signals.drafts.connect(self.count_soon)
 
@@ -102,6 +100,7 @@ class Workspace(QWidget):
         if self._area is None:
             from gui.window.work_area import WorkArea
 
+            folded = self.folded
             self._area = made = WorkArea(self._sessions.production, self._stack)
             self._stack.addWidget(made)
             made.sidebar.set_saved(self._saved)
@@ -114,7 +113,8 @@ class Workspace(QWidget):
             made.tab_area.current_changed.connect(self._page_in_front)
             made.tab_area.current_changed.connect(self.current_changed)
             made.tab_area.page_changed.connect(self.changed)
-            made.sidebar.fold(self._folds, at_once=True)
+            made.sidebar.unfold_asked.connect(self.toggle_sidebar)
+            made.sidebar.fold(folded, at_once=True)
             self.made.emit()
         return self._area
 
@@ -257,40 +257,17 @@ class Workspace(QWidget):
     # --- folding
 
     def toggle_sidebar(self) -> None:
-        """Fold or unfold the sidebar; that is remembered until the window is resized across the line."""
-        preferences.put("sidebar", "open" if self.sidebar.folded else "folded")
-        self._fold()
+        """Fold or unfold the sidebar, which nothing else does; every window begins with what was chosen last."""
+        self.sidebar.fold(not self.sidebar.folded)
+        preferences.put("sidebar", "folded" if self.sidebar.folded else "open")
 
     @property
     def folded(self) -> bool:
-        """Whether the sidebar is folded to its rail, or would be."""
-        return self._folds if self._area is None else self._area.sidebar.folded
-
-    @property
-    def _narrow(self) -> bool:
-        return self.width() < theme.px(NARROW)
-
-    def _fold(self, at_once: bool = False) -> None:
-        if self._area is None:
-            return
-        self.sidebar.fold(self._folds, at_once)
-
-    @property
-    def _folds(self) -> bool:
-        """What a person chose; else whether the window is narrow."""
+        """Whether the sidebar is folded to its rail, or will be when it is made."""
+        if self._area is not None:
+            return self._area.sidebar.folded
         chosen = str(preferences.get("sidebar"))
-        return chosen == "folded" if chosen else self._narrow
-
-    def _fold_at_once(self) -> None:
-        self._fold(at_once=True)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        line = theme.px(NARROW)
-        if (event.oldSize().width() < line) != (event.size().width() < line) or not self.isVisible():
-            if self.isVisible():
-                preferences.put("sidebar", "")
-            self._fold_at_once()  # without animation: all parts have just moved
+        return chosen == "folded" if chosen else self.width() < theme.px(NARROW)
 
     # --- counts
 

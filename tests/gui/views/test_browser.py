@@ -16,8 +16,8 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from gui import copying
-from gui.style import preferences, wording
-from gui.style.cells import CELL, Cell, _elided, full_width
+from gui.style import preferences, theme, wording
+from gui.style.cells import BRIEF, CELL, Cell, _elided, full_width
 from gui.views.browse.browser_panel import BrowserPanel
 from gui.views.browse.documents_model import DocumentsModel
 from gui.views.browse.query import Query, field_names, sort_words
@@ -595,8 +595,9 @@ def test_in_a_narrow_list_of_versions_only_values_and_their_ids_are_cut(session:
     qtbot.waitUntil(lambda: cut(panel) == ["id", "preview"])
     assert [name for name in hidden(panel) if not name.startswith("field:")] == ["size", "health"]
     assert not panel.list.isColumnHidden(panel.model.columns.index("field:status"))  # the first one of content
-    at = panel.model.columns.index("preview")
-    assert panel.list.columnWidth(at) > 200
+    at, header = panel.model.columns.index("preview"), panel.list.header()
+    others = sum(header.sectionSize(other) for other in range(header.count()) if other != at)
+    assert panel.list.columnWidth(at) == panel.list.viewport().width() - others >= theme.px(BRIEF)  # in any font
     assert panel.model.index(0, panel.model.columns.index("id")).data(CELL).indent == 0  # its words begin as its header
 
 

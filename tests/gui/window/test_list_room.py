@@ -68,7 +68,7 @@ def test_the_query_is_never_given_two_lines_on_the_way_to_a_smaller_window(windo
     before = page.browser.bar.height()
     window.resize(1024, 768)
     QApplication.sendPostedEvents()  # before anything is drawn
-    assert window.workspace.folded
+    assert not window.workspace.folded
     assert page.browser.bar.height() == before
 
 

@@ -90,7 +90,7 @@ def test_a_page_is_never_squeezed_below_its_parts_and_scrolls_instead(qtbot: QtB
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     for part in (page.browser.bar, page.timeline.strip, page.diff.tools):
         qtbot.waitUntil(partial(_has_room, part))
-    qtbot.waitUntil(lambda: page.browser.bar.input.width() >= theme.px(200))  # the sidebar folds for it
+    qtbot.waitUntil(lambda: page.browser.bar.input.width() >= theme.px(160))  # the sidebar gives way
     assert page.diff.tools.restore.geometry().right() <= page.diff.tools.width()
     plain = window.workspace.open(session, PageRequest("drafts"))
     qtbot.waitUntil(lambda: plain.height() == area.viewport().height())  # not as high as the page behind it

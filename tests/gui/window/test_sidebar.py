@@ -15,12 +15,13 @@ from pytestqt.qtbot import QtBot
 from gui.pages.activity_page import ActivityPage
 from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import PendingPage
+from gui.style import preferences
 from gui.style.cells import CELL
 from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.insert_sheet import InsertSheet
 from gui.window.opening import Opening
 from gui.window.palette import Palette
-from gui.window.sidebar import RAIL, WIDTH, Sidebar
+from gui.window.sidebar import RAIL, SHARE, WIDTH, Sidebar
 from gui.window.source_model import SourceModel, SourceNode, plan
 from gui.window.window import Window
 from model.catalogue.catalogue import Catalogue
@@ -271,8 +272,26 @@ def test_it_folds_to_a_rail_and_back(window: Window) -> None:
     window.workspace.toggle_sidebar()
     assert window.workspace.sidebar.width() == RAIL
     assert window.workspace.sidebar.rail_open.isVisible()
+    assert preferences.get("sidebar") == "folded"
     window.workspace.sidebar.rail_open.click()
     assert window.workspace.sidebar.width() == WIDTH
+    assert preferences.get("sidebar") == "open"
+
+
+def test_only_a_person_folds_it_and_every_window_begins_as_that_was_chosen(qtbot: QtBot) -> None:
+    window, small = new_window(qtbot), new_window(qtbot, 1024, 640)
+    sidebar, other = window.workspace.sidebar, small.workspace.sidebar
+    assert (sidebar.folded, other.folded) == (False, True)  # nobody has chosen: by the width at the start
+    window.workspace.show_work()
+    for width in (1440, 1024, 720, 1440):
+        window.resize(width, 640)
+        qtbot.waitUntil(lambda width=width: sidebar.width() == min(WIDTH, round(SHARE * width)))
+        assert not sidebar.folded
+    small.resize(1440, 900)
+    assert other.folded
+    small.workspace.toggle_sidebar()
+    third = new_window(qtbot, 1024, 640)
+    assert not third.workspace.sidebar.folded
 
 
 @pytest.mark.deep

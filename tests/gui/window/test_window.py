@@ -1140,7 +1140,8 @@ def test_text_as_large_as_it_gets_stays_inside_the_window(window: Window, qtbot:
     wait_idle(qtbot)
     assert preferences.get("zoom") == 200
     assert window.size() == size
-    assert window.workspace.sidebar.folded  # which leaves the room to the page
+    assert not window.workspace.sidebar.folded  # only a person folds it
+    assert window.workspace.sidebar.width() < window.width() // 3
 
 
 @pytest.mark.deep
