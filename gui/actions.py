@@ -362,4 +362,4 @@ class _Asker(QObject):
 
 def keys_text(item: Item) -> str:
     """The keys of an action as people read them."""
-    return ", ".join(QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText) for key in item.keys)
+    return ", ".join(wording.keys(key) for key in item.keys)

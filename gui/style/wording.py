@@ -6,6 +6,8 @@ import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
+from PySide6.QtGui import QKeySequence
+
 from gui import language
 from gui.language import plural, tr
 from gui.style import preferences
@@ -91,6 +93,11 @@ def file_name(said: str, ending: str) -> str:
 def label(said: str) -> str:
     """Text for a tab, a button or a field's label, in which Qt makes a key of the letter after an ``&``."""
     return text.plain(said).replace("&", "&&")
+
+
+def keys(said: str) -> str:
+    """Keys as menus show them: ``Ctrl+S``, in German ``Strg+S``."""
+    return QKeySequence(said).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def count(number: int) -> str:

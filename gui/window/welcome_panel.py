@@ -282,7 +282,7 @@ class WelcomePanel(QWidget):
                 "acc",
                 translated(thing.title),
                 translated(thing.subtitle),
-                thing.key,
+                wording.keys(thing.key),
                 False,
                 False,
             )

@@ -124,10 +124,6 @@ Nummern: {numbering}</translation>
       <translation> über {now}.</translation>
     </message>
     <message>
-      <source> unchanged</source>
-      <translation> unverändert</translation>
-    </message>
-    <message>
       <source> up to {v}</source>
       <translation> bis {v}</translation>
     </message>
@@ -9182,6 +9178,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{fields} still to decide</source>
       <translation>noch zu entscheiden: {fields}</translation>
+    </message>
+    <message>
+      <source>{fields} unchanged</source>
+      <translation>{fields} unverändert</translation>
     </message>
     <message>
       <source>{fields} {takes} from {old} in a new version</source>

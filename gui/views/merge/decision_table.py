@@ -17,7 +17,7 @@ from gui.parts.fields.edit_changes import marked
 from gui.parts.values import value_text
 from gui.style import theme
 from gui.style.cells import Badge, Cell, CellDelegate, CellModel, CellTree, Index, Span, full_width, plain, spoken
-from gui.style.wording import many, version
+from gui.style.wording import count, version
 from gui.views.merge.resolution import Resolution
 from model import text
 from model.diff import same_value
@@ -137,7 +137,7 @@ class DecisionModel(CellModel):
     def cell(self, index: Index) -> Cell:
         if not self.is_row(index):
             said = (
-                many(self.unchanged, "field") + tr(" unchanged")
+                tr("{fields} unchanged", fields=count(self.unchanged))
                 if self.unchanged is not None
                 else tr("the rest unchanged")
             )

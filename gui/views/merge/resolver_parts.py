@@ -10,7 +10,7 @@ from gui.parts.notices import Pill
 from gui.parts.reason_line import ReasonLine
 from gui.style import boxes, theme, wording
 from gui.style.states import OneLine, button, tool, words
-from gui.style.wording import many, version
+from gui.style.wording import keys, many, version
 from gui.views.merge.decision_table import clash, renamed
 from gui.views.merge.resolution import Resolution
 from model import text
@@ -124,8 +124,8 @@ class ConflictBar:
             "mine": tr("Use mine"),
             "theirs": tr("Use database"),
         }
-        for side, key in WAYS:
-            made = self.ways[side]
+        for side, way in WAYS:
+            made, key = self.ways[side], keys(way)
             made.setText(labels[side] if self.is_narrow else f"{labels[side]}   {key}")
             made.setAccessibleName(labels[side])
             made.setToolTip(

@@ -120,7 +120,7 @@ def test_fields_in_another_order_are_still_unchanged_ones(qtbot: QtBot, home: Pa
     case["theirs"] = "{a: 9, b: 2, c: 3, d: 4}"
     panel = panel_of(qtbot, home, case)
     qtbot.waitUntil(lambda: panel.rows.unchanged is not None)
-    assert panel.rows.index(panel.rows.rowCount() - 1, FIELD).data(CELL).text == "3 fields unchanged"
+    assert panel.rows.index(panel.rows.rowCount() - 1, FIELD).data(CELL).text == "3 unchanged"
     model = panel.tree.model()
     origin = {}
     for row in range(model.rowCount()):

@@ -96,7 +96,7 @@ def test_conflicts_stand_first_and_what_merged_by_itself_says_whose_it_is(panel:
         "holder.phone",
         "riders[2]",
         "notes",
-        "24 fields unchanged",
+        "24 unchanged",
     ]
     assert at(panel, 0, SYMBOL).change == "conflict"
     assert at(panel, 0, SYMBOL).bar == "warn"

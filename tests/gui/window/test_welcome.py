@@ -218,3 +218,15 @@ def test_no_thing_to_try_is_cut_in_a_small_window_or_in_the_sidebar(qtbot: QtBot
         assert not [line.text() for line in box.lines if metrics.horizontalAdvance(line.text()) > line.width() - 51]
     finally:
         language.choose("en")
+
+
+def test_keys_are_named_as_in_the_menus_of_the_language(qtbot: QtBot) -> None:
+    language.choose("de")
+    language.install()
+    try:
+        panel = WelcomePanel()
+        qtbot.addWidget(panel)
+        assert [line._remark for line in panel.things[:3]] == ["Strg+D", "Strg+Umschalt+B", "Strg+S"]
+    finally:
+        language.choose("en")
+        language.install()
