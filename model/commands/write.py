@@ -86,14 +86,23 @@ def _one_write(args: argparse.Namespace, write: Callable[[Session, Value, Read],
             outcome = write(session, id, read)
         except Refused as error:
             outcome = Outcome("refused", args.ns, id, str(error))
-        # Documents in memory end with this process, so they cannot be undone afterwards.
-        hint = ""
-        if outcome.kind == "applied" and outcome.entry is not None and not session.is_local:
-            why = session.way_back.hindrance(outcome.entry, outcome.found)
-            hint = f" This cannot be undone. {why}" if why else f" (palimpsest undo {outcome.entry})"
-        if outcome.kind == "applied" and (names := session.writing.written_beside(args.ns)):
-            hint = f" Beside the edit it wrote {', '.join(names)}.{hint}"
+        hint = _hint(session, args.ns, outcome) if outcome.kind == "applied" else ""
     return report(outcome, args.json, hint)
+
+
+def _hint(session: Session, ns: str, outcome: Outcome) -> str:
+    """What else there is to say of a write that was applied."""
+    said = ""
+    try:
+        if names := session.writing.written_beside(ns):
+            said = f" Beside the edit it wrote {', '.join(names)}."
+        # Documents in memory end with this process, so they cannot be undone afterwards.
+        if outcome.entry is None or session.is_local:
+            return said
+        why = session.way_back.hindrance(outcome.entry, outcome.found)
+    except Refused as error:  # the write is done, whatever can be learned of it now
+        return f"{said} Whether it can be undone is not known. {error}"
+    return f"{said} This cannot be undone. {why}" if why else f"{said} (palimpsest undo {outcome.entry})"
 
 
 def report(outcome: Outcome, as_json: bool, hint: str = "", with_value: bool = False) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pymongo.database
 import pytest
 
 from model.session import Session
+from model.userdata.journal import Journal
 from tests.journeys.command_support import Run
 
 Db = pymongo.database.Database[dict[str, Any]]
@@ -111,3 +113,21 @@ def test_a_write_of_unknown_outcome_is_not_looked_for_in_another_layout(
         assert "--profile" in again.detail
     with Session.open(server_uri, profile=profile) as session:
         assert session.way_back.look_again(outcome.entry).kind == "applied"
+
+
+def test_an_edit_that_was_applied_is_told_though_its_entry_is_pruned_at_once(
+    run: Run, server_uri: str, database: Db, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by another program, after a clock that went wrong for a while."""
+    database["things"].insert_many([{"_id": n, "total": n} for n in range(5)])
+    end = Journal.end
+
+    def end_and_prune(journal: Journal, *of: Any) -> None:
+        end(journal, *of)
+        Journal().prune(dt.timedelta(days=-1), apply=True)
+
+    monkeypatch.setattr(Journal, "end", end_and_prune)
+    status, out, err = run("edit", server_uri, f"{database.name}.things", "3", "--set", "total=30")
+    assert (status, err) == (0, "")
+    assert out.startswith("applied: Saved. Whether it can be undone is not known. The journal has no entry 1;")
+    assert database["things"].find_one({"_id": 3}) == {"_id": 3, "total": 30}
