@@ -28,6 +28,7 @@ from tests.soak.makers import (
     are_marked,
     are_one,
     document_of,
+    number_of,
     sha1,
     stays_in_doubt,
     value,
@@ -89,7 +90,17 @@ def unsettled(database: ground.Db, stated: ground.Profiles, journals: Sequence[R
             continue
         elif place not in stated or not _may_stay(database, stated[place], place, row):
             who = f"entry {row['id']} of {row['home']} ({row['action']} in {row['ns']}, document {row['document']})"
-            yield f"{who} was never settled: {row['detail']}"
+            yield f"{who} was never settled: {row['detail']} {_stand(database, stated.get(place), row)}"
+
+
+def _stand(database: ground.Db, p: CollectionProfile | None, row: Row) -> str:
+    """What there is of a document whose write is in doubt, for whoever looks into it."""
+    if p is None:
+        return ""
+    id = document_of(row)
+    there = {entry.v: bson.decode(entry.content) for entry in stored(ground.Shelf(database, p).of(id), p, id)}
+    after = number_of(row)
+    return f"Versions {min(there, default=None)} to {max(there, default=None)}, v{after} is {there.get(after)}."
 
 
 def _may_stay(database: ground.Db, p: CollectionProfile, place: str, row: Row) -> bool:

@@ -49,7 +49,9 @@ class Makers:
         """The entries that a version can be of: those that say that it is not there only where no other one does."""
         if self._marked:
             return self._rows.get(str(entry.token), ())
-        alike = [row for row in self._rows.get(_place(id, sha1(entry.content)), ()) if _number(row) in (None, entry.v)]
+        alike = [
+            row for row in self._rows.get(_place(id, sha1(entry.content)), ()) if number_of(row) in (None, entry.v)
+        ]
         return [row for row in alike if row["kind"] in PERHAPS] or alike
 
     def has_several(self, id: str, entry: Entry) -> bool:
@@ -57,7 +59,7 @@ class Makers:
         found = self.of(id, entry)
         if all(row["action"] in REPEATING for row in found):
             return len(found) > 1
-        return any(row["action"] in REPEATING and _number(row) == entry.v for row in found)
+        return any(row["action"] in REPEATING and number_of(row) == entry.v for row in found)
 
     def name(self, id: str, entry: Entry) -> str:
         """What tells a version from all others."""
@@ -84,7 +86,7 @@ def stays_in_doubt(row: Row, versions: Iterable[Entry]) -> bool:
     if row["kind"] != "unknown" or row["version_before"] is None:
         return False
     before, sent = (_fields(row, "before", None), _fields(row, "after", row["before"]))
-    there = next((bson.decode(entry.content) for entry in versions if entry.v == _number(row)), None)
+    there = next((bson.decode(entry.content) for entry in versions if entry.v == number_of(row)), None)
     changed = [name for name in before | sent if before.get(name) != sent.get(name)]
     return (
         there is not None
@@ -108,7 +110,7 @@ def _version(id: str, v: Any, hash: str | None) -> str:
     return f"{id} v{v} {hash}"
 
 
-def _number(row: Row) -> int | None:
+def number_of(row: Row) -> int | None:
     """The number of the version that an entry made or was to make; None if only the database could tell it.
 
     A new document is numbered above an earlier life of its id.

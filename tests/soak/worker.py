@@ -458,16 +458,22 @@ class Worker:
                 session.writing.purge(entry.ns, id, session.history.last(entry.ns, id))
             session.way_back.look_again(entry.id)
 
+    def _edited_once_more(self, session: Session, place: str, id: str, which: str) -> Outcome:
+        mark = f"{self.given.name}x{self.given.life}x{place}x{id}{which}"
+        number = self.ledger.begin("edit", place=place, id=id, mark=mark)
+        outcome = self._counted(session, place, id, mark)
+        self.ledger.end(number, outcome.kind, said=outcome.detail)
+        return outcome
+
     def goes_on(self) -> None:
         """Edit every document once more: nothing may block it."""
         with Session.open(self.given.uri, profile=self.given.profile) as session:
             for place in ground.PLACES:
                 for row in session.documents.page(self.ns(place), limit=100_000).rows:
                     id = str(row.id.python())
-                    mark = f"{self.given.name}x{self.given.life}x{place}x{id}"
-                    number = self.ledger.begin("edit", place=place, id=id, mark=mark)
-                    outcome = self._counted(session, place, id, mark)
-                    self.ledger.end(number, outcome.kind, said=outcome.detail)
+                    outcome = self._edited_once_more(session, place, id, "")
+                    if outcome.kind == "unknown":  # on a busy machine a connection may break by itself
+                        outcome = self._edited_once_more(session, place, id, "again")
                     if outcome.kind != "applied":
                         print(f"{place} {id} cannot be edited: {outcome.kind}, {outcome.detail}", flush=True)
         self.feed()
