@@ -430,8 +430,12 @@ class Catalogue:
         return self.known(ns)[1] == known[1]
 
     def _listing(self, ns: str) -> Listing:
+        db = split(ns)[0]
         try:
-            return self._server.listing(split(ns)[0])
+            listed = self._server.listing(db)
+            if isinstance(self._port, CompositeIds):
+                self._port.note_options(db, listed)
+            return listed
         except Unreachable:
             raise
         except Refused:

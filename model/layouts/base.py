@@ -24,7 +24,7 @@ from model.foundation.records import Checkpoint, Contents, Counting, Outcome, Ou
 from model.layouts.archive_reader import ArchiveReader
 from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port, Terms, Write, run
-from model.storage import document_ids, indexes
+from model.storage import document_ids, document_rules, indexes
 from model.storage.content_hashes import Sealed
 from model.storage.foreign_guard import ForeignGuard
 from model.storage.newest_query import PageQuery
@@ -592,6 +592,8 @@ class Layout(ABC):
             looks_first = bool(steps.before) or self.own_documents or self.rows is not None
             if looks_first and (held := held_by()):
                 return self.writer.outcomes.hindered(id, base, held)
+            if steps.before and base.raw and document_rules.are_broken(self.server, self.ns, base.raw, steps.makes):
+                return self.writer.outcomes.hindered(id, base, document_rules.BREAKS_RULES)
             if stopped := self._prepared(steps, id, base, content):
                 return stopped
         except Refused as error:

@@ -30,6 +30,7 @@ from model.values.canonical import Value
 VERSION = "7.0.0"
 WIRE_VERSION = 21  # MongoDB 7.0's
 _IMAGES = "changeStreamPreAndPostImages"
+_OPTIONS = (_IMAGES, "validator", "validationLevel", "validationAction")
 _WRITES = {
     "insert", "update", "delete", "findAndModify", "findandmodify", "create", "drop", "dropDatabase",
     "createIndexes", "dropIndexes", "deleteIndexes", "renameCollection", "collMod",
@@ -295,15 +296,22 @@ class CommandTable:
             raise CommandError(238, "Views and time series are not supported here")
         if self.store.get(command.database, name) is not None:
             raise CommandError(48, f"Collection {command.database}.{name} already exists.")
-        self.store.make(command.database, name).options = c.only(c.document(command.fields.items()), [_IMAGES])
+        options = c.only(c.document(command.fields.items()), _OPTIONS)
+        if rules := command.document("validator"):
+            compile_filter(rules)  # an error, before there is a collection, for rules that are not understood
+        self.store.make(command.database, name).validate(options)
         return _do_nothing(command)
 
     def _change_collection(self, command: Command) -> bytes:
         coll = self._needed(command)
-        if (images := command.fields.get(_IMAGES)) is None:
-            raise CommandError(72, f"collMod changes nothing here but {_IMAGES}")
+        changed = {name: value for name in _OPTIONS if (value := command.fields.get(name)) is not None}
+        if not changed:
+            raise CommandError(72, f"collMod changes nothing here but {', '.join(_OPTIONS)}")
         with coll.lock:
-            coll.options = c.put(coll.options, (_IMAGES,), images)
+            options = coll.options
+            for name, value in changed.items():
+                options = c.put(options, (name,), value)
+            coll.validate(options)
         return _do_nothing(command)
 
     def _drop(self, command: Command) -> bytes:

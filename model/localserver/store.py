@@ -37,7 +37,7 @@ from model.localserver.large_file import LargeFile, Step
 from model.localserver.time_limit import UNLIMITED, TimeLimit
 from model.mql import order
 from model.mql.command_error import CommandError
-from model.mql.filters import Matcher, compile_filter
+from model.mql.filters import Matcher, Predicate, compile_filter
 from model.mql.order import ABOVE_ALL, NULL_KEY, Key
 from model.values import canonical as c
 
@@ -122,6 +122,9 @@ class Index:
         return out | self.options
 
 
+_OFF = ("off", "warn")  # as level or action of a validator that rejects nothing
+
+
 class Collection:
     """The documents of one namespace in the order of arrival, each under a number that it keeps."""
 
@@ -144,8 +147,20 @@ class Collection:
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
         self._next = 0
         self._size = 0
+        self._rules: Predicate | None = None  # what documents have to meet
         self._asked: Counter[tuple[str, ...]] = Counter()
         self._own: dict[tuple[str, ...], Index] = {}
+
+    def validate(self, options: bytes) -> None:
+        """Take options, and from now on reject documents that do not meet their validator.
+
+        Raises ``CommandError`` for one that is not understood.
+        """
+        rules = c.get(options, ("validator",))
+        matches = compile_filter(rules.data).matches if rules is not None else None
+        off = {c.get(options, (name,)) for name in ("validationLevel", "validationAction")} & {*map(c.Value.of, _OFF)}
+        with self.lock:
+            self.options, self._rules = options, None if off else matches
 
     @property
     def docs(self) -> Mapping[int, bytes]:
@@ -298,7 +313,8 @@ class Collection:
                 del entries[at]
 
     def _checked(self, raw: bytes, position: int | None) -> list[tuple[Index, list[tuple[Key, ...]]]]:
-        """The entries that a document will have; raises an error if a unique index forbids one."""
+        """The entries that a document will have; raises an error if the validator or a unique index forbids it."""
+        self._meet_rules(raw, position)
         out = []
         for index in self._all():
             if not index.unique and index.entries is None:
@@ -313,6 +329,13 @@ class Collection:
                 if at < len(entries) and entries[at][0] == key and entries[at][1] != position:
                     raise self._duplicate(index, raw)
         return out
+
+    def _meet_rules(self, raw: bytes, position: int | None) -> None:
+        if self._rules is None or self._rules(raw):
+            return
+        is_moderate = c.get(self.options, ("validationLevel",)) == c.Value.of("moderate")
+        if not is_moderate or position is None or self._rules(self.docs[position]):
+            raise CommandError(121, "Document failed validation")
 
     def _duplicate(self, index: Index, raw: bytes) -> CommandError:
         shown = {path: _shown(raw, path) for path, _ in index.keys}

@@ -355,7 +355,7 @@ IN_ID = (
 )
 """Why documents with their key in ``_id`` are only read."""
 REMEMBERED = 300
-"""The seconds for which a collection's indexes are cached: every write needs them, and they rarely change."""
+"""The seconds for which a collection's indexes and options are cached: writes need them, and they rarely change."""
 
 
 class CompositeIds(Struct, frozen=True, eq=False):
@@ -364,6 +364,7 @@ class CompositeIds(Struct, frozen=True, eq=False):
     server: Server
     profile: Callable[[str], CollectionProfile | None]
     _indexes: dict[str, tuple[float, list[dict[str, Any]]]] = field(default_factory=dict)
+    _options: dict[str, tuple[float, dict[str, dict[str, Any]]]] = field(default_factory=dict)  # by database
     _types: TypeNumbers = field(default_factory=TypeNumbers)
 
     def _id(self, ns: str) -> CompositeId | KeyInId | None:
@@ -435,8 +436,10 @@ class CompositeIds(Struct, frozen=True, eq=False):
         return self.server.count(ns, filter if id is None else id.filter(filter), max_ms)
 
     def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
-        """The collections of a database."""
-        return self.server.collections(db)
+        """The collections of a database, whose options are remembered."""
+        found = self.server.collections(db)
+        self.note_options(db, found)
+        return found
 
     def collection_ids(self, db: str) -> dict[str, str]:
         """The ids of a database's collections."""
@@ -453,6 +456,22 @@ class CompositeIds(Struct, frozen=True, eq=False):
         if again or time.monotonic() - at > REMEMBERED:
             at, found = self._indexes[ns] = time.monotonic(), self.indexes(ns)
         return found
+
+    def remembered_options(self, ns: str, again: bool = False) -> dict[str, Any]:
+        """A collection's options, at most :data:`REMEMBERED` seconds old; {} if the user may not see them."""
+        db, _, name = ns.partition(".")
+        at, found = self._options.get(db, (-math.inf, {}))
+        if again or time.monotonic() - at > REMEMBERED:
+            try:
+                self.collections(db)
+            except Refused:
+                return {}
+            found = self._options[db][1]
+        return found.get(name, {})
+
+    def note_options(self, db: str, listed: Iterable[Sequence[Any]]) -> None:
+        """Remember the options of a database's collections as they were just listed: name, type, options, …"""
+        self._options[db] = time.monotonic(), {each[0]: each[2] for each in listed}
 
     def listed_indexes(self, names: Sequence[str]) -> dict[str, tuple[float, list[dict[str, Any]]]]:
         """The indexes of some collections that are remembered, and the time in seconds when they were listed."""

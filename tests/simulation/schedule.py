@@ -267,6 +267,9 @@ class SoundPort(WriterPort):
     ) -> Iterator[bytes]:
         return iter(self.machine.find(ns, filter, sort, projection, skip, limit))
 
+    def collections(self, db: str) -> list[tuple[str, str, dict[str, Any]]]:
+        return [(ns.partition(".")[2], "collection", {}) for ns in self.machine.collections]
+
     def indexes(self, ns: str) -> list[dict[str, Any]]:
         return [index.spec() for index in self.machine.collection(ns).indexes.values()]
 

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pymongo
 import pymongo.database
 import pytest
 from bson import Binary, Int64, ObjectId
 from pymongo.errors import WriteError
 
+from model.localserver.local_server import LocalServer
+from model.server.driver_errors import BREAKS_RULES
 from model.server.port import Reply, Write
 from model.server.server import Server
 from model.session import Session
@@ -208,24 +211,66 @@ def test_a_validator_that_refuses_the_write_is_one_sentence_and_leaves_nothing(
     assert list(database["items"].find()) == before
 
 
-def test_a_validator_beside_an_archive_leaves_the_copy_that_the_next_edit_uses_and_says_so(
-    server_uri: str, database: Db, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+Rules = Callable[[str], dict[str, Any]]
+RULES: dict[str, Rules] = {
+    "strict": lambda ns: {"validator": {"name": {"$type": "string"}}},
+    "moderate": lambda ns: {"validator": {"name": {"$type": "string"}}, "validationLevel": "moderate"},
+    "by an expression": lambda ns: {"validator": {"$expr": {"$lt": [{"$strLenCP": "$name"}, 3]}}},
+}
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("stated", [False, True])
+def test_an_edit_that_a_validator_beside_an_archive_rejects_leaves_nothing_there(
+    tmp_path: Path, rules: str, stated: bool
 ) -> None:
-    written(database, archived(lambda n, v: {}))
-    ns, sent = f"{database.name}.items", Server._send
+    with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client:
+        written(client["shop"], archived(lambda n, v: {}))
+        client["shop"].command("collMod", "items", **RULES[rules]("shop.items"))
+        file = tmp_path / "profile.toml"
+        file.write_text('[[collection]]\nns = "shop.items"\nlayout = "archive"\narchive = "shop.items_history"\n')
+        before = {name: list(client["shop"][name].find()) for name in ("items", "items_history")}
+        with Session.open(server.uri, profile=file if stated else None, home=tmp_path) as session:
+            assert session.catalogue.info("shop.items").layout == "archive"
+            wrong: Any = 7 if rules != "by an expression" else "too long"
+            outcome = session.edit("shop.items", Value.of("s3"), {"name": wrong})
+            assert (outcome.kind, outcome.detail) == ("refused", BREAKS_RULES)
+            assert {name: list(client["shop"][name].find()) for name in before} == before
+            # Rules are remembered for a while, and looked at again before they refuse anything.
+            client["shop"].command("collMod", "items", validator={})
+            assert session.edit("shop.items", Value.of("s3"), {"name": wrong}).kind == "applied"
 
-    def strict(self: Server, write: Write) -> Reply:
-        if write.ns == ns:
-            raise WriteError("Document failed validation", 121)
-        return sent(self, write)
 
-    before = list(database["items"].find())
-    with Session.open(server_uri, home=tmp_path) as session:
-        with monkeypatch.context() as patched:
-            patched.setattr(Server, "_send", strict)
-            outcome = session.edit(ns, Value.of("s3"), {"name": "new"})
-        said = f"The copy of this version that was made first is in {ns}_history; the next edit uses it."
-        assert (outcome.kind, outcome.detail.endswith(said)) == ("refused", True)
-        assert list(database["items"].find()) == before
-        assert session.edit(ns, Value.of("s3"), {"name": "new"}).kind == "applied"
-    assert [row["v"] for row in database["items_history"].find({"docId": "s3"})] == [1, 2, 3]
+@pytest.mark.parametrize("off", [{"validationLevel": "off"}, {"validationAction": "warn"}], ids=repr)
+def test_a_validator_that_rejects_nothing_refuses_nothing(tmp_path: Path, off: dict[str, Any]) -> None:
+    with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client:
+        written(client["shop"], archived(lambda n, v: {}))
+        client["shop"].command("collMod", "items", **RULES["strict"](""), **off)
+        with Session.open(server.uri, home=tmp_path) as session:
+            assert session.edit("shop.items", Value.of("s3"), {"name": 7}).kind == "applied"
+
+
+def test_a_document_that_broke_moderate_rules_before_may_go_on_doing_so(tmp_path: Path) -> None:
+    with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client:
+        written(client["shop"], archived(lambda n, v: {}))
+        client["shop"]["items"].update_one({"_id": "s3"}, {"$set": {"name": 8}})
+        client["shop"].command("collMod", "items", **RULES["moderate"](""))
+        with Session.open(server.uri, home=tmp_path) as session:
+            assert session.edit("shop.items", Value.of("s3"), {"name": 7}).kind == "applied"
+            assert session.edit("shop.items", Value.of("s2"), {"name": 7}).kind == "refused"
+
+
+def test_a_validator_that_came_since_leaves_the_copy_that_the_next_edit_uses_and_says_so(tmp_path: Path) -> None:
+    with LocalServer() as server, pymongo.MongoClient[Row](server.uri) as client:
+        shop = client["shop"]
+        written(shop, archived(lambda n, v: {}))
+        before = list(shop["items"].find())
+        with Session.open(server.uri, home=tmp_path) as session:
+            session.catalogue.info("shop.items")
+            shop.command("collMod", "items", **RULES["strict"](""))
+            outcome = session.edit("shop.items", Value.of("s3"), {"name": 7})
+            said = "The copy of this version that was made first is in shop.items_history; the next edit uses it."
+            assert (outcome.kind, outcome.detail.endswith(said)) == ("refused", True)
+            assert list(shop["items"].find()) == before
+            assert session.edit("shop.items", Value.of("s3"), {"name": "new"}).kind == "applied"
+        assert [row["v"] for row in shop["items_history"].find({"docId": "s3"})] == [1, 2, 3]
