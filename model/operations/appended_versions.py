@@ -74,12 +74,13 @@ class AppendedVersions(Struct, frozen=True):
         return self.rows.ground.inserted(ns, "copied", row, "copied")
 
     def _is_stored(self, there: dict[tuple[str, Value], bytes], ns: str, raw: bytes) -> bool:
-        """Whether a writer or a feed has stored the very version, or will."""
+        """Whether a writer or a feed has archived the very version, or will."""
+        archive = self._layout.archive
+        if ns == self._layout.ns or archive is None:
+            return False
         if any(of == ns and _is_alike(row, raw, self._layout.profile) for (of, _), row in there.items()):
             return True
-        archive = self._layout.archive
-        fed = archive is not None and archive.holds_current
-        return fed and ns != self._layout.ns and self._number(raw) == self.later[-1].v
+        return archive.holds_current and self._number(raw) == self.later[-1].v
 
     def _number(self, raw: bytes) -> Value | None:
         return c.get(raw, (self._layout.profile.version,))
