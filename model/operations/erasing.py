@@ -120,7 +120,7 @@ class Erasing(Struct):
         """Where the fields are now; writes nothing. Raises ``Refused`` for a collection or paths that cannot be."""
         layout = self._layout(ns, paths)
         counts: dict[tuple[str, str], int] = {}
-        for each in self._stored(layout, id, paths):
+        for each in self._stored(self._ground(), layout, id, paths):
             where = quarantine.place(each.ns) if each.kept is not None else each.ns
             counts[each.place, where] = counts.get((each.place, where), 0) + 1
         found = [Trace(place, where, count) for (place, where), count in counts.items()]
@@ -155,11 +155,12 @@ class Erasing(Struct):
         writer = replace(self.writer, run=name, reason=reason or self.writer.reason)
         counts: dict[tuple[str, str], int] = {}
         values: set[bytes] = set()
+        ground = self._ground()  # one for all writes: it asks once what the server can compare
         for _ in range(ROUNDS):
-            todo = list(self._stored(layout, id, paths, values))
+            todo = list(self._stored(ground, layout, id, paths, values))
             for done, each in enumerate(todo):
                 step(done, len(todo))
-                if self._write(writer, layout, id, each):
+                if self._write(ground, writer, layout, id, each):
                     where = quarantine.place(each.ns) if each.kept is not None else each.ns
                     counts[each.place, where] = counts.get((each.place, where), 0) + 1
             if not todo:  # nobody has brought it back while it was erased
@@ -199,10 +200,15 @@ class Erasing(Struct):
         return RepairContext(self.writer.port, self.writer.catalogue.layout, _now, self.writer.author or "palimpsest")
 
     def _stored(
-        self, layout: Layout, id: Value, paths: Sequence[Path], values: set[bytes] | None = None
+        self,
+        ground: RepairContext,
+        layout: Layout,
+        id: Value,
+        paths: Sequence[Path],
+        values: set[bytes] | None = None,
     ) -> Iterator[_Stored]:
         """Each stored document that holds one of the fields; the texts in them are added to ``values``."""
-        ground, p = self._ground(), layout.profile
+        p = layout.profile
         cleaned = _Cleaned(layout, id, paths, values)
         places = [("versions" if layout.own_documents else "current", layout.ns, p.id)]
         if layout.archive is not None:
@@ -228,9 +234,8 @@ class Erasing(Struct):
                 count += any(taken_out(content, path) != content for path in paths)
         return count
 
-    def _write(self, writer: Writer, layout: Layout, id: Value, each: _Stored) -> bool:
+    def _write(self, ground: RepairContext, writer: Writer, layout: Layout, id: Value, each: _Stored) -> bool:
         """Erase in one stored document, if it is still as it was read; False if not. Raises ``Refused``."""
-        ground = self._ground()
         if each.kept is None:
             writes = [ground.swapped(each.ns, "the document", each.before, each.after, "fields are erased").write]
         else:
@@ -245,7 +250,8 @@ class Erasing(Struct):
         def send(stamp: Stamp) -> Outcome:
             for write in writes:
                 end = run(ground.server, write, None)
-                taken = end.kind == "refused" and end.reply is not None and end.reply.duplicate is not None
+                # A run that was stopped has kept the copy without the fields already.
+                taken = end.reply is not None and end.reply.duplicate is not None
                 if end.kind != "applied" and not (taken and write.kind == "insert"):
                     said = end.sentence or "It changed since it was read; nothing was written."
                     return Outcome(end.kind, layout.ns, id, said)

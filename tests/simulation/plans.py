@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.simulation import changing, copying, retaining, taking_back
+from tests.simulation import changing, copying, erasing, retaining, taking_back
 from tests.simulation.run import Result
 from tests.simulation.schedule import Crew
 
@@ -13,4 +13,5 @@ PLANS: Mapping[str, Callable[[str, int, Crew], Result]] = {
     **dict.fromkeys(changing.SUBJECTS, changing.run_changing),
     **dict.fromkeys(retaining.SUBJECTS, retaining.run_retaining),
     **dict.fromkeys(copying.SUBJECTS, copying.run_copying),
+    **dict.fromkeys(erasing.SUBJECTS, erasing.run_erasing),
 }

@@ -97,10 +97,10 @@ def _write(ns: str, kind: Any, where: dict[str, Any], body: dict[str, Any] | Non
 
 def retaining(port: Any, profile: CollectionProfile, home: Path) -> Retaining:
     """The product's part, for one person with a journal of their own."""
-    return Retaining(_writer(port, profile, home), lambda ns, **_: None)
+    return Retaining(writer(port, profile, home), lambda ns, **_: None)
 
 
-def _writer(port: Any, profile: CollectionProfile, home: Path) -> Writer:
+def writer(port: Any, profile: CollectionProfile, home: Path) -> Writer:
     places: Any = OneCollection(port, profile)
     return Writer(places, port, Journal(home), "simulated", "tester")
 
@@ -241,6 +241,6 @@ def _ended(machine: Machine, of: Variant, going: set[int], plan: RetentionPlan, 
     if len(machine.log) != written:
         yield "the third run writes"
     if going:
-        undone = [each.kind for each in Repairs(_writer(port, of.profile, home), lambda *_: None).undo(plan.run)]
+        undone = [each.kind for each in Repairs(writer(port, of.profile, home), lambda *_: None).undo(plan.run)]
         if set(undone) - {"applied", "skipped"}:
             yield f"its undo ends {undone}"

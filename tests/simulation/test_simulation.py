@@ -23,9 +23,10 @@ from model.storage.update_operators import Operators
 from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
 from tests import support
-from tests.simulation import changing, copying, retaining
+from tests.simulation import changing, copying, erasing, retaining
 from tests.simulation.changing import run_changing
 from tests.simulation.copying import overwriting, renumbering, run_copying
+from tests.simulation.erasing import forgetful, run_erasing
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.retaining import forgetting, run_retaining, trimming
@@ -208,6 +209,22 @@ def test_a_copy_comes_whole_and_once_and_no_edit_is_lost_beside_it(subject: str,
 )
 def test_the_harness_convicts_a_script_that_copies_carelessly(layout: str, script: copying.Script, crew: Crew) -> None:
     assert any(run_copying(f"copying, {layout}", seed, crew, script).wrong for seed in range(5))
+
+
+@pytest.mark.deep
+@pytest.mark.slice
+@pytest.mark.parametrize("subject", erasing.SUBJECTS)
+def test_what_is_erased_is_not_found_again_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:
+    for each in range(seed, seed + SEEDS):
+        result = run_erasing(subject, each, crew)
+        assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
+
+
+@pytest.mark.parametrize(
+    ("layout", "script"), [("archive", forgetful), ("versions", forgetful), ("nested", erasing.overwriting)]
+)
+def test_the_harness_convicts_a_script_that_erases_carelessly(layout: str, script: erasing.Script, crew: Crew) -> None:
+    assert any(run_erasing(f"erasing, {layout}", seed, crew, script).wrong for seed in range(5))
 
 
 @pytest.mark.parametrize("script", [rolling_back, unguarded], ids=lambda script: script.__name__)
