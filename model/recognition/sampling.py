@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from model.errors import NotAllowed, Refused, TooMuch, Unreachable, Unreadable
+from model.errors import OF_CIRCUMSTANCE, NotAllowed, Refused, TooMuch, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.hash_recipe import shape_of
 from model.recognition.evidence import Grounds
@@ -42,6 +42,8 @@ CHAIN_BYTES = 1 << 20
 NOTHING: list[dict[str, Any]] = []
 JOINED_BYTES = 16 << 20  # of the beginnings of collections that are read in one command
 JOINED = 180  # pipelines in one command, which may have at most 1000 stages
+LOOKED_UP = 120  # on a server that looks them up, as some of these take at most 500 stages
+SEEDS = 3  # collections, of which one must have a document to look them up from
 AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
 WITHIN_MS = 1500  # for one look-up; without an index it may scan the whole collection
 
@@ -283,16 +285,53 @@ def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iter
     example if a server cannot join collections.
     """
     for start in range(0, len(parts), JOINED):
-        told: list[tuple[str, list[Terms]]] = [
-            # Each row says from which pipeline it is, because one answer has those of all.
-            (ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "row": "$$ROOT"}}}])
-            for at, (ns, stages) in enumerate(parts[start : start + JOINED], start)
+        some, is_begun = parts[start : start + JOINED], False
+        try:
+            for at, row in _united(server, some):
+                is_begun = True
+                yield start + at, row
+        except OF_CIRCUMSTANCE:
+            raise
+        except Refused as refused:
+            if is_begun:
+                raise
+            # Servers without `$unionWith` have `$lookup`, with which one document gathers the rows of all.
+            for at, row in _looked_up(server, some, refused):
+                yield start + at, row
+
+
+def _united(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iterator[tuple[int, bytes]]:
+    told: list[tuple[str, list[Terms]]] = [
+        # Each row says from which pipeline it is, because one answer has those of all.
+        (ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "row": "$$ROOT"}}}])
+        for at, (ns, stages) in enumerate(parts)
+    ]
+    (first, pipeline), *more = told
+    unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": stages}} for ns, stages in more]
+    for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
+        at, row = (value for _, value in c.fields(raw))
+        yield at.python(), row.data
+
+
+def _looked_up(
+    server: Port, parts: Sequence[tuple[str, Sequence[Terms]]], refused: Refused
+) -> Iterator[tuple[int, bytes]]:
+    for start in range(0, len(parts), LOOKED_UP):
+        some = parts[start : start + LOOKED_UP]
+        lookups = [
+            {"$lookup": {"from": ns.partition(".")[2], "pipeline": stages, "as": str(at)}}
+            for at, (ns, stages) in enumerate(some, start)
         ]
-        (first, pipeline), *more = told
-        unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": stages}} for ns, stages in more]
-        for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
-            at, row = (value for _, value in c.fields(raw))
-            yield at.python(), row.data
+        # It takes some document, which the first collection lacks if it is empty.
+        for ns in list(dict.fromkeys(ns for ns, _ in parts))[:SEEDS]:
+            gathered = server.aggregate(ns, [{"$limit": 1}, {"$project": {"_id": 1}}, *lookups], max_ms=WITHIN_MS)
+            if (document := next(gathered, None)) is not None:
+                break
+        else:
+            raise refused
+        for name, rows in c.fields(document):
+            if name != "_id":
+                yield from ((int(name), row.data) for row in c.items(rows))
 
 
 def beginnings(server: Port, places: Sequence[str], most: int = SAMPLE_BYTES) -> Mapping[str, Beginning]:

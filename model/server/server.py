@@ -102,6 +102,9 @@ LONGEST_MS = 600_000
 """The default time limit for a query: none continues after its reader has gone."""
 
 NAMESPACE_NOT_FOUND = 26
+UNKNOWN_STAGE = (40324, 304, 238)  # of MongoDB, Amazon DocumentDB and FerretDB
+STAGE = re.compile(r"""stage( name:| not supported:)? ['"](\$\w+)['"]""")
+"""How these say which stage of a pipeline they do not know."""
 COMMAND_NOT_FOUND = 59
 NOT_UNDERSTOOD = (2, 9, 14, 115, 238)  # BadValue, FailedToParse, TypeMismatch, and what others say of an unknown type
 NO_SHARD_KEY = (61, 72)  # ShardKeyNotFound, and InvalidOptions of older versions
@@ -185,6 +188,7 @@ class Server:
         self._most = BATCH_MOST
         self._decimals = True  # whether its filters may name decimals
         self._reached: TopologyDescription | None = None  # the topology when a server last accepted writes
+        self._unknown_stages: dict[str, str] = {}  # stages of pipelines that this server does not know, with its words
         self._brings = True  # whether the server has the command that returns the written document
         self.read_only = read_only
 
@@ -608,12 +612,18 @@ class Server:
         self, ns: str, command: dict[str, Any], few: bool, projected: bool = False, most: int = 0, at_once: int = 0
     ) -> Iterator[bytes]:
         self._check_kinds(command)
+        stages = {name for stage in command.get("pipeline", ()) for name in stage}
+        if unknown := stages & self._unknown_stages.keys():
+            raise Refused(self._unknown_stages[unknown.pop()])
         try:
             yield from self._batches(ns, command, few, projected, most, at_once)
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
                 raise _NoSuchNamespace(f"There is no collection {ns}.") from None
-            raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+            refused = self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command))
+            if error.code in UNKNOWN_STAGE and (told := STAGE.search(str(error))) is not None:
+                self._unknown_stages[told[2]] = str(refused)
+            raise refused from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
 

@@ -35,6 +35,7 @@ from model.values import canonical
 from model.values.canonical import Value
 from tests.benchmarks.timing import by_turns
 from tests.model.command_log import CommandLog, listening
+from tests.servers.hosted_server import HostedServer, without_stages
 
 Row = dict[str, Any]
 NS, PAST, ID = "shop.things", "shop.things_past", Value.of("d000000")
@@ -328,7 +329,8 @@ def load_many(server: LocalServer, size: int) -> None:
 def showing(layout: str, size: int, clock: str) -> Cost:
     """One document, by a session that has seen none of so many collections, beside a connection that reads it.
 
-    ``kept``: an earlier session has seen it; ``stated``: a profile states its layout.
+    ``kept``: an earlier session has seen it; ``stated``: a profile states its layout; ``looked up``: the server lacks
+    ``$unionWith``.
     """
     ns, id = "shop0.c0", "c0-3"
     said = Profile((stated(ns, "plain"),)) if layout == "stated" else None
@@ -346,10 +348,11 @@ def showing(layout: str, size: int, clock: str) -> Cost:
             patch.setenv("PALIMPSEST_CACHE", empty)
             return ours(uri, home)
 
-    with LocalServer() as server, tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    made = HostedServer(without_stages("$unionWith")) if layout == "looked up" else LocalServer()
+    with made as server, tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PALIMPSEST_CACHE", folder)
         load_many(server, size)
-        act = cold if not layout else ours
+        act = ours if layout in ("kept", "stated") else cold
         if layout == "kept":
             ours(server.uri, Path(folder))
         with listening() as log:
@@ -436,8 +439,9 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 1, 1.3),
     ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 4, 1.3),
     ("the journal of a swap", journalling, "", (1000, 10_000), lambda _: 0, 3.0),
-    ("a list of collections", listing, "", (20, 80, 200), lambda size: 4 * size + 2, 50.0),
+    ("a list of collections", listing, "", (20, 80, 200), lambda _: 3 * DATABASES + 1, 10.0),
     ("a document of many collections", showing, "", (20, 80, 200), lambda _: 6, 20.0),
+    ("the same without $unionWith", showing, "looked up", (20, 80, 200), lambda _: 12, 20.0),
     ("the same again", showing, "kept", (20, 80, 200), lambda _: 3, 5.0),
     ("the same with the layout stated", showing, "stated", (20, 80, 200), lambda _: 3, 5.0),
     ("an edit by a command, archive", editing, "archive", (1000, 10_000), lambda _: 5, 6.0),

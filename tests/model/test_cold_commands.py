@@ -6,7 +6,6 @@ import contextlib
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,12 @@ from bson import ObjectId
 from pymongo.mongo_client import MongoClient
 
 from model.commands import command_line
+from model.errors import Refused
 from model.localserver import LocalServer
 from model.profile import stated
 from model.profile.profile_file import block
 from model.server import server
+from model.server.retry import Server
 from model.session import Session
 from model.storage import composite_ids
 from model.values.canonical import Value
@@ -28,10 +29,10 @@ from tests.guarded_server import GuardedServer
 from tests.model.command_log import CommandLog, listening
 from tests.model.test_command_counts import named, stored
 from tests.privileges import may
-from tests.servers.hosted_server import PROFILES, HostedServer, Refusal
+from tests.servers.hosted_server import PROFILES, HostedServer, without_stages
 
 JOINS = PROFILES["standalone"]
-CANNOT_JOIN = replace(JOINS, refuses=(Refusal("stage", 40324, "Unrecognized pipeline stage name", ("$unionWith",)),))
+CANNOT_JOIN = without_stages("$unionWith")
 SERVERS = ("joins", "cannot join", "few rights")
 FEW = ("find", "insert", "update", "remove", "listIndexes")
 
@@ -46,7 +47,7 @@ def log() -> Iterator[CommandLog]:
 def serving(server: str) -> Iterator[tuple[LocalServer, str]]:
     """A server to load, and the address under which the user of the commands meets it."""
     if server != "few rights":
-        with HostedServer(JOINS if server == "joins" else CANNOT_JOIN) as made:
+        with HostedServer({"joins": JOINS, "cannot join": CANNOT_JOIN}.get(server) or PROFILES[server]) as made:
             yield made, made.uri
         return
     rights = {"eva": [may("db", *FEW, collection=name) for name in ("things", "things_history")]}
@@ -149,7 +150,29 @@ def test_a_layout_that_was_recognised_is_used_again_and_costs_a_dozen_commands(
 
 
 @pytest.mark.parametrize(
-    ("server", "collections", "commands"), [("joins", 10, 24), ("cannot join", 10, 46), ("few rights", 2, 18)]
+    ("server", "others", "layouts"),
+    [
+        *((server, 16, ["versions", "plain"]) for server in (*SERVERS, "documentdb-5")),
+        pytest.param("joins", 200, ["archive", "hashed"], marks=[pytest.mark.deep, pytest.mark.slice]),
+        pytest.param("cannot join", 200, ["versions", "embedded"], marks=[pytest.mark.deep, pytest.mark.slice]),
+        pytest.param("few rights", 200, ["archive"], marks=pytest.mark.deep),
+    ],
+)
+def test_a_document_among_many_collections_is_shown_in_a_dozen_commands_the_first_time_too(
+    server: str, others: int, layouts: list[str], log: CommandLog
+) -> None:
+    for layout in layouts:
+        with serving(server) as (local, uri):
+            load(local, layout, others, 8)
+            log.clear()
+            assert run("show", uri, "db.things", "d3") == 0
+            assert len(log.names) <= 12
+            with Session.open(uri) as session:
+                assert session.catalogue.known("db.things")[0].layout == layout
+
+
+@pytest.mark.parametrize(
+    ("server", "collections", "commands"), [("joins", 10, 24), ("cannot join", 10, 25), ("few rights", 2, 18)]
 )
 def test_all_collections_are_told_alike_whether_or_not_their_first_documents_are_read_together(
     server: str, collections: int, commands: int, log: CommandLog, capsys: pytest.CaptureFixture[str]
@@ -238,6 +261,23 @@ def test_where_a_server_reports_no_uuids_a_layout_is_kept_by_name_and_held_again
         capsys.readouterr()
         assert run("history", uri, "db.things", "d3", "--json") == 0
         assert [json.loads(line)["stored"] for line in capsys.readouterr().out.splitlines()] == ["document", "prev"]
+
+
+@pytest.mark.parametrize("name", ["standalone", "documentdb-5", "ferretdb-1"])
+def test_a_stage_that_a_server_does_not_know_is_not_sent_again(name: str, log: CommandLog) -> None:
+    profile = CANNOT_JOIN if name == "standalone" else PROFILES[name]
+    with HostedServer(profile) as hosted, Server.connect(hosted.uri) as server:
+        hosted.load("db.things", [bson.encode({"_id": 1})])
+        union = {"$unionWith": {"coll": "more", "pipeline": []}}
+        log.clear()
+        said = []
+        for _ in range(2):
+            with pytest.raises(Refused, match="unionWith") as refused:
+                list(server.aggregate("db.things", [{"$match": {}}, union]))
+            said.append(str(refused.value))
+        assert said[0] == said[1]
+        assert len(list(server.aggregate("db.things", [{"$match": {}}]))) == 1
+        assert log.names == ["aggregate", "aggregate"]
 
 
 def test_who_only_reads_is_given_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

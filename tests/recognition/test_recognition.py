@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pymongo
 import pytest
 
 from model.catalogue import near_collections, recognise
@@ -13,6 +14,7 @@ from model.server.retry import Server
 from tests import support
 from tests.recognition import harness
 from tests.recognition.harness import Client
+from tests.servers.hosted_server import HostedServer, without_stages
 
 
 @pytest.mark.slice
@@ -34,6 +36,18 @@ def test_versioned_collections_are_recognised_whatever_their_names(server: Serve
 @pytest.mark.deep
 def test_a_collection_is_told_alone_as_it_is_among_all_others(server: Server, client: Client, seed: int) -> None:
     tally = harness.by_itself(server, client, itertools.count(seed), support.by_depth(40, 150))
+    assert not tally.wrong
+    assert len(tally.missed) <= tally.collections // 4
+
+
+@pytest.mark.slice
+def test_where_a_server_only_looks_collections_up_one_is_told_alone_as_it_is_among_all_others(seed: int) -> None:
+    with (
+        HostedServer(without_stages("$unionWith")) as hosted,
+        Server.connect(hosted.uri) as server,
+        pymongo.MongoClient[dict[str, object]](hosted.uri) as client,
+    ):
+        tally = harness.by_itself(server, client, itertools.count(seed), support.by_depth(20, 90, 40))
     assert not tally.wrong
     assert len(tally.missed) <= tally.collections // 4
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -120,6 +120,12 @@ def _refusal(row: Mapping[str, Any]) -> Refusal:
 
 _ROWS = tomllib.loads((Path(__file__).parent / "profiles.toml").read_text("utf-8"))
 PROFILES: Mapping[str, ServerProfile] = {name: _read(name, _ROWS) for name in _ROWS}
+
+
+def without_stages(*names: str) -> ServerProfile:
+    """A server of its own that does not know stages of pipelines."""
+    lacks = Refusal("stage", 40324, "Unrecognized pipeline stage name: '{name}'", names)
+    return replace(PROFILES["standalone"], refuses=(lacks,))
 
 
 class _HostedCommands(CommandTable):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
 
+import bson
 import pytest
 
 from model.catalogue.recognise import recognise, recognise_one
+from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import CollectionInfo
 from model.localserver import LocalServer, open_sample
-from model.server.retry import Server
+from model.recognition.sampling import JOINED, together
+from model.server.retry import Server, Terms
 from tests import support
+from tests.servers.hosted_server import HostedServer, without_stages
 
 EXPECTED = {
     "insurance": {
@@ -133,3 +138,18 @@ def test_every_why_is_a_sentence_with_the_evidence(server: Server) -> None:
 
 def test_documents_that_do_not_decode_are_spoken_of(server: Server) -> None:
     assert "do not decode" in recognised(server, "insurance_2019")["scans"].why
+
+
+@pytest.mark.parametrize("lacks", [(), ("$unionWith",), ("$unionWith", "$lookup")])
+def test_rows_of_many_collections_are_read_together_by_what_a_server_knows(lacks: tuple[str, ...]) -> None:
+    parts: list[tuple[str, list[Terms]]] = [
+        (f"db.c{at}", [{"$sort": {"_id": -1}}, {"$limit": 2}]) for at in range(JOINED + 20)
+    ]
+    with HostedServer(without_stages(*lacks)) as hosted, Server.connect(hosted.uri) as server:
+        hosted.load("db.c0", [])
+        for at in range(1, len(parts)):
+            hosted.load(f"db.c{at}", [bson.encode({"_id": n, "of": at}) for n in range(at % 4)])
+        with pytest.raises(Refused) if len(lacks) > 1 else nullcontext():
+            rows = [(at, bson.decode(row)) for at, row in together(server, parts)]
+            last = [(at, n) for at in range(len(parts)) for n in reversed(range(at % 4)) if n >= at % 4 - 2]
+            assert rows == [(at, {"_id": n, "of": at}) for at, n in last]
