@@ -9,6 +9,7 @@ changes, or have numbers that do not rise.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from typing import Any
@@ -290,34 +291,37 @@ def pair(server: Port, sample: Sample, others: Sequence[Sample], wanted: bool = 
 
     ``wanted``: a person says that there is one, so a name is enough.
     """
-    found: list[tuple[Pairing, Grounds]] = []
-    in_time = True
-    contradicted: set[str] = set()
-    partly: Link | None = None
-    likely = _likely(server, sample, [o for o in others if not is_past_of(o.name, sample.name)])
-    # The one that is named as the history first: if it stands, no other is read.
-    for other in sorted(others, key=lambda o: not is_past_of(o.name, sample.name)):
-        seen = _followed(server, sample, other, likely.get(other.ns, ()), wanted)
-        in_time = in_time and seen.in_time
-        partly = partly or seen.partly
-        if seen.contradicted:
-            contradicted.add(other.ns)
-        if seen.stands is not None:
-            found.append(seen.stands)
-        if found and is_past_of(other.name, sample.name):
-            break
-    if found:
+    pasts = [other for other in others if is_past_of(other.name, sample.name)]
+    followed = list(_all_followed(server, sample, pasts, [other for other in others if other not in pasts], wanted))
+    if found := [seen.stands for seen in followed if seen.stands is not None]:
         pairing, against = max(found, key=lambda each: each[0].rank)
         made = _proposed(replace(pairing, server=server), against)
         return made if made.profile.layout or wanted else None
-    if partly is not None:
-        return _in_part(sample, partly)
-    return _by_name(sample, [o for o in others if wanted or o.ns not in contradicted], wanted, in_time)
+    if partly := [seen.partly for seen in followed if seen.partly is not None]:
+        return _in_part(sample, partly[0])
+    contradicted = {seen.other for seen in followed if seen.contradicted}
+    named = [past for past in pasts if wanted or past.ns not in contradicted]
+    return _by_name(sample, named, wanted, all(seen.in_time for seen in followed))
+
+
+def _all_followed(
+    server: Port, sample: Sample, pasts: Sequence[Sample], others: Sequence[Sample], wanted: bool
+) -> Iterator[_Followed]:
+    """The links to the collections that are named as the history, until one stands, or else to the likely ones."""
+    for past in pasts:
+        yield (seen := _followed(server, sample, past, (), wanted))
+        if seen.stands is not None:
+            return
+    likely = _likely(server, sample, others)
+    for other in others:
+        if other.ns in likely:
+            yield _followed(server, sample, other, likely[other.ns], wanted)
 
 
 class _Followed(Struct):
     """The result of following up the links to one collection."""
 
+    other: str
     stands: tuple[Pairing, Grounds] | None = None  # the first link without anything against it
     in_time: bool = True
     contradicted: bool = False
@@ -328,7 +332,7 @@ def _followed(
     server: Port, sample: Sample, other: Sample, likely: Sequence[tuple[str, str, str]], wanted: bool
 ) -> _Followed:
     """The links to a collection, examined one by one until one stands."""
-    seen = _Followed()
+    seen = _Followed(other.ns)
     named = is_past_of(other.name, sample.name)
     for id, archive_id, version in _keys(sample, other, named) if named else likely:
         near, histories = server, server
@@ -447,6 +451,22 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
                 yield id, archive_id, version
 
 
+def _names_any_of(rows: Sample, documents: Sample) -> bool:
+    """Whether any of some values in rows stands in a document of a small collection, in whatever fields."""
+    return documents.whole is None or not documents.once(_identifying).isdisjoint(rows.once(_naming))
+
+
+def _identifying(sample: Sample) -> frozenset[Value]:
+    """The values in the fields by which the documents of a small collection may be named."""
+    values = (sample.every(name) or () for name in _id_names(sample, ""))
+    return frozenset(itertools.chain.from_iterable(values))
+
+
+def _naming(rows: Sample) -> frozenset[Value]:
+    """Some of the values in all fields that may name documents."""
+    return frozenset(itertools.chain.from_iterable(_named(rows, name) for name in rows.shapes if name != "_id"))
+
+
 def _may_be_linked(sample: Sample, other: Sample, version: str) -> bool:
     """Whether any field of these rows may name the documents of a small collection, whatever indexes there are.
 
@@ -458,7 +478,7 @@ def _may_be_linked(sample: Sample, other: Sample, version: str) -> bool:
         ids = sample.every(id) or frozenset()
         for archive_id in other.once(_archive_id_names, version, kinds):
             asked = other.once(_named, archive_id)
-            is_named = bool(asked) and sum(v in ids for v in asked) >= NAMED * len(asked)
+            is_named = not ids.isdisjoint(asked) and sum(v in ids for v in asked) >= NAMED * len(asked)
             if is_named and _kinship(sample, other, {id, archive_id, version, "_id"}) >= KIN:
                 return True
     return False
@@ -472,6 +492,7 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
     links = [
         (other, key)
         for other in others
+        if _names_any_of(other, sample)
         for key in _keys(sample, other, named=False)
         if _kinship(sample, other, {*key, "_id"}) >= KIN
     ]
@@ -503,7 +524,8 @@ def _those_named(
 
 def _named(rows: Sample, archive_id: str) -> list[Value]:
     """Some of the ids that rows name."""
-    ids = [v for d in rows.documents if (v := d.get(archive_id)) is not None and v.type in ASKABLE]
+    shape = rows.shapes.get(archive_id)
+    ids = [v for v in shape.values if v.type in ASKABLE] if shape is not None else []
     asked = list(dict.fromkeys(ids))
     # Spread over the sample: the first rows are the oldest, and their documents may all be deleted.
     return asked[:: max(1, len(asked) // ASKED)][:ASKED]
@@ -763,10 +785,9 @@ def _in_part(sample: Sample, link: Link) -> Proposal:
     return Proposal(_archive_of(sample, link.archive, link.version, link.archive_id), 0.6, why, ("plain", "stream"))
 
 
-def _by_name(sample: Sample, others: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
-    """An empty archive, found by its name and perhaps an index: nothing has been archived yet."""
+def _by_name(sample: Sample, named: Sequence[Sample], wanted: bool, in_time: bool) -> Proposal | None:
+    """An empty archive, one of those ``named`` so, perhaps with an index: nothing has been archived yet."""
     version = next((name for name in version_fields(sample) if wanted or is_version_name(name)), "")
-    named = [other for other in others if is_past_of(other.name, sample.name)]
     if not version or not named or not _ids(sample, version):
         return None
     for other in named:

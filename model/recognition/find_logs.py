@@ -304,9 +304,11 @@ def _changes(server: Port, sample: Sample, others: Sequence[Sample]) -> Proposal
 
 def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequence[str]) -> Proposal | None:
     """``log`` if a field of the rows holds whole states of other documents, and the newest one is current."""
-    for kept_in in places:
+    ids = sample.once(_ids_named, MOST)
+    near = [other for other in others if other.ns != sample.ns and not _lacks_all(other, ids)] if ids else []
+    for kept_in in places if near else ():
         states = [state for d in sample.documents if (state := _state(d, kept_in)) is not None]
-        alike = _alike(usual_names(states), sample, others)
+        alike = _alike(usual_names(states) if kept_in else sample.usual, near)
         named = ((other, target) for other in alike for target in _targets(server, sample, [other]))
         little = (
             (other, target) for other, target in named if _holds_little_else(sample, target, kept_in, other.usual)
@@ -318,16 +320,12 @@ def _states(server: Port, sample: Sample, others: Sequence[Sample], places: Sequ
     return None
 
 
-def _alike(names: frozenset[str], sample: Sample, others: Sequence[Sample]) -> Iterator[Sample]:
+def _alike(names: frozenset[str], others: Sequence[Sample]) -> Iterator[Sample]:
     """The collections whose documents have nearly these names, most similar first.
 
     Of large ones, which must be queried, only the likeliest.
     """
-    shares = {
-        other.ns: len(names & other.usual) / len(names | other.usual)
-        for other in others
-        if other.usual and other.ns != sample.ns
-    }
+    shares = {other.ns: len(names & other.usual) / len(names | other.usual) for other in others if other.usual}
     alike = [other for other in others if shares.get(other.ns, 0) >= KNOWN]
     alike.sort(key=lambda each: -shares[each.ns])
     large = {each.ns for each in [each for each in alike if each.whole is None][:LIKELIEST]}
@@ -397,7 +395,9 @@ def _named(sample: Sample, most: float) -> Mapping[str, Sequence[Value]]:
     """Some of the values under each path that may name documents."""
     named: dict[str, Sequence[Value]] = {}
     for path in _paths(sample, most):
-        values = [v for d in sample.documents if (v := _at(d, path)) is not None and v.type in ID_TYPES]
+        shape = sample.shapes.get(path)
+        there = shape.values if shape is not None else [_at(d, path) for d in sample.documents]
+        values = [v for v in there if v is not None and v.type in ID_TYPES]
         asked = list(dict.fromkeys(values))
         if asked and len(values) >= most * len(sample.documents):
             named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
@@ -458,8 +458,6 @@ def _paths(sample: Sample, most: float) -> Iterator[str]:
 
 
 def _at(document: Document, path: str) -> Value | None:
-    if "." not in path:
-        return document.get(path)
     try:
         return c.get(document.raw, tuple(path.split(".")))
     except Unreadable:

@@ -582,7 +582,12 @@ def _promising(sample: Sample, id: str, version: str) -> bool:
 
 def _repeats(sample: Sample, id: str, version: str) -> bool:
     """Whether too many of the sampled documents with one id have the same version."""
-    several = [each.places for each in _met(sample, id, version).values() if len(each.places) > 1]
+    met: dict[Value, list[int]] = defaultdict(list)
+    for document in sample.documents:
+        value, place = document.get(id), document.place(version)
+        if value is not None and value.type in KEYS and place is not None:
+            met[value].append(place)
+    several = [places for places in met.values() if len(places) > 1]
     documents = sum(map(len, several))
     least = 0.5 if is_version_name(version) else 0.7
     return bool(documents) and sum(len(set(places)) for places in several) < least * documents

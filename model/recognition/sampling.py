@@ -142,7 +142,7 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         """The values of a top-level field in all documents of a small collection; None if not all were read."""
         return None if self.whole is None else self.once(_every, name)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The collection's name without its database."""
         return self.ns.partition(".")[2]
@@ -237,10 +237,10 @@ def _usual(counts: Mapping[str, int], total: int) -> frozenset[str]:
 
 
 def _every(sample: Sample, name: str) -> frozenset[Value]:
-    whole = sample.whole or ()
-    all_sampled = len(whole) == len(sample.documents)
-    documents = sample.documents if all_sampled else [d for raw in whole if (d := read(raw)) is not None]
-    return frozenset(v for d in documents if (v := d.get(name)) is not None)
+    whole, shape = sample.whole or (), sample.shapes.get(name)
+    if len(whole) == len(sample.documents):
+        return frozenset(shape.values if shape is not None else ())
+    return frozenset(v for raw in whole if (d := read(raw)) is not None and (v := d.get(name)) is not None)
 
 
 def is_hash(value: Value | None) -> bool:
@@ -345,8 +345,8 @@ def beginnings(server: Port, places: Sequence[str], most: int = SAMPLE_BYTES) ->
         first, whole = _read(iter(rows), 2, most // 3)
         if whole:
             found[ns] = Beginning(tuple(first), True)
-        elif len(first[0]) <= most // 3:
-            limits[ns] = _limit(first, most)
+        elif max(map(len, first)) * ((limit := _limit(first, most)) - 1) <= min(WHOLE_BYTES, most // 4):
+            limits[ns] = limit
     for ns, rows in _joined_firsts(server, limits).items():
         first, whole = _read(iter(rows), limits[ns], most // 2)
         found[ns] = Beginning(tuple(first), whole)
@@ -391,7 +391,7 @@ def take(
     # Each part has its own bytes, so that a large document at the start leaves room for the last ones.
     third = SAMPLED // 3
     if whole:
-        kept.add(_spread_evenly(first, third), most)
+        kept.add(_spread_evenly(first, third), most, distinct=True)
         return kept.sample(lambda: len(first), first)
     small = not first or len(first[0]) <= most // 3
     if len(first) <= SAMPLED and (count := kept.count()) is not None and count <= SAMPLED:
@@ -420,11 +420,11 @@ class _Taken:
         self.found: dict[bytes, bytes] = {}
         self.count = cache(self._counted)
 
-    def add(self, rows: Iterable[bytes], budget: int) -> bool:
-        """Add rows up to this many bytes; returns whether these were all."""
+    def add(self, rows: Iterable[bytes], budget: int, distinct: bool = False) -> bool:
+        """Add rows up to this many bytes; returns whether these were all. None of ``distinct`` ones comes twice."""
         with contextlib.suppress(_Passed):
             for raw in _within(iter(rows)):
-                self.found.setdefault(_key(raw), raw)
+                self.found.setdefault(raw if distinct else _key(raw), raw)
                 budget -= len(raw)
                 if budget < 0:
                     return False
