@@ -27,8 +27,8 @@ What actions cost as data grows, compared with the bare driver that reads just w
 
 The commands and rows of an action are the same on every server, and tests check them. The times come
 from one machine, on the server in memory, as {clock}; so they are told as a ratio: *Driver* is how many
-times as long as the bare driver an action takes, both measured in turns. In the plot both axes are
-logarithmic; broken lines are the driver's.
+times as long as the bare driver an action takes, both measured in turns: the middle one of five runs,
+with the least and the most. In the plot both axes are logarithmic; broken lines are the driver's.
 
 ![Time over size for four actions, and for the driver's own reading](../pictures/speed.svg)
 
@@ -41,8 +41,9 @@ The size counts documents for pages, edits and lists, and versions of one docume
 | --- | --- | --- | --- | --- | --- |
 {actions}
 
-The last rows are commands and sessions that start anew; *the same again* is a session after another one,
-with the layout that was kept, and an edit by a command has its journal with it.
+The last rows are commands and sessions that start anew; *by look-ups* is a server without `$unionWith`,
+*the same again* a session after another one, with the layout that was kept, and an edit by a command has
+its journal with it.
 
 An edit is a guarded swap and its entry in the journal, each in its own row. For the swap, the driver
 reads the same document and sends the same commands, guards included; the journal is compared with SQLite,
@@ -100,7 +101,8 @@ def _said(rates: Sequence[Rate], work: str, layout: str, way: str) -> str:
 def _row(growth: Growth) -> str:
     last, (name, _, layout) = growth.costs[-1], growth.name.partition(", ")
     words = f"{name[0].upper()}{name[1:]}{f', `{layout}`' if layout else ''}"
-    figures = (f"{last.size:,}", f"{last.commands:,}", f"{last.rows:,}", f"{last.times:.1f} ×")
+    runs = "" if last.spread is None else " ({:.1f} to {:.1f})".format(*last.spread)
+    figures = (f"{last.size:,}", f"{last.commands:,}", f"{last.rows:,}", f"{last.times:.1f} ×{runs}")
     return f"| {words} | {' | '.join(figures)} | {max(0.0, growth.power):.1f} |"
 
 

@@ -17,7 +17,7 @@ HEADER = ("Action", "Size", "Commands", "Rows", "Driver", "Growth")
 
 
 def growth(name: str, *times: float) -> Growth:
-    costs = tuple(Cost(10 ** (3 + at), 2, 51, time, time / 2) for at, time in enumerate(times))
+    costs = tuple(Cost(10 ** (3 + at), 2, 51, time, time / 2, (1.8, 2.24)) for at, time in enumerate(times))
     return Growth(name, costs, lambda _: 1, 1.5)
 
 
@@ -32,7 +32,7 @@ def test_the_page_has_a_row_for_each_action_and_its_times_beside_the_drivers(
     text = (tmp_path / "speed.md").read_text("utf-8")
     told = rows(section(text, "## One action"), *HEADER)
     assert len(told) == len(measured) + 1
-    assert told[0] == ("A page of 50 documents, `versions`", "100,000", "2", "51", "2.0 ×", "1.5")
+    assert told[0] == ("A page of 50 documents, `versions`", "100,000", "2", "51", "2.0 × (1.8 to 2.2)", "1.5")
     assert told[-1][:2] == ("A list of collections", "10,000")
     assert "| a scan | `plain` | 50% of the driver's rate | – |" in text
     drawn = ElementTree.fromstring((tmp_path / "speed.svg").read_text("utf-8"))
