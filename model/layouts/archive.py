@@ -6,7 +6,8 @@ which nothing is written.
 
 The swap, step by step:
 
-1. The current document was read; it is read again, so that an overtaken edit leaves nothing behind.
+1. The current document was read; it is read again, so that an overtaken edit leaves nothing behind. If the collection
+   has a validator, the server is asked whether the new document meets it, for the same reason.
 2. It is inserted into the archive with its id and version. If that place is taken, the row there is read. Equal
    content is what a dead or concurrent writer left, and serves as well; other content is never overwritten, the edit
    is refused. (An insert, not an upsert with ``$setOnInsert``: servers add those fields in an order of their own, and

@@ -11,7 +11,7 @@ import math
 import re
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, TypeGuard
 
@@ -25,9 +25,11 @@ from pymongo.collection import Collection, ReturnDocument
 from pymongo.command_cursor import CommandCursor
 from pymongo.database import Database
 from pymongo.errors import (
+    AutoReconnect,
     ConnectionFailure,
     ExecutionTimeout,
     InvalidOperation,
+    NetworkTimeout,
     OperationFailure,
     ProtocolError,
     PyMongoError,
@@ -616,7 +618,7 @@ class Server:
         if unknown := stages & self._unknown_stages.keys():
             raise Refused(self._unknown_stages[unknown.pop()])
         try:
-            yield from self._batches(ns, command, few, projected, most, at_once)
+            yield from self._asked_again(lambda: self._batches(ns, command, few, projected, most, at_once))
         except OperationFailure as error:
             if error.code == NAMESPACE_NOT_FOUND:
                 raise _NoSuchNamespace(f"There is no collection {ns}.") from None
@@ -626,6 +628,23 @@ class Server:
             raise refused from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+
+    def _asked_again(self, ask: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
+        """The rows of a query, which is sent once more if its connection was lost before the first row.
+
+        The driver does so only on servers with sessions; others close connections as well, idle ones above all.
+        """
+        begun = False
+        try:
+            for raw in ask():
+                begun = True
+                yield raw
+            return
+        except AutoReconnect as error:
+            alone = self._facts is not None and not self._facts.sessions and self._client.options.retry_reads
+            if begun or not alone or isinstance(error, NetworkTimeout | ServerSelectionTimeoutError):
+                raise
+        yield from ask()
 
     def _batches(
         self, ns: str, command: dict[str, Any], few: bool, projected: bool, most: int, at_once: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,10 +15,12 @@ import pytest
 from bson import Decimal128, ObjectId
 from msgspec.structs import replace
 
-from model.errors import Refused
+from model.errors import Refused, Unreachable
 from model.foundation.records import ServerFacts
 from model.layouts.base import Layout
 from model.layouts.registry import WRITABLE
+from model.localserver import LocalServer
+from model.localserver.wire import Command
 from model.server.retry import Reply, Server, Terms, Write
 from model.session import Session
 from model.storage.swap_steps import Stamp
@@ -380,3 +383,33 @@ def test_neither_sessions_nor_streams_are_needed(
     assert not verbs & {"startTransaction", "commitTransaction", "abortTransaction"}
     assert not any("$changeStream" in str(command.get("pipeline")) for command in seen.sent)
     assert not any("startTransaction" in command for command in seen.sent)
+
+
+class Closing(LocalServer):
+    """Closes the connection instead of answering the next reads, so many of them."""
+
+    def __init__(self, closed: int) -> None:
+        super().__init__()
+        self.closed, self.asked = closed, 0
+
+    def _reply(self, connection: socket.socket, command: Command) -> None:
+        if command.name == "find":
+            self.asked += 1
+            if self.asked <= self.closed:
+                connection.shutdown(socket.SHUT_RDWR)
+                return
+        super()._reply(connection, command)
+
+
+@pytest.mark.parametrize(("closed", "options", "told"), [(1, "", 2), (2, "", 2), (1, "&retryReads=false", 1)])
+def test_a_read_whose_connection_was_closed_is_sent_once_more(closed: int, options: str, told: int) -> None:
+    """As by a server without sessions, where the driver does not do it."""
+    with Closing(closed) as server:
+        server.load("db.things", [bson.encode({"_id": n}) for n in range(3)])
+        with Server.connect(f"{server.uri}{options}") as port:
+            if closed < told:
+                assert len(list(port.find("db.things"))) == 3
+            else:
+                with pytest.raises(Unreachable, match="was lost; try again"):
+                    list(port.find("db.things"))
+        assert server.asked == told
