@@ -49,15 +49,15 @@ def kind_cell(row: Activity) -> Cell:
         tip = tr(
             "It is in the archive, above the current version: its edit never reached the document. Nobody counts it."
         )
-        return Cell(spans=(Span(tr("never landed"), "text2"),), icon="question", icon_token="warn", tip=tip)
+        return Cell(spans=(Span(tr("never landed"), "text2"),), size=12, icon="question", icon_token="warn", tip=tip)
     said = KINDS[row.kind]
     if row.kind == "unknown":
         tip = tr("The version before it is missing or cannot be read, so what it changed is not known.")
-        return Cell(spans=(Span(said, "text2"),), badges=(GAP,), icon="question", icon_token="warn", tip=tip)
+        return Cell(spans=(Span(said, "text2"),), size=12, badges=(GAP,), icon="question", icon_token="warn", tip=tip)
     spans = (Span(said),)
     if row.kind in _SIGNS:
-        return Cell(spans=spans, change=_SIGNS[row.kind], accessible=said)
-    return Cell(spans=spans, icon=_ICONS[row.kind])
+        return Cell(spans=spans, size=12, change=_SIGNS[row.kind], accessible=said)
+    return Cell(spans=spans, size=12, icon=_ICONS[row.kind])
 
 
 def moment_cell(row: Activity, time_only: bool) -> Cell:

@@ -215,7 +215,7 @@ class DocumentsModel(RowsModel[Row]):
             said, whole = id_said(id), wording.plain(id)
             return value(said, middle=True, shared=self._shared(column), indent=indent, accessible=whole)
         if column in ("since", "gone"):
-            return plain(wording.moment(row.at), "text2") if row.at else _unknown()
+            return plain(wording.moment(row.at), "text2", size=12) if row.at else _unknown()
         drawn: dict[str, Callable[[Row], Cell]] = {
             "version": _version,
             "matches": self._matches,
@@ -245,7 +245,7 @@ class DocumentsModel(RowsModel[Row]):
         outline = self.outlines.get(row.id)
         at = row.at or (outline.at if outline is not None else None)
         if at is not None:
-            return plain(wording.moment(at), "text2")
+            return plain(wording.moment(at), "text2", size=12)
         if outline is None and "history" in self.columns:
             return Cell()  # its history is still being read
         field = self._roles.get("at", "")

@@ -41,12 +41,13 @@ def choose(qtbot: QtBot, page: CollectionPage, id: str) -> None:
 
 @pytest.mark.usefixtures("each_language")
 def test_many_documents_are_in_sight_above_a_history_and_nine_in_a_small_window(qtbot: QtBot, sample: Session) -> None:
-    window = new_window(qtbot, 1440, 900)
-    adopt(qtbot, window, sample)
-    page = collection(window)
-    wait_idle(qtbot, lambda: page.diff.comparison is not None)
     for width, height, rows in ((1920, 1080, 18), (1440, 900, 18), (1024, 768, 9)):
-        window.resize(width, height)
+        window = new_window(qtbot, width, height)  # a small one begins with its sidebar folded
+        adopt(qtbot, window, sample)
+        page = collection(window)
+        wait_idle(qtbot, lambda page=page: page.diff.comparison is not None)
+        choose(qtbot, page, "K-204117")
+        wait_idle(qtbot, lambda page=page: page.diff.comparison is not None)
         for _ in range(8):  # all layouts have their last word
             QApplication.sendPostedEvents()
             QApplication.processEvents()
@@ -56,6 +57,8 @@ def test_many_documents_are_in_sight_above_a_history_and_nine_in_a_small_window(
         assert page.diff.height() >= theme.px(120)  # its tools, the header and two rows
         assert page.browser.bar.height() < theme.px(60)  # the query is in one line
         assert [name for name in page.browser.model.columns if name.startswith("field:")]
+        author = page.browser.model.columns.index("author")
+        assert page.browser.list.columnWidth(author) > 0  # who made the last change
         legend = next(one for one in page.timeline.findChildren(StripLegend) if one.isVisible())
         assert len(legend.entries()) == 5
         qtbot.waitUntil(lambda legend=legend: legend.width() >= legend.sizeHint().width())  # it says all of them
