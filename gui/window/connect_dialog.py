@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QFormLayout, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from gui import tasks
@@ -15,7 +15,7 @@ from gui.style.scrolling import Scrolling
 from gui.style.sheet import Sheet
 from gui.style.states import BusyLine, PlainLabel, button, hair, words
 from gui.window.address_field import AddressField
-from gui.window.connect_boxes import align, change_text, field, file_box, form_of, in_lines, secret_field
+from gui.window.connect_boxes import align, change_text, choices, field, file_box, form_of, in_lines, secret_field
 from gui.window.login_form import LoginForm
 from gui.window.opening import Opening, trouble_with
 from gui.window.step_list import StepList
@@ -56,6 +56,16 @@ class _Parts(QStackedWidget):
         return QSize(widest, self.heightForWidth(max(self.width(), widest)))
 
 
+ORDER = "uuidRepresentation"
+UUIDS = (
+    ("", tr("as their bytes tell")),
+    ("javaLegacy", tr("as of the old Java driver")),
+    ("csharpLegacy", tr("as of the old .NET driver")),
+    ("pythonLegacy", tr("as of the old Python driver")),
+)
+"""The orders of bytes of UUIDs in Binary subtype 3, as an address names them."""
+
+
 class ConnectDialog(Sheet):
     """A connection as an address and as fields: two views of one state.
 
@@ -74,6 +84,8 @@ class ConnectDialog(Sheet):
         self.uri.setPlaceholderText("mongodb://host:27017/")
         self.name = field(tr("left empty: the host"), tr("Name"))
         self.profile = field(tr("none: layouts are recognised"), tr("Profile"))
+        self.uuids = choices(tr("Order of old UUIDs"), UUIDS)
+        self.uuids.activated.connect(self._order_chosen)
         self.read_only = QCheckBox(tr("Read-only: nothing can be written"))
         self.production = QCheckBox(tr("Production: deleting asks for the name to be typed"))
         self.login, self.tls = LoginForm(), TlsForm()
@@ -113,6 +125,7 @@ class ConnectDialog(Sheet):
         marks = form_of(server)
         marks.addRow(tr("&Name"), self.name)
         marks.addRow(tr("Pro&file"), file_box(self.profile, tr("Choose the profile that states its layouts")))
+        marks.addRow(tr("O&ld UUIDs"), self.uuids)
         marks.addRow(tr("Writing"), self.read_only)
         marks.addRow("", self.production)
         parts, self.parts = boxes.segments(self, (tr("Server"), tr("Login"), "TLS", "SSH"), tr("{} of the connection"))
@@ -214,6 +227,8 @@ class ConnectDialog(Sheet):
             self.login.fill(address)
             self.tls.fill(address)
             change_text(self.ssh, address.option("ssh"))
+            order = address.option(ORDER)
+            self.uuids.setCurrentIndex(max(0, self.uuids.findData(order, flags=Qt.MatchFlag.MatchFixedString)))
             self._place()
 
     def _edited(self, change: Callable[[Address], Address]) -> None:
@@ -225,6 +240,9 @@ class ConnectDialog(Sheet):
 
     def _ssh_typed(self, through: str) -> None:
         self._edited(lambda address: address.with_option("ssh", through.strip()))
+
+    def _order_chosen(self) -> None:
+        self._edited(lambda address: address.with_option(ORDER, str(self.uuids.currentData())))
 
     def opening(self) -> Opening:
         """The opening for the address and the fields; raises ``Refused`` if they are invalid."""

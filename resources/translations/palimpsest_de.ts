@@ -4064,6 +4064,10 @@ Nummern: {numbering}</translation>
       <translation>Zahlen, die Sie nicht anfassen, behalten ihren Typ.</translation>
     </message>
     <message>
+      <source>O&amp;ld UUIDs</source>
+      <translation>A&amp;lte UUIDs</translation>
+    </message>
+    <message>
       <source>Oct</source>
       <translation>Okt.</translation>
     </message>
@@ -4266,6 +4270,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Order of fields: {}</source>
       <translation>Reihenfolge der Felder: {}</translation>
+    </message>
+    <message>
+      <source>Order of old UUIDs</source>
+      <translation>Reihenfolge alter UUIDs</translation>
     </message>
     <message>
       <source>Order, columns and limits</source>
@@ -7328,12 +7336,28 @@ Nummern: {numbering}</translation>
       <translation>so viele wie</translation>
     </message>
     <message>
+      <source>as of the old .NET driver</source>
+      <translation>wie beim alten .NET-Treiber</translation>
+    </message>
+    <message>
+      <source>as of the old Java driver</source>
+      <translation>wie beim alten Java-Treiber</translation>
+    </message>
+    <message>
+      <source>as of the old Python driver</source>
+      <translation>wie beim alten Python-Treiber</translation>
+    </message>
+    <message>
       <source>as of {moment}</source>
       <translation>Stand {moment}</translation>
     </message>
     <message>
       <source>as stored; the content alone is {own}</source>
       <translation>wie gespeichert; der Inhalt allein hat {own}</translation>
+    </message>
+    <message>
+      <source>as their bytes tell</source>
+      <translation>wie ihre Bytes es zeigen</translation>
     </message>
     <message>
       <source>ascending</source>

@@ -232,6 +232,17 @@ def test_every_way_of_logging_in_has_its_boxes_and_they_become_its_address(dialo
     assert "authMechanism=" not in dialog.opening().source
 
 
+def test_the_order_of_old_uuids_is_a_choice_and_a_part_of_the_address(dialog: ConnectDialog) -> None:
+    dialog.uri.setText("mongodb://db.example/?uuidRepresentation=javalegacy")
+    assert dialog.uuids.currentText() == "as of the old Java driver"
+    dialog.uuids.setCurrentIndex(2)
+    dialog.uuids.activated.emit(2)
+    assert dialog.uri.text() == "mongodb://db.example/?uuidRepresentation=csharpLegacy"
+    dialog.uuids.setCurrentIndex(0)
+    dialog.uuids.activated.emit(0)
+    assert dialog.uri.text() == "mongodb://db.example/"
+
+
 def test_the_way_through_ssh_is_a_box_and_a_part_of_the_address(dialog: ConnectDialog) -> None:
     dialog.ssh.setText("me@bastion")
     assert dialog.opening().source == "mongodb://db.example/?ssh=me%40bastion"
