@@ -18,7 +18,7 @@ from model.errors import Refused
 from model.server import guards
 from model.server.retry import Terms
 from model.values import canonical as c
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 from model.values.kinds import NUMBERS
 from model.values.leaves import addressable
 
@@ -219,18 +219,36 @@ def stands(base: bytes | None, sent: bytes, now: bytes) -> bool | None:
     if now == sent:
         return True
     # Nothing is sent here, so a change between equal numbers can be looked for like any other.
-    edit = operators(base, sent, retypes=True) if base is not None else None
-    if edit is None:
-        return None
-    wanted: dict[str, Value | None] = {**edit.sets, **dict.fromkeys(edit.unsets)}
-    there = [c.get(now, tuple(path.split("."))) == value for path, value in wanted.items()]
-    return True if all(there) else None if any(there) else False
+    changes = _changes(base, sent, retypes=True) if base is not None else ()
+    there = [c.get(now, path) == value for path, _, value in changes]
+    return None if not there or (any(there) and not all(there)) else any(there)
 
 
 def is_left_alone(base: bytes, sent: bytes, now: bytes) -> bool:
     """Whether a value that an edit was to change is still that of ``base``, although others may be what was sent."""
-    edit = operators(base, sent)  # a server may keep a number that is equal to the one sent, so those tell nothing
-    return edit is not None and any(c.get(now, tuple(path.split("."))) == was for path, was in edit.before.items())
+    # A server may keep a number that is equal to the one sent, so those tell nothing.
+    return any(c.get(now, path) == was for path, was, _ in _changes(base, sent, retypes=False))
+
+
+def _changes(base: bytes, sent: bytes, retypes: bool) -> list[tuple[Path, Value | None, Value | None]]:
+    """What an edit changes: path, value before and value after (None: missing).
+
+    Of one that no operators express, such as one that moves fields: whole fields of the document, none of them if a
+    name is there twice.
+    """
+    if (edit := operators(base, sent, retypes)) is not None:
+        after = {**edit.sets, **dict.fromkeys(edit.unsets)}
+        return [(tuple(path.split(".")), was, after[path]) for path, was in edit.before.items()]
+    was, now = dict(c.fields(base)), dict(c.fields(sent))
+    if len(was) != len(c.fields(base)) or len(now) != len(c.fields(sent)):
+        return []
+    found: list[tuple[Path, Value | None, Value | None]] = []
+    for name in {**was, **now}:
+        old, new = was.get(name), now.get(name)
+        equal = old is not None and new is not None and not retypes and equal_numbers(old, new)
+        if old != new and not equal:
+            found.append(((name,), old, new))
+    return found
 
 
 def differences(sent: bytes, stored: bytes, before: bytes) -> str:

@@ -221,9 +221,10 @@ def test_a_write_that_was_overtaken_before_it_arrived_is_not_there_or_unknown(gr
 
 @pytest.mark.parametrize("token", ["_w", ""], ids=["by its token", "by what is stored"])
 @pytest.mark.parametrize("name", ["archive", "embedded", "nested"], indirect=True)
-def test_a_write_that_was_overtaken_by_one_that_shares_a_value_is_not_there(ground: Ground) -> None:
+@pytest.mark.parametrize("sent", [doc(a=3, b=1, mine=1), doc(mine=1, b=1, a=3)], ids=["operators", "moved fields"])
+def test_a_write_that_was_overtaken_by_one_that_shares_a_value_is_not_there(ground: Ground, sent: bytes) -> None:
     opened = ground.session.writing.open(ground.ns, ID)
-    outcome = ground.session.writing.save(ground.ns, ID, opened.base, doc(a=3, b=1, mine=1))
+    outcome = ground.session.writing.save(ground.ns, ID, opened.base, sent)
     ground.overtake(a=3, theirs=1)
     ground.overtake(b=5)
     settled = ground.session.way_back.settle(outcome)
