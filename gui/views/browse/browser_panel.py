@@ -668,7 +668,7 @@ class BrowserPanel(QWidget):
         """The columns that give way in a narrow list, the first one first."""
         columns = self.model.columns
         content = [] if self._ran.fields else [name for name in columns if name.startswith("field:")]
-        goes = ["size", *reversed(content[2:]), *([] if "gone" in columns else ["author"]), *content[1:2]]
+        goes = ["size", *reversed(content[1:]), *([] if "gone" in columns else ["author"])]
         # The timeline has the chosen document's history; without problems the health column says nothing.
         goes += ["history"] if "history" in columns else ["at", "health"]
         if "matches" in columns:

@@ -611,6 +611,14 @@ def test_in_a_narrow_list_size_and_further_content_go_before_words_are_cut(panel
     qtbot.waitUntil(lambda: not hidden(panel))
 
 
+def test_who_changed_a_document_goes_only_after_further_columns_of_content(panel: BrowserPanel, qtbot: QtBot) -> None:
+    for width in range(1100, 700, -20):
+        panel.resize(width, 340)
+        qtbot.waitUntil(lambda: not panel.list._later.isActive())
+        assert "author" not in hidden(panel) or set(CONTENT[1:]) <= set(hidden(panel))
+    assert "author" in hidden(panel)
+
+
 @pytest.mark.deep
 def test_columns_that_follow_the_width_of_the_list_are_not_taken_for_sized_by_a_person(
     panel: BrowserPanel, qtbot: QtBot
