@@ -155,6 +155,11 @@ def moment(at: dt.datetime | None, exact: bool = False) -> str:
     return _day_and(there, f"{there:%H:%M:%S}" if exact and there.second else f"{there:%H:%M}")
 
 
+def date(at: dt.datetime | None) -> str:
+    """``18 Nov 2026`` in the chosen zone; "" if unknown."""
+    return moment(at).rpartition(" ")[0].rstrip(",")
+
+
 def second(at: dt.datetime | None) -> str:
     """``18 Nov 2026 09:12:00`` in the chosen zone, for lists whose rows are seconds apart; "" if unknown."""
     if at is None:

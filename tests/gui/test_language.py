@@ -59,6 +59,11 @@ def test_a_noun_with_a_number_stands_in_the_case_that_a_german_preposition_asks_
 
 
 @pytest.mark.usefixtures("german")
+def test_a_date_without_its_time_ends_with_its_year() -> None:
+    assert wording.date(dt.datetime(2021, 5, 28, 12, tzinfo=dt.UTC)).endswith(" 2021")
+
+
+@pytest.mark.usefixtures("german")
 def test_each_part_of_a_documents_health_is_translated() -> None:
     assert health_said("3 missing, 1 hash differs") == f"{translated('3 missing')}, {translated('1 hash differs')}"
     assert "missing" not in health_said("3 missing, 1 hash differs")

@@ -143,7 +143,7 @@ def _cell(one: Blame, inside: bool) -> Cell:
         oldest = wording.version(one.since.v)
         name = f"{oldest}–{name}" if one.op else tr("{name} or before", name=name)
         tip = tr("The versions between {oldest} and {v} are missing", oldest=oldest, v=wording.version(one.version.v))
-    when = wording.moment(one.version.at).rsplit(" ", 1)[0]
+    when = wording.date(one.version.at)
     parts = [name, *(part for part in (when, one.version.author) if part)]
     lead = tr("inside, last set by") if inside else tr("last set by")
     ink = "text3" if inside else "text2"
