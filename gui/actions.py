@@ -206,6 +206,7 @@ TABLE: tuple[Item, ...] = (
     unlisted("Document", "delete-picked", tr("Delete the picked documents…"), "", "several writable"),
     unlisted("Document", "remove-version", tr("Remove version A…"), "", "diff restorable"),
     unlisted("Document", "purge", tr("Purge with all versions…"), "", "document writable"),
+    unlisted("Document", "erase", tr("Erase fields for good…"), "", "document writable"),
     line("Document"),
     unlisted(
         "Document", "colleague", tr("Edit as a colleague"), "Ctrl+Shift+E", "document sample readable", icon="users"

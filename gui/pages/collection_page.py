@@ -267,6 +267,7 @@ class CollectionPage(Page):
             if fact in self.facts():
                 more.addAction(label, call)
         more.addAction(tr("Purge with all versions…"), partial(self.writes.purge, row.id))
+        more.addAction(tr("Erase fields for good…"), partial(self.writes.erase, row.id))
         if self.session.is_sample:
             more.addAction(tr("Edit as a colleague"), partial(self.writes.colleague, row.id))
 
@@ -555,6 +556,7 @@ class CollectionPage(Page):
             "duplicate": self.do_duplicate,
             "delete": self.do_delete,
             "purge": self.do_purge,
+            "erase": self.do_erase,
             "remove-version": self.do_remove_version,
             "colleague": self.do_colleague,
             "create-index": self.writes.create_index,
@@ -713,6 +715,10 @@ class CollectionPage(Page):
     def do_purge(self) -> None:
         if self._chosen_row is not None:
             self.writes.purge(self._chosen_row.id)
+
+    def do_erase(self) -> None:
+        if self._chosen_row is not None:
+            self.writes.erase(self._chosen_row.id)
 
     def do_remove_version(self) -> None:
         shown = self.diff.comparison

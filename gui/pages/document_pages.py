@@ -264,6 +264,7 @@ class DocumentPage(Page):
             "duplicate": partial(self.writes.duplicate, self._id),
             "delete": self.do_delete,
             "purge": partial(self.writes.purge, self._id),
+            "erase": partial(self.writes.erase, self._id),
             "colleague": self.do_colleague,
         }
 

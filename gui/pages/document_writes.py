@@ -218,6 +218,13 @@ class DocumentWrites(QObject):
             tr("Purging {id}", id=wording.plain(id)),
         )
 
+    def erase(self, id: Value) -> None:
+        """Erase fields of a document from all of its versions, for good."""
+        from gui.views.repair.erasing_sheet import ErasingSheet  # as few windows as erase
+
+        typed = self._session.name if self._production else ""
+        ErasingSheet(self._page, self._session, self._ns, id, typed).open()
+
     def remove_version(self, id: Value, v: Value) -> None:
         """Remove one earlier version, once it is shown what that does to the next one."""
         from model.session.batch_writing import Rule  # as few windows as remove a version

@@ -36,6 +36,7 @@ from gui.views.activity.activity_model import AUTHOR
 from gui.views.browse.time_sheet import TimeSheet
 from gui.views.compare.restore_sheet import RestoreSheet
 from gui.views.edit.editor_parts import BOTH
+from gui.views.repair.erasing_sheet import ErasingSheet
 from gui.views.repair.retention_sheet import RetentionSheet
 from gui.window.connect_dialog import ConnectDialog
 from gui.window.connection_watch import ConnectionWatch
@@ -377,6 +378,13 @@ class TourViews:
         yield "other-document", self._still()
         self._close_sheets()
         self.window.commands.do_close_tab()
+        page.do_erase()
+        erasing = next(each for each in self.window.findChildren(ErasingSheet) if each.isVisible())
+        erasing.paths.setText("holder")
+        erasing.look.click()
+        settle(lambda: bool(erasing.found.text()))
+        yield "erasing", self._still()
+        self._close_sheets()
         page.do_retain()
         rule = next(each for each in self.window.findChildren(RetentionSheet) if each.isVisible())
         rule.keep.setText("2")

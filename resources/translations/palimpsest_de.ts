@@ -980,6 +980,10 @@ Nummern: {numbering}</translation>
       <translation>Datei der Zertifizierungsstelle</translation>
     </message>
     <message>
+      <source>Certificates (*.json)</source>
+      <translation>Bescheinigungen (*.json)</translation>
+    </message>
+    <message>
       <source>Change</source>
       <translation>Ändern</translation>
     </message>
@@ -2220,6 +2224,26 @@ Nummern: {numbering}</translation>
       <translation>Umgebung</translation>
     </message>
     <message>
+      <source>Erase fields for good…</source>
+      <translation>Felder endgültig löschen…</translation>
+    </message>
+    <message>
+      <source>Erase fields of {name} for good</source>
+      <translation>Felder von {name} endgültig löschen</translation>
+    </message>
+    <message>
+      <source>Erase for good</source>
+      <translation>Endgültig löschen</translation>
+    </message>
+    <message>
+      <source>Erased:</source>
+      <translation>Gelöscht:</translation>
+    </message>
+    <message>
+      <source>Erasing fields of {name}</source>
+      <translation>Felder von {name} werden gelöscht</translation>
+    </message>
+    <message>
       <source>Esc</source>
       <translation>Esc</translation>
     </message>
@@ -3336,6 +3360,10 @@ Nummern: {numbering}</translation>
       <translation>Nach Schäden suchen…</translation>
     </message>
     <message>
+      <source>Looked for again, also in {files} of this program: {again} found.</source>
+      <translation>Noch einmal gesucht, auch in {files:dative} dieses Programms: {again} gefunden.</translation>
+    </message>
+    <message>
       <source>Looked for {writes}: {told}</source>
       <translation>Nachgesehen nach {writes:dative}: {told}</translation>
     </message>
@@ -3402,6 +3430,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Looking was stopped</source>
       <translation>Die Suche wurde angehalten</translation>
+    </message>
+    <message>
+      <source>Looking where the fields lie</source>
+      <translation>Es wird gesucht, wo die Felder liegen</translation>
     </message>
     <message>
       <source>Make A, or some of its fields, a new version</source>
@@ -3888,6 +3920,10 @@ Nummern: {numbering}</translation>
       <translation>Nicht jetzt</translation>
     </message>
     <message>
+      <source>Not reached from here: {places}.</source>
+      <translation>Von hier aus nicht erreicht: {places}.</translation>
+    </message>
+    <message>
       <source>Not tried</source>
       <translation>Nicht versucht</translation>
     </message>
@@ -4032,6 +4068,10 @@ Nummern: {numbering}</translation>
       <translation>Es wurde nichts gespeichert. {sentence}</translation>
     </message>
     <message>
+      <source>Nothing was there to erase.</source>
+      <translation>Es gab nichts zu löschen.</translation>
+    </message>
+    <message>
       <source>Nothing was written to {name} from here</source>
       <translation>Von hier aus wurde nichts nach {name} geschrieben</translation>
     </message>
@@ -4106,6 +4146,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>One file, a line for each version</source>
       <translation>Eine Datei, eine Zeile für jede Version</translation>
+    </message>
+    <message>
+      <source>One of the texts is still in {file}, perhaps of another document.</source>
+      <translation>Einer der Texte steht noch in {file}, vielleicht von einem anderen Dokument.</translation>
     </message>
     <message>
       <source>One scan so far</source>
@@ -5020,6 +5064,10 @@ Nummern: {numbering}</translation>
       <translation>Als {following} speichern</translation>
     </message>
     <message>
+      <source>Save as…</source>
+      <translation>Speichern unter…</translation>
+    </message>
+    <message>
       <source>Save my edit</source>
       <translation>Meine Bearbeitung speichern</translation>
     </message>
@@ -5038,6 +5086,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Save report…</source>
       <translation>Bericht speichern…</translation>
+    </message>
+    <message>
+      <source>Save the certificate</source>
+      <translation>Bescheinigung speichern</translation>
     </message>
     <message>
       <source>Save the plan</source>
@@ -5074,6 +5126,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Save; if somebody else saved first, you are asked (Ctrl+S)</source>
       <translation>Speichern; hat jemand anderes zuerst gespeichert, werden Sie gefragt (Strg+S)</translation>
+    </message>
+    <message>
+      <source>Saved</source>
+      <translation>Gespeichert</translation>
     </message>
     <message>
       <source>Saving the map</source>
@@ -5324,6 +5380,10 @@ Nummern: {numbering}</translation>
       <translation>Zeigen, was entfiele</translation>
     </message>
     <message>
+      <source>Show where they lie</source>
+      <translation>Zeigen, wo sie liegen</translation>
+    </message>
+    <message>
       <source>Show your changes and what saving sends (Ctrl+B)</source>
       <translation>Ihre Änderungen zeigen und was das Speichern sendet (Strg+B)</translation>
     </message>
@@ -5406,6 +5466,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Some collections ask who writes, as their profile says. This name stands in each version made from here on this connection, until you give another one.</source>
       <translation>Manche Sammlungen fragen, wer schreibt; so sagt es ihr Profil. Dieser Name steht in jeder Version, die von hier aus auf dieser Verbindung entsteht, bis Sie einen anderen angeben.</translation>
+    </message>
+    <message>
+      <source>Somebody wrote it back; erase it once more:</source>
+      <translation>Jemand hat es zurückgeschrieben; löschen Sie es noch einmal:</translation>
     </message>
     <message>
       <source>Someone changed this document and changed it back. Nobody's work is lost by saving your edit</source>
@@ -5690,6 +5754,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>The certificate and its password stand under TLS. The subject may be left empty.</source>
       <translation>Zertifikat und Passwort stehen unter TLS. Der Inhaber kann leer bleiben.</translation>
+    </message>
+    <message>
+      <source>The certificate is in {path}</source>
+      <translation>Die Bescheinigung ist in {path}</translation>
     </message>
     <message>
       <source>The change</source>
@@ -6284,6 +6352,10 @@ Nummern: {numbering}</translation>
       <translation>Sie werden entfernt, ohne gezählt zu werden: {lost} insgesamt gehen verloren.</translation>
     </message>
     <message>
+      <source>They are taken out of all versions, wherever these lie; everything else of them stays. There is no way back: undo cannot bring them back.</source>
+      <translation>Sie werden aus allen Versionen entfernt, wo immer diese liegen; alles andere bleibt. Es gibt keinen Weg zurück: Auch Rückgängig bringt sie nicht wieder.</translation>
+    </message>
+    <message>
       <source>This collection has no counters that are raised in two steps</source>
       <translation>Diese Sammlung hat keine Zähler, die in zwei Schritten erhöht werden</translation>
     </message>
@@ -6554,6 +6626,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Type {typed} to go on</source>
       <translation>Geben Sie zum Fortfahren {typed} ein</translation>
+    </message>
+    <message>
+      <source>Type {words}</source>
+      <translation>Geben Sie {words} ein</translation>
     </message>
     <message>
       <source>Types</source>
@@ -6896,6 +6972,10 @@ Nummern: {numbering}</translation>
       <translation>Wo die Prüfläufe nachsahen</translation>
     </message>
     <message>
+      <source>Where they lie</source>
+      <translation>Wo sie liegen</translation>
+    </message>
+    <message>
       <source>Where to look</source>
       <translation>Wo zu suchen ist</translation>
     </message>
@@ -6940,6 +7020,10 @@ Nummern: {numbering}</translation>
       <translation>Wer jedes Feld setzte</translation>
     </message>
     <message>
+      <source>Why</source>
+      <translation>Warum</translation>
+    </message>
+    <message>
       <source>Why it stays out</source>
       <translation>Warum es draußen bleibt</translation>
     </message>
@@ -6978,6 +7062,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Would be deleted</source>
       <translation>Würde gelöscht</translation>
+    </message>
+    <message>
+      <source>Would be erased:</source>
+      <translation>Gelöscht würden:</translation>
     </message>
     <message>
       <source>Would be imported: {said}</source>
@@ -7691,6 +7779,10 @@ Nummern: {numbering}</translation>
       <source>down</source>
       <translation>nach unten</translation>
     </message>
+    <message>
+      <source>draft</source>
+      <translation>Entwurf</translation>
+    </message>
     <message numerus="yes">
       <source>draft</source>
       <comment>count</comment>
@@ -7786,6 +7878,14 @@ Nummern: {numbering}</translation>
     <message>
       <source>file</source>
       <translation>Datei</translation>
+    </message>
+    <message numerus="yes">
+      <source>file</source>
+      <comment>count</comment>
+      <translation>
+        <numerusform>Datei</numerusform>
+        <numerusform>Dateien</numerusform>
+      </translation>
     </message>
     <message numerus="yes">
       <source>finding</source>
@@ -7920,6 +8020,10 @@ Nummern: {numbering}</translation>
       </translation>
     </message>
     <message>
+      <source>holder.name, holder.phone</source>
+      <translation>holder.name, holder.phone</translation>
+    </message>
+    <message>
       <source>holds all of</source>
       <translation>enthält alle</translation>
     </message>
@@ -8034,6 +8138,10 @@ Nummern: {numbering}</translation>
         <numerusform>Posten</numerusform>
         <numerusform>Posten</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>journal</source>
+      <translation>Journal</translation>
     </message>
     <message>
       <source>last set by</source>
@@ -8388,6 +8496,10 @@ Nummern: {numbering}</translation>
       </translation>
     </message>
     <message>
+      <source>quarantine</source>
+      <translation>Quarantäne</translation>
+    </message>
+    <message>
       <source>read-only</source>
       <translation>schreibgeschützt</translation>
     </message>
@@ -8516,6 +8628,10 @@ Nummern: {numbering}</translation>
       <translation>irgendwo in einer Lücke</translation>
     </message>
     <message>
+      <source>stands in the certificate</source>
+      <translation>steht in der Bescheinigung</translation>
+    </message>
+    <message>
       <source>stated</source>
       <translation>angegeben</translation>
     </message>
@@ -8582,6 +8698,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>the content</source>
       <translation>dem Inhalt</translation>
+    </message>
+    <message>
+      <source>the current document</source>
+      <translation>das aktuelle Dokument</translation>
     </message>
     <message>
       <source>the database</source>
@@ -8778,6 +8898,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>version {said}</source>
       <translation>Version {said}</translation>
+    </message>
+    <message>
+      <source>versions</source>
+      <translation>Versionen</translation>
     </message>
     <message>
       <source>was deleted in the database</source>
@@ -9046,6 +9170,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{count} changed meanwhile</source>
       <translation>{count} inzwischen geändert</translation>
+    </message>
+    <message>
+      <source>{count} in {where} ({place})</source>
+      <translation>{count} in {where} ({place})</translation>
     </message>
     <message>
       <source>{count} keep all versions</source>
@@ -9454,6 +9582,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{name} has no documents yet</source>
       <translation>{name} hat noch keine Dokumente</translation>
+    </message>
+    <message>
+      <source>{name} has none of these fields anywhere.</source>
+      <translation>{name} hat keines dieser Felder, nirgends.</translation>
     </message>
     <message>
       <source>{name} has what {old} had; nothing needs to be written</source>

@@ -43,7 +43,7 @@ VIEWS = {
     "pending-drop", "process-entry", "version", "words",
     "two-times-first", "two-collections-first", "two-collections-empty", "two-collections",
     "resolver-read-only", "resolver-offline", "as-of-time", "as-of", "two-times", "deleted", "reason",
-    "retention-rule", "retention", "copies",
+    "retention-rule", "retention", "copies", "erasing",
 }  # fmt: skip
 COMMANDS = {"find", "aggregate", "count", "listIndexes"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from gui.pages.repair_pages import TakingBackPage
+from gui.views.repair.erasing_sheet import ErasingSheet
 from gui.views.repair.retention_sheet import RetentionSheet
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from gui.window.window import Window
@@ -87,3 +89,50 @@ def test_earlier_versions_go_by_a_rule_and_come_back(qtbot: QtBot, window: Windo
     panel.undo(panel.run)
     wait_idle(qtbot, lambda: not panel.model.ends)
     assert past(database) == before
+
+
+def test_fields_are_erased_for_good_once_it_is_seen_where_they_lie(
+    qtbot: QtBot, window: Window, database: Any, tmp_path: Path
+) -> None:
+    before = list(database["products"].find()) + list(database["products_past"].find())
+    window.actions_.trigger("erase")
+    asked = sheet(window)
+    assert isinstance(asked, ErasingSheet)
+    name = asked.proof.accessibleName().removeprefix("Type ")
+    assert not asked.look.isEnabled()
+    asked.paths.setText("_id")
+    asked.look.click()
+    wait_idle(qtbot)
+    assert asked.trouble.isVisible()
+    asked.paths.setText("nothing.here")
+    asked.look.click()
+    wait_idle(qtbot)
+    assert asked.found.text() == f"{name} has none of these fields anywhere."
+    QTest.keyClicks(asked.proof, name)
+    assert not asked.erase.isEnabled(), "nothing is there to erase"
+    asked.paths.setText("n")
+    assert not asked.erase.isEnabled(), "nobody has seen where it lies"
+    asked.look.click()
+    wait_idle(qtbot)
+    assert asked.found.text().splitlines() == [
+        "Would be erased:",
+        f"1 in {database.name}.products (the current document)",
+        f"2 in {database.name}.products_past (archive)",
+    ]
+    assert list(database["products"].find()) + list(database["products_past"].find()) == before
+    asked.proof.setText(name.lower())
+    assert not asked.erase.isEnabled()
+    asked.proof.setText(name)
+    QTest.mouseClick(asked.erase, LEFT)
+    wait_idle(qtbot, lambda: asked.certificate is not None)
+    assert asked.found.text().splitlines()[0] == "Erased:"
+    assert ": 0 found." in asked.found.text()
+    assert "n" not in database["products"].find_one({"_id": name})
+    assert database["products"].count_documents({"n": 3}) == len(IDS) - 1
+    file = tmp_path / "certificate.json"
+    asked.save_to(str(file))
+    wait_idle(qtbot, file.exists)
+    written = json.loads(file.read_text())
+    assert (written["id"], written["paths"], written["found again"]) == (name, ["n"], 0)
+    QTest.keyClick(asked, Qt.Key.Key_Escape)
+    assert not asked.isVisible()
