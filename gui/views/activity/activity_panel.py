@@ -8,7 +8,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -78,6 +78,10 @@ class ActivityPanel(QWidget):
         self.filter = ActivityFilter(self.id is None and "." in self.place, since)
         self.filter.looked.connect(self.look)
         self.strip = DayStrip()
+        self._strip_later = QTimer(self)
+        self._strip_later.setSingleShot(True)
+        self._strip_later.setInterval(0)
+        self._strip_later.timeout.connect(self._fill_strip)
         self.strip.chosen.connect(self.choose_day)
         self.model = ActivityModel()
         self.tree = ChangeTree(self.model)
@@ -416,8 +420,14 @@ class ActivityPanel(QWidget):
         rows = self.rows
         several = len({row.ns for row in rows}) > 1
         self.tree.put(rows, self.grouping.checkedId(), several, any(row.reason for row in rows))
-        self.strip.put(self.newest.days if self.newest is not None else ())
+        if self.strip.isVisible():
+            self._strip_later.start()  # thousands of bars take a turn of the window
+        else:
+            self._fill_strip()
         self._say()
+
+    def _fill_strip(self) -> None:
+        self.strip.put(self.newest.days if self.newest is not None else ())
 
     def _say(self) -> None:
         part = self.newest or Newest()

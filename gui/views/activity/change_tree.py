@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Hashable, Sequence
 from itertools import chain, islice
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
@@ -32,6 +34,7 @@ WIDTHS = (180, 110, 140, 160, 72, 116, 320, 160)
 NARROW = (172, 84, 112, 110, 60, 104, 170, 100)  # at 1024 pixels, so that the fields are useful
 TIME = 120  # the first column if days are the headings
 ROOM = 1080
+AT_ONCE, SHARE = 300, 0.01  # changes below headings that expand at once, and the seconds of each later turn
 
 
 class ChangeTree(CellTree):
@@ -46,6 +49,11 @@ class ChangeTree(CellTree):
         self._closed: set[Hashable] = set()  # headings that a person collapsed
         self._filling = False
         self._first: Hashable = None  # the row chosen because it was the newest
+        self._next = 0  # the first heading that is not expanded yet
+        self._turns = QTimer(self)
+        self._turns.setSingleShot(True)
+        self._turns.setInterval(0)
+        self._turns.timeout.connect(self._expand_more)
         self._there: set[int] = set()  # the columns with texts
         self._words: dict[int, int] = {}  # the widths that their texts need
         self._shares: ChangeColumns | None = None  # a person's widths stay until these change
@@ -81,13 +89,17 @@ class ChangeTree(CellTree):
         self._there = set(range(len(model.headers))) - left_out
         self._measure_words()
         self._fit()
+        places = model.places({key for key in (*picked, current, top) if key is not None})
+        headings = (place.internalId() - 1 if place.internalId() else place.row() for place in places.values())
+        needed = max(headings, default=0)
         self.scheduleDelayedItemsLayout()  # else each heading that expands lays out all rows again
-        for at, group in enumerate(model.groups):
-            self.setExpanded(model.index(at, 0), ("group", group.key) not in self._closed)
+        self._next, expanded = 0, 0
+        while self._next < len(model.groups) and (expanded < AT_ONCE or self._next <= needed):
+            expanded += len(model.groups[self._next].rows)
+            self._expand_next()
         self.executeDelayedItemsLayout()
         for at in range(len(model.groups)):
             self.setFirstColumnSpanned(at, QModelIndex(), True)
-        places = model.places({key for key in (*picked, current, top) if key is not None})
         chosen = QItemSelection()
         for key in picked & places.keys():
             chosen.select(places[key], places[key])
@@ -106,6 +118,22 @@ class ChangeTree(CellTree):
         self._filling = False
         self._say_day()
         self.picked_changed.emit()
+        self._turns.start()
+
+    def _expand_next(self) -> None:
+        group = self._changes.groups[self._next]
+        self.setExpanded(self._changes.index(self._next, 0), ("group", group.key) not in self._closed)
+        self._next += 1
+
+    def _expand_more(self, seconds: float = SHARE) -> None:
+        """Expand further headings below those in sight: to lay out thousands of rows takes long."""
+        end = time.monotonic() + seconds
+        self._filling = True
+        while self._next < len(self._changes.groups) and time.monotonic() < end:
+            self._expand_next()
+        self._filling = False
+        if self._next < len(self._changes.groups):
+            self._turns.start()
 
     def _top(self) -> tuple[Hashable, int]:
         """The row at the upper edge, and how far below the edge it begins; None if the view is at its top."""
@@ -162,6 +190,7 @@ class ChangeTree(CellTree):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._first = None
+        self._expand_more(math.inf)  # the key may lead to the end
         if event.matches(QKeySequence.StandardKey.Copy):
             copying.put(self.copied())
             return

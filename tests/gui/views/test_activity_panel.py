@@ -21,8 +21,9 @@ from gui.pages.activity_page import ActivityPage
 from gui.style import theme
 from gui.style.states import StateView
 from gui.views.activity import activity_panel
-from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN
+from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN, ActivityModel
 from gui.views.activity.activity_panel import ActivityPanel, doubts_said, pace_said
+from gui.views.activity.change_tree import ChangeTree
 from gui.views.activity.day_strip import DayBar, bars, short
 from model.localserver import LocalServer
 from model.over_time.activity import Activity
@@ -525,3 +526,34 @@ def test_a_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot
     assert panel.filter.since.text() == ""
     assert len(panel.rows) == 7
     assert not panel.filter.wider.isVisible()
+
+
+@pytest.mark.parametrize("way", ["waiting", "a key"])
+def test_headings_far_below_expand_later_and_before_a_key_leads_there(way: str, qtbot: QtBot) -> None:
+    model = ActivityModel()
+    tree = ChangeTree(model)
+    qtbot.addWidget(tree)
+    tree.show()
+    rows = [
+        Activity("shop.orders", Value.of(n), Value.of(v), DAY[0], "ann", None, "edited")
+        for n in range(900)
+        for v in (2, 1)
+    ]
+
+    def expanded() -> int:
+        return sum(tree.isExpanded(model.index(at, 0)) for at in range(900))
+
+    tree.put(rows, ONE_DOCUMENT, False, False)
+    assert 100 < expanded() < 300  # to lay out all of them at once would stop the window
+    if way == "waiting":
+        qtbot.waitUntil(lambda: expanded() == 900)
+    else:
+        QTest.keyClick(tree, Qt.Key.Key_End)
+        assert expanded() == 900
+        assert tree.currentIndex() == model.index(1, 0, model.index(899, 0))
+    tree.collapse(model.index(899, 0))
+    tree.setCurrentIndex(model.index(0, 0, model.index(800, 0)))
+    tree.put(rows[1:], ONE_DOCUMENT, False, False)
+    assert tree.currentIndex() == model.index(0, 0, model.index(800, 0))
+    assert tree.isExpanded(model.index(800, 0))
+    qtbot.waitUntil(lambda: expanded() == 899)  # what a person collapsed stays so
