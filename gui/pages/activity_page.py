@@ -17,7 +17,6 @@ from gui.views.activity.activity_panel import ActivityPanel
 from gui.views.activity.live_panel import LivePanel
 from model.foundation.news import News
 from model.session import Session
-from model.session.batch_writing import Chosen
 from model.session.through_time import Activity
 from model.values.canonical import Value
 
@@ -96,6 +95,8 @@ class ActivityPage(Page):
         self.asked.emit(PageRequest("activity", place))
 
     def _take_back(self, rows: Sequence[Activity]) -> None:
+        from model.session.batch_writing import Chosen  # brings the rooms of repair, which no activity needs
+
         several: dict[Value, list[Value]] = {}
         for row in rows:
             if row.v is not None:

@@ -26,7 +26,6 @@ from model.errors import Refused
 from model.foundation.news import News
 from model.foundation.records import CollectionInfo, Version
 from model.session import Session
-from model.session.batch_writing import Chosen
 from model.session.history_reading import Key, TrackedElement, key_text, locate
 from model.values.canonical import Path, Value
 
@@ -237,6 +236,8 @@ class FieldPage(_ChainPage):
         )
 
     def _take_back_at(self, v: Value, path: Path) -> None:
+        from model.session.batch_writing import Chosen  # brings the rooms of repair, which no history needs
+
         chosen = Chosen(self._id, (v,), paths=(path,))
         self.asked.emit(PageRequest("taking-back", self.ns, start=TakingBackStart((chosen,))))
 

@@ -148,6 +148,7 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
         # Its server starts while the modules that need it are imported, and takes no time from the first frame.
         first.drawn.connect(partial(_start_early, source, bool(request.get("into_memory"))))
     first.drawn.connect(imports.begin)
+    first.actions_.asked.connect(imports.act)
     if not apart:
         first.drawn.connect(instance.listen)
     if source:

@@ -109,8 +109,15 @@ def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatc
     qtbot.waitUntil(lambda: brought == [early_imports.SOON])
     go.set()
     qtbot.waitUntil(lambda: len(brought) == 2)
-    imports.end()
     assert brought == [early_imports.SOON, early_imports.LATER]
+    for _ in range(2):
+        imports.act()
+    assert len(brought) == 2  # a window in which nobody does anything holds no more
+    qtbot.waitUntil(lambda: len(brought) == 3)
+    imports.act()
+    imports._at_rest()
+    imports.end()
+    assert brought == [early_imports.SOON, early_imports.LATER, early_imports.AT_WORK]
 
 
 FIRST = """
