@@ -126,7 +126,7 @@ def test_each_window_has_a_place_and_tabs_of_its_own_and_all_come_back(
             session = open_source(qtbot, window, Opening(str(file)))
             qtbot.waitUntil(lambda w=window, s=session: bool(w.workspace.sidebar.ns_known(s)))
     (ns,) = [info.ns for info in first.workspace.sidebar.ns_known(first.sessions[0])]
-    second.workspace.open(second.sessions[0], PageRequest("collection", ns))
+    second.workspace.open(second.sessions[0], PageRequest("activity", ns))
     wait_idle(qtbot)
     second.resize(760, 600)
     windows.quit()
@@ -140,8 +140,9 @@ def test_each_window_has_a_place_and_tabs_of_its_own_and_all_come_back(
         for window in (one, two):
             open_source(qtbot, window, Opening(str(source)))
             wait_idle(qtbot)
-        assert [page.ns for page in two.workspace.tab_area.pages] == [ns]
-        assert one.workspace.tab_area.pages == []
+        # The only collection of a file was opened by itself.
+        assert [page.kind for page in two.workspace.tab_area.pages] == ["collection", "activity"]
+        assert [page.kind for page in one.workspace.tab_area.pages] == ["collection"]
         two.close_quietly()
         assert [window.number for window in again.all] == [1]
         assert one.sessions[0].catalogue.databases(), "the other one goes on"
