@@ -42,6 +42,7 @@ def window(
     qtbot: QtBot, client: pymongo.MongoClient[dict[str, Any]], local_uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> Window:
     client.remote_watch.people.insert_many([{"_id": n, "name": f"n{n}", "big": "x" * n} for n in range(5)])
+    client.remote_watch.places.insert_one({"_id": 1})  # a collection that is alone would be opened by itself
     made = new_window(qtbot)
     open_source(qtbot, made, Opening(naming(local_uri, "remote_watch")))
     monkeypatch.setattr(remote_watch, "EVERY", 100)
