@@ -24,7 +24,7 @@ from model.values.canonical import Value
 
 class AppendedVersions(Struct, frozen=True):
     """The versions of one document that are there, and those that are to come; ``last`` is the newest one there, None
-    if others have followed all that are to come.
+    if the document there is as it is to be, or others have followed.
     """
 
     rows: HistoryRows

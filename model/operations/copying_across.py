@@ -309,9 +309,11 @@ class CopyAcross(Struct, frozen=True, dict=True):
         differs = any(number in later and later[number].content != each.content for number, each in written.items())
         before = [version for number, version in theirs.items() if number not in written]
         versions, last = tuple(later.values()), next(reversed(theirs.values()))
-        appended = AppendedVersions(self._rows, found.id, before, versions, None if followed else last)
+        whole = next(reversed(later)) in written
+        kept = followed or (whole and not self.there.layout.own_documents)  # the document there is as it is to be
+        appended = AppendedVersions(self._rows, found.id, before, versions, None if kept else last)
         # What is there of it without the newest one must come from a run of this plan that was stopped.
-        if differs or (next(reversed(later)) not in written and not appended.are_ours(list(written.values()))):
+        if differs or (not whole and not appended.are_ours(list(written.values()))):
             raise Taken(f"{who} moved on there since the plan.")
         steps = appended.steps()
         if not steps:

@@ -204,6 +204,11 @@ def test_a_copy_comes_whole_and_once_and_no_edit_is_lost_beside_it(subject: str,
         assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
 
 
+@pytest.mark.parametrize(("subject", "drawn"), [("copying, archive", 30), ("copying, stream", 32)])
+def test_a_document_that_a_writer_made_what_a_copy_brings_is_left_alone(subject: str, drawn: int, crew: Crew) -> None:
+    assert not run_copying(subject, drawn, crew).wrong
+
+
 @pytest.mark.parametrize(
     ("layout", "script"), [("archive", overwriting), ("nested", overwriting), ("versions", renumbering)]
 )
