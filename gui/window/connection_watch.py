@@ -49,7 +49,7 @@ class ConnectionWatch(QObject):
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._tick)
         self._timer.start(EVERY)
-        tasks.tasks.unreachable.connect(self.ask)
+        tasks.tasks.unreachable.connect(self._look)
 
     def ask(self) -> None:
         """Ask the server now, unless that is already happening."""
@@ -61,6 +61,14 @@ class ConnectionWatch(QObject):
         tasks.run(lambda _: session.refresh_facts(), done=self._answered, failed=self._silent, owner=self)
         if self.lost is not None:
             self.changed.emit(session)
+
+    def _look(self) -> None:
+        """Ask because some server did not answer; one that is known to be lost is asked in its own time.
+
+        Else two that are lost would ask each other's servers without a pause.
+        """
+        if self.lost is None:
+            self.ask()
 
     def _tick(self) -> None:
         if self.lost is None:

@@ -11,14 +11,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from gui import tasks
 from gui.messages import MessageLine, Question
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
 from gui.pages.tool_pages import CheckPage
 from gui.window import connection_watch
+from gui.window.connection_watch import ConnectionWatch
 from gui.window.opening import Opening
 from gui.window.window import Window
 from model.errors import Unreachable
+from model.foundation.records import ServerFacts
 from model.localserver import LocalServer
 from model.session import Session
 from tests.gui.window.windows import document, new_window, open_source, wait_idle
@@ -247,3 +250,28 @@ def test_with_large_text_the_words_on_a_lost_connection_have_the_width_of_the_li
         line.resize(1400, 60)
         qtbot.waitUntil(lambda: line.now.y() < line._text.geometry().bottom())
         watch.deleteLater()
+
+
+def test_two_connections_that_are_lost_do_not_keep_each_other_asking(
+    qtbot: QtBot, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_watch, "SECOND", 10**6)  # none asks in its own time
+    asked: list[Session] = []
+    ask = Session.refresh_facts
+
+    def counted(session: Session) -> ServerFacts:
+        asked.append(session)
+        return ask(session)
+
+    monkeypatch.setattr(Session, "refresh_facts", counted)
+    with Session.open(door.uri) as one, Session.open(door.uri) as other:
+        watches = [ConnectionWatch(one), ConnectionWatch(other)]
+        door.shut()
+        qtbot.waitUntil(lambda: all(each.lost is not None for each in watches))
+        asked.clear()
+        watches[0].ask()  # as a person does
+        qtbot.waitUntil(lambda: not watches[0]._asking)
+        qtbot.waitUntil(lambda: not tasks.tasks.running)
+        assert asked == [one]
+        for each in watches:
+            each.deleteLater()
