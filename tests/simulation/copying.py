@@ -312,7 +312,7 @@ class _Oracle:
         rest = entries[len(self.before) :]
         theirs = [each for each in rest if each.token in tokens]
         came = [each for each in rest if each.token not in tokens]
-        if rest != [*came, *theirs]:
+        if self._is_behind_an_edit(rest, came):
             said.append("what was copied stands behind an edit")
         said += self._numbers(entries, came, ended)
         contents = [each.content for each in came]
@@ -326,6 +326,17 @@ class _Oracle:
             if ended and came and not (several and theirs and contents == self.coming[: len(came)]):
                 said.append(f"run again it leaves {len(came)} of {len(self.coming)} versions")
         return said
+
+    def _is_behind_an_edit(self, rest: list[Entry], came: list[Entry]) -> bool:
+        """Whether an edit comes before what was copied.
+
+        Without numbers the content is all that the plan saw, and edits may have brought that back by then.
+        """
+        at = rest.index(came[0]) if came else 0
+        if rest[at : at + len(came)] != came:
+            return True
+        unnumbered = self.scene.there.layout in UNNUMBERED
+        return at > 0 and not (unnumbered and self.before and rest[at - 1].content == self.before[-1].content)
 
     def _numbers(self, entries: list[Entry], came: list[Entry], ended: bool) -> list[str]:
         if self.scene.there.layout in UNNUMBERED:
