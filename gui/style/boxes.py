@@ -62,11 +62,15 @@ def named(name: str, *parts: QWidget) -> QVBoxLayout:
 
 
 def add_field(form: QFormLayout, name: str, field: QWidget | QLayout) -> None:
-    """Add a field to a form; its name is centred beside it, while Qt puts it slightly higher."""
+    """Add a field to a form under a name, for screen readers too unless it has another one.
+
+    The name is centred beside the field, while Qt puts it slightly higher.
+    """
     label = words(name, "field")
     form.addRow(label, field)
     if isinstance(field, QWidget):
         label.setBuddy(field)
+        field.setAccessibleName(field.accessibleName() or name.replace("&", ""))
 
 
 def wrapping(

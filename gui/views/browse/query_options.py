@@ -115,7 +115,6 @@ class QueryOptions(Sheet):
         form.setHorizontalSpacing(theme.px(16))
         form.setVerticalSpacing(theme.px(8))
         for name, line in ((tr("Order"), self.order), (tr("Columns"), self.columns)):
-            line.setAccessibleName(name)
             boxes.add_field(form, name, line)
         bounds = boxes.wrapping(x=0, y=0)
         bounds.addWidget(self.skip)

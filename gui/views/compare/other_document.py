@@ -54,7 +54,6 @@ class OtherDocument(Sheet):
             (tr("Document"), self.id),
             (tr("Version"), self.version),
         ):
-            field.setAccessibleName(label)
             boxes.add_field(form, label, field)
         for line in (self.collection, self.id, self.version):
             line.textChanged.connect(self._fit)

@@ -57,7 +57,6 @@ class ErasingSheet(Sheet):
             (tr("Why"), self.reason),
             (tr("Type {words}", words=self._typed), self.proof),
         ):
-            line.setAccessibleName(name)
             line.textChanged.connect(self._fit)
             boxes.add_field(form, name, line)
         self.paths.returnPressed.connect(self._look)
@@ -115,7 +114,7 @@ class ErasingSheet(Sheet):
     def _asked(self) -> tuple[Path, ...]:
         """The fields that are typed; () if they cannot be read."""
         try:
-            return tuple(path_from_text(each.strip()) for each in self.paths.text().split(",") if each.strip())
+            return _paths(self.paths.text())
         except Refused:
             return ()
 
@@ -125,7 +124,7 @@ class ErasingSheet(Sheet):
         session, ns, id, said = self._session, self._ns, self._id, self.paths.text()
 
         def look(_: tasks.Progress) -> tuple[tuple[Path, ...], list[Trace]]:
-            paths = tuple(path_from_text(each.strip()) for each in said.split(",") if each.strip())
+            paths = _paths(said)
             return paths, session.erasing.traces(ns, id, paths)
 
         self._run(look, self._lies, tr("Looking where the fields lie"))
@@ -203,6 +202,11 @@ class ErasingSheet(Sheet):
         self.trouble.show()
         self._fit()
         self.paths.setFocus()
+
+
+def _paths(said: str) -> tuple[Path, ...]:
+    """The paths in a line, separated by commas; raises ``Refused``."""
+    return tuple(path_from_text(each.strip()) for each in said.split(",") if each.strip())
 
 
 def _lines(traces: Sequence[Trace]) -> list[str]:

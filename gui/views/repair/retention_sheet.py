@@ -40,7 +40,6 @@ class RetentionSheet(Sheet):
             (tr("Keep what is younger than"), self.younger),
             (tr("Keep what matches"), self.hold),
         ):
-            field.setAccessibleName(name)
             field.textChanged.connect(self._fit)
             field.returnPressed.connect(self._agree)
             boxes.add_field(form, name, field)
