@@ -12,11 +12,12 @@ from typing import IO
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def whole_file(path: Path, new: bool = False) -> Iterator[IO[bytes]]:
     """A file to write; it replaces ``path`` when the block ends. After an error the old file stays.
 
     A link is followed. An existing file keeps its owner and permissions; a new one is readable by its owner only. A
-    device or pipe is written directly. Raises ``OSError``.
+    device or pipe is written directly. Raises ``OSError``; with ``new``, ``FileExistsError`` if there is a file by
+    then.
     """
     target = Path(os.path.realpath(path))
     there = target.stat() if target.exists() else None
@@ -35,7 +36,24 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             with suppress(OSError, AttributeError):  # only root gives files away, and Windows knows no owners
                 os.chown(name, there.st_uid, there.st_gid)
             os.chmod(name, stat.S_IMODE(there.st_mode))
-        os.replace(name, target)
+        if new:
+            _give_name(Path(name), target)
+        else:
+            os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _give_name(made: Path, target: Path) -> None:
+    """Move a file to a name that is free; raises ``FileExistsError`` if it is not."""
+    try:
+        os.link(made, target)
+    except FileExistsError:
+        raise
+    except OSError:  # no links on this file system
+        if target.exists():
+            raise FileExistsError(target) from None
+        made.rename(target)
+    else:
+        made.unlink()

@@ -6,13 +6,13 @@ import contextlib
 import os
 import re
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from model.errors import Refused
 from model.foundation import kept_files
+from model.foundation.whole_files import whole_file
 
 PATIENCE = 10.0
 """Seconds to wait for another process's write."""
@@ -81,29 +81,8 @@ def _create(path: Path, schema: str) -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as made:
         made.executescript(schema)
         whole = made.serialize()
-    # SQLite would create it with the usual rights, and others could read it until they are changed.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(whole)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            _give_name(Path(name), path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _give_name(made: Path, path: Path) -> None:
-    """Move a file to a name that is free; raises ``FileExistsError`` if it is not."""
-    try:
-        os.link(made, path)
-    except FileExistsError:
-        raise
-    except OSError:  # no links on this file system
-        if path.exists():
-            raise FileExistsError(path) from None
-        made.rename(path)
+    with contextlib.suppress(FileExistsError), whole_file(path, new=True) as file:
+        file.write(whole)
 
 
 def _connected(
