@@ -23,6 +23,7 @@ from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Checkpoint, Contents, Counting, Outcome, Outline, Row, Version, no_checkpoint
 from model.layouts.archive_reader import ArchiveReader
 from model.recognition.sampling import Proposal, Sample
+from model.server.driver_errors import BREAKS_RULES
 from model.server.retry import Port, Terms, Write, run
 from model.storage import document_ids, document_rules, indexes
 from model.storage.content_hashes import Sealed
@@ -593,7 +594,7 @@ class Layout(ABC):
             if looks_first and (held := held_by()):
                 return self.writer.outcomes.hindered(id, base, held)
             if steps.before and base.raw and document_rules.are_broken(self.server, self.ns, base.raw, steps.makes):
-                return self.writer.outcomes.hindered(id, base, document_rules.BREAKS_RULES)
+                return self.writer.outcomes.hindered(id, base, BREAKS_RULES)
             if stopped := self._prepared(steps, id, base, content):
                 return stopped
         except Refused as error:

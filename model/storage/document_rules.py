@@ -11,7 +11,6 @@ from typing import Any
 
 from model.errors import Refused
 from model.server import guards
-from model.server.driver_errors import BREAKS_RULES as BREAKS_RULES
 from model.server.retry import Port, Terms
 from model.storage.indexes import LOOK_MS
 from model.text.names import split

@@ -221,7 +221,9 @@ def stands(base: bytes | None, sent: bytes, now: bytes) -> bool | None:
     # Nothing is sent here, so a change between equal numbers can be looked for like any other.
     changes = _changes(base, sent, retypes=True) if base is not None else ()
     there = [c.get(now, path) == value for path, _, value in changes]
-    return None if not there or (any(there) and not all(there)) else any(there)
+    if not there:
+        return None
+    return True if all(there) else None if any(there) else False
 
 
 def is_left_alone(base: bytes, sent: bytes, now: bytes) -> bool:
