@@ -61,6 +61,7 @@ from model.foundation.hidden_characters import plain as seen
 from model.foundation.hidden_characters import visible
 
 CELL = int(Qt.ItemDataRole.UserRole) + 1
+SHORTER = CELL + 1  # of a header: its texts for less and less room, from the longest
 MEASURED = 100  # rows whose texts decide how wide a column should be
 BY_HAND = (QHeaderView.ResizeMode.Interactive, QHeaderView.ResizeMode.Fixed)
 LEAST, FEWEST = 72, 40  # a column's least widths if there is too little room for all texts, or for these as well
@@ -485,7 +486,8 @@ def _first(index: Index) -> QModelIndex:
 class _HeldHeader(QHeaderView, StandsStill):
     """A header that knows whether a person drags it; else a change of size is not a person's.
 
-    Text in several parts, ``v11, current, 03 Nov 2026 10:14``, loses its last parts before a word is cut.
+    Text in several parts, ``v11, current, 03 Nov 2026 10:14``, loses its last parts before a word is cut, unless the
+    model has shorter texts.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -502,12 +504,15 @@ class _HeldHeader(QHeaderView, StandsStill):
     def initStyleOptionForIndex(self, option: QStyleOptionHeader, index: int) -> None:
         super().initStyleOptionForIndex(option, index)
         option.fontMetrics = QFontMetrics(theme.font(11, 600))  # else Qt cuts small text where larger text would end
-        parts = str(self.model().headerData(index, self.orientation()) or "").split(", ")
-        if len(parts) > 1:
+        said = str(self.model().headerData(index, self.orientation()) or "")
+        parts = said.split(", ")
+        shorter: Sequence[str] = self.model().headerData(index, self.orientation(), SHORTER) or [
+            ", ".join(parts[:to]) for to in range(len(parts) - 1, 0, -1)
+        ]
+        if shorter:
             room = self.sectionSize(index) - self.free(index)
-            while len(parts) > 1 and _width((False, 11, 600), ", ".join(parts)) > room:
-                del parts[-1]
-            option.text = ", ".join(parts)
+            fitting = (each for each in (said, *shorter) if _width((False, 11, 600), each) <= room)
+            option.text = next(fitting, shorter[-1])
 
     def free(self, at: int) -> int:
         """The pixels beside a section's text: padding, and the sort arrow if there is one."""

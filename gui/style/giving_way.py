@@ -1,23 +1,27 @@
-"""Buttons that give up their text where that keeps a row in one line."""
+"""Parts that give up text where that keeps a row in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 
 from gui.style import states
 from gui.style.wrapping_row import WrappingRow
 
+GivesWay: TypeAlias = QPushButton | QLabel | QCheckBox
+
 
 class GivingWay(QObject):
-    """Chooses the longest texts with which a row has one line; the first buttons keep theirs the longest.
+    """Chooses the longest texts with which a row has one line; the first parts keep theirs the longest.
 
-    Each button comes with its texts, from the longest to the shortest; with "" only its icon stays.
+    Each part comes with its texts, from the longest to the shortest; with "" only the icon of a button or a tick
+    stays.
     """
 
-    def __init__(self, owner: QWidget, row: WrappingRow, *texts: tuple[QPushButton, Sequence[str]]) -> None:
+    def __init__(self, owner: QWidget, row: WrappingRow, *texts: tuple[GivesWay, Sequence[str]]) -> None:
         super().__init__(owner)
         self._owner, self._row, self._texts = owner, row, texts
         self._fitted = (0, 0)  # the width for which the texts were chosen, and what the other parts took of it
@@ -28,7 +32,7 @@ class GivingWay(QObject):
             self._fit()
         return False
 
-    def put(self, *texts: tuple[QPushButton, Sequence[str]]) -> None:
+    def put(self, *texts: tuple[GivesWay, Sequence[str]]) -> None:
         """Choose among other texts from now on."""
         if texts != self._texts:
             self._texts, self._fitted = texts, (0, 0)
@@ -42,9 +46,16 @@ class GivingWay(QObject):
             return  # the texts are what asks for another layout
         self._fitted = width, others
         for each, said in shown:
-            states.say(each, said[0])
+            _say(each, said[0])
         for each, said in reversed(shown):
             for shorter in said[1:]:
                 if others + sum(one.minimumSizeHint().width() for one, _ in shown) <= width:
                     return
-                states.say(each, shorter)
+                _say(each, shorter)
+
+
+def _say(part: GivesWay, said: str) -> None:
+    if isinstance(part, QPushButton):
+        states.say(part, said)
+    else:
+        part.setText(said)

@@ -9812,6 +9812,10 @@ Nummern: {numbering}</translation>
       <translation>{ns} auf {name}</translation>
     </message>
     <message>
+      <source>{number:,} of {total:,}</source>
+      <translation>{number:,} von {total:,}</translation>
+    </message>
+    <message>
       <source>{number} new</source>
       <translation>{number} neue</translation>
     </message>

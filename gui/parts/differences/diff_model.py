@@ -11,11 +11,13 @@ from gui.language import tr
 from gui.parts.differences import diff_cells
 from gui.parts.differences.diff_node import DiffNode, kids_of, open_root
 from gui.style import preferences, symbols, wording
-from gui.style.cells import Cell, CellModel, Index, Span, plain, spoken
+from gui.style.cells import SHORTER, Cell, CellModel, Index, Span, plain, spoken
 from model import text
 from model.diff import Move, Reorder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gui.parts.differences.diff_grouping import Plan
 
 SYMBOL, FIELD, A, B, TYPE = range(5)
@@ -35,6 +37,7 @@ class DiffModel(CellModel):
         self.inline = False
         self.room = 40  # characters that fit into a value column
         self.titles = ("A", "B")
+        self._shorter: tuple[Sequence[str], Sequence[str]] = ((), ())
         self.current = -1
         self._current_node: DiffNode | None = None
         self._root: DiffNode | None = None
@@ -43,12 +46,18 @@ class DiffModel(CellModel):
 
     # --- filling
 
-    def show(self, plan: Plan | None, titles: tuple[str, str], only_changes: bool) -> None:
-        """Show another comparison from its first change."""
+    def show(
+        self,
+        plan: Plan | None,
+        titles: tuple[str, str],
+        only_changes: bool,
+        shorter: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    ) -> None:
+        """Show another comparison from its first change; ``shorter`` are titles for less room, as many of A as of B."""
         self.beginResetModel()
         # Qt holds bare pointers to the old rows until the reset has ended.
         self._old = [self._root]
-        self.plan, self.titles, self.only_changes = plan, titles, only_changes
+        self.plan, self.titles, self._shorter, self.only_changes = plan, titles, shorter, only_changes
         self._title()
         self._current_node, self.current = None, -1
         self._root = None if plan is None else open_root(plan, only_changes)
@@ -60,13 +69,17 @@ class DiffModel(CellModel):
             self._tell_open(self._root.kids)
 
     def _title(self) -> None:
-        a, b = (text.plain(each) for each in self.titles)
-        if self.inline:
-            self.headers = ("", tr("Field"), f"A   {a}   →   B   {b}", "", tr("Type"))
-        else:
-            self.headers = ("", tr("Field"), f"A   {a}", f"B   {b}", tr("Type"))
+        self.headers = ("", tr("Field"), *self._headings(*self.titles), tr("Type"))
+
+    def _headings(self, a: str, b: str) -> tuple[str, str]:
+        """The headings of the two columns; those of one column for both stand in the first."""
+        a, b = f"A   {text.plain(a)}", f"B   {text.plain(b)}"
+        return (f"{a}   →   {b}", "") if self.inline else (a, b)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == SHORTER:
+            shorter = zip(*self._shorter, strict=True) if section in (A, B) else ()
+            return [self._headings(*each)[section - A] for each in shorter]
         if role == Qt.ItemDataRole.ToolTipRole and section in (A, B) and orientation == Qt.Orientation.Horizontal:
             return wording.tip(self.headers[section])  # what a narrow column leaves out
         return super().headerData(section, orientation, role)

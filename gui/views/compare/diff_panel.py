@@ -363,12 +363,13 @@ class DiffPanel(QWidget):
         if self.comparison is None or self._plan is None:
             return
         a, b, ready = self.comparison.a, self.comparison.b, self._plan
-        titles = f"{self.names[0]} {_title(a)}".strip(), f"{self.names[1]} {_title(b)}".strip()
+        all_a, all_b = _titles(a, self.names[0]), _titles(b, self.names[1])
+        titles, shorter = (all_a[0], all_b[0]), (all_a[1:], all_b[1:])
         only, number = self.only.isChecked(), max(0, self.model.current)
         again = self._rows_of is self.comparison  # in another form, or with other fields hidden
         self._rows_of = self.comparison
         if not ready.changes and only:
-            self.model.show(ready, titles, True)
+            self.model.show(ready, titles, True, shorter)
             show_all: list[states.Choice] = [(tr("Show all fields"), lambda: self.only.setChecked(False))]
             if ready.hidden:
                 words = tr(
@@ -385,7 +386,7 @@ class DiffPanel(QWidget):
                 )
             self._stack.show_empty(words, help, show_all, icon="git-diff")
         else:
-            self.model.show(ready, titles, only)
+            self.model.show(ready, titles, only, shorter)
             self._stack.show_content()
             place, self._place = self._place, None
             if (place is None or not place.find(self.table)) and ready.changes:
@@ -828,9 +829,22 @@ def _comparing(source: Session | PairSource) -> ComparisonSource:
     return source if isinstance(source, PairSource) else VersionSource(source)
 
 
-def _title(version: Version) -> str:
-    """``v11, 03 Nov 2026 10:14, by ab-117, why``; in a narrow column the last parts go first."""
+def _titles(version: Version, named: str) -> list[str]:
+    """``v11, 03 Nov 2026 10:14, by ab-117, why``, and what of that stands in narrower and narrower columns.
+
+    The time goes first, then the reason, then the date: who it was stays the longest.
+    """
     state = translated(version.state) if version.state in ("damaged", "unproven") else ""
-    parts = [name_of(version), tr("current") if version.current and version.v is not None else "", state]
+    current = tr("current") if version.current and version.v is not None else ""
+    name = f"{named} {name_of(version)}".strip()
+    date = wording.date(version.at)
     by = tr("by {author}", author=version.author) if version.author else ""
-    return ", ".join(part for part in (*parts, wording.moment(version.at), by, version.reason) if part)
+    forms = (
+        (name, current, state, wording.moment(version.at), by, version.reason),
+        (name, current, state, date, by, version.reason),
+        (name, current, state, date, by),
+        (name, current or date, state, by),
+        (name, by or current),
+        (name,),
+    )
+    return [", ".join(part for part in form if part) for form in forms]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QIcon, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QSizePolicy, QToolButton, QWidget
 
 from gui.language import tr
@@ -71,6 +71,21 @@ class Counts(QWidget):
         painter.end()
 
 
+class _OnlyChanges(QCheckBox):
+    """A tick that has an icon in place of its text if that gave way; the tooltip says the text."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self._words = words
+        self.setIconSize(QSize(theme.px(16), theme.px(16)))
+        self.setAccessibleName(words)
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self.setIcon(QIcon() if text else icons.icon("git-diff"))
+        self.setToolTip("" if text else wording.tip(self._words))
+
+
 class DiffTools(QWidget):
     """The controls; the panel connects them. ``wrapped``: their number of lines changed."""
 
@@ -86,7 +101,7 @@ class DiffTools(QWidget):
         self.position = states.words("", "second")
         self.up = _tool("arrow-up", tr("Previous change (Ctrl+Up)"))
         self.down = _tool("arrow-down", tr("Next change (Ctrl+Down)"))
-        self.only = QCheckBox(tr("Only changes"))
+        self.only = _OnlyChanges(tr("Only changes"))
         self.only.setProperty("small", True)
         self.only.setChecked(True)
         self.inline = _tool("rows", tr("Both values in one column (Ctrl+I)"))
@@ -122,18 +137,31 @@ class DiffTools(QWidget):
         row.addWidget(self.rules)
         row.addWidget(self.copy)
         row.addWidget(self.restore)
-        self._way = GivingWay(self, row, (self.restore, (tr("Restore from A…"), tr("Restore…"), "")))
+        self._said = ("", "")  # the position, at length and in short
+        self._way = GivingWay(self, row)
+        self._give_way()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_narrow = self.width() < theme.px(NARROW)
-        self._head.setVisible(not is_narrow)
+        self._head.setVisible(self.width() >= theme.px(NARROW))
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """Choose the longest texts that fit into one line: the button gives way first, the tick last."""
         texts = (tr("Restore from A…"), tr("Restore…"), "")
-        self._way.put((self.restore, texts[1:] if is_narrow else texts))
+        self._way.put(
+            (self.only, (tr("Only changes"), "")),
+            (self.position, self._said),
+            (self.restore, texts[1:] if self.width() < theme.px(NARROW) else texts),
+        )
 
     def say(self, number: int, total: int) -> None:
         """Show the number of the current change, from 1, and the total."""
-        self.position.setText(tr("Change {number:,} of {total:,}", number=number, total=total) if total else "")
+        said = tr("Change {number:,} of {total:,}", number=number, total=total) if total else ""
+        self._said = (said, tr("{number:,} of {total:,}", number=number, total=total) if total else "")
+        self.position.setAccessibleName(said)
+        self.position.setToolTip(wording.tip(said))
+        self._give_way()
         self.up.setEnabled(number > 1)
         self.down.setEnabled(number < total)
 

@@ -160,9 +160,7 @@ class VersionBox(QComboBox):
         """Show a version."""
         self._shown = version
         self.setCurrentIndex(-1 if version is None else self._choices.row_of(version.v))
-        self.setToolTip(
-            wording.tip("" if version is None else f"{name_of(version)}, {wording.moment(version.at) or tr('no date')}")
-        )
+        self.setToolTip(wording.tip("" if version is None else _told(version)))
         self.setAccessibleDescription("" if version is None else name_of(version))
         self.setEnabled(version is not None or len(self._choices.versions) > 1)  # else there is nothing to choose
         self.updateGeometry()
@@ -237,3 +235,10 @@ class VersionBox(QComboBox):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), radius, radius)
         painter.end()
+
+
+def _told(version: Version) -> str:
+    """``v11, 03 Nov 2026 10:14, by ab-117, why``."""
+    by = tr("by {author}", author=version.author) if version.author else ""
+    parts = (name_of(version), wording.moment(version.at) or tr("no date"), by, version.reason)
+    return ", ".join(part for part in parts if part)

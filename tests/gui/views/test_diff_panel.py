@@ -13,7 +13,7 @@ from bson import Decimal128, ObjectId
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QStyleOptionHeader, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.parts.differences.diff_grouping import Plan
@@ -133,6 +133,39 @@ def test_the_headings_say_who_made_both_versions_and_why(shown: Shown) -> None:
     model = shown.panel.model
     for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
         assert [model.headerData(n, Qt.Orientation.Horizontal, role) for n in (A, B)] == list(headings)
+
+
+def test_narrow_headings_keep_who_it_was_the_longest(shown: Shown) -> None:
+    told = shown.source.histories[ID]
+    told[:] = [one.but(author="ab-117", reason="the customer called") for one in told]
+    shown.panel.set_ab_choices(told)
+    shown.compare(1, 2)
+    header, said = shown.panel.table.header(), list[str]()
+    for width in range(600, 20, -5):
+        header.resizeSection(A, width)
+        drawn = QStyleOptionHeader()
+        header.initStyleOptionForIndex(drawn, A)
+        said.append(drawn.text)
+    assert list(dict.fromkeys(said)) == [
+        "A   v1, 13 Mar 2024 09:00, by ab-117, the customer called",
+        "A   v1, 13 Mar 2024, by ab-117, the customer called",
+        "A   v1, 13 Mar 2024, by ab-117",
+        "A   v1, by ab-117",
+        "A   v1",
+    ]
+    assert shown.panel.box_a.toolTip() == "v1, 13 Mar 2024 09:00, by ab-117, the customer called"
+
+
+def test_narrow_tools_stay_in_one_line_and_say_in_tooltips_what_gave_way(shown: Shown) -> None:
+    tools = shown.panel.tools
+    assert (tools.only.text(), tools.only.toolTip()) == ("Only changes", "")
+    shown.panel.resize(620, 400)
+    high = tools.height()
+    assert (tools.only.text(), tools.only.toolTip(), tools.position.text()) == ("", "Only changes", "1 of 5")
+    assert tools.position.accessibleName() == tools.position.toolTip() == "Change 1 of 5"
+    shown.panel.resize(1200, 400)
+    assert (tools.only.text(), tools.position.text()) == ("Only changes", "Change 1 of 5")
+    assert tools.height() == high
 
 
 def test_parents_with_changes_stand_open(shown: Shown) -> None:

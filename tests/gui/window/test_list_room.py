@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QHeaderView, QStyleOptionHeader
 from pytestqt.qtbot import QtBot
 
 from gui import language
 from gui.pages.collection_page import CollectionPage
 from gui.pages.page_request import PageRequest
+from gui.parts.differences.diff_model import A, B
 from gui.style import preferences, theme
 from gui.views.timeline.version_list import StripLegend
 from gui.window.window import Window
@@ -34,34 +35,58 @@ def in_sight(page: CollectionPage) -> int:
     return sum(place.top() >= 0 and place.bottom() < rows.viewport().height() for place in places)
 
 
+def heading(header: QHeaderView, at: int) -> str:
+    """The text that is drawn above a column."""
+    drawn = QStyleOptionHeader()
+    header.initStyleOptionForIndex(drawn, at)
+    return str(drawn.text)
+
+
 def choose(qtbot: QtBot, page: CollectionPage, id: str) -> None:
     page.browser.select(Value.of(id))
     wait_idle(qtbot, lambda: page.timeline.shown_id == Value.of(id))
 
 
+def page_with_history(qtbot: QtBot, window: Window, sample: Session) -> CollectionPage:
+    """The first page of the sample, with the history of a document in which everything occurs."""
+    adopt(qtbot, window, sample)
+    page = collection(window)
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    choose(qtbot, page, "K-204117")
+    wait_idle(qtbot, lambda: page.diff.comparison is not None)
+    return page
+
+
+def everything_is_in_sight(qtbot: QtBot, page: CollectionPage, rows: int) -> None:
+    """Check how many documents there are above a history that says all it has to."""
+    for _ in range(8):  # all layouts have their last word
+        QApplication.sendPostedEvents()
+        QApplication.processEvents()
+    assert in_sight(page) >= rows
+    assert page.diff.tools.height() < theme.px(60)  # its tools are in one line
+    assert page.timeline.strip.isVisible()
+    assert page.diff.height() >= theme.px(120)  # its tools, the header and two rows
+    heads = [heading(page.diff.table.header(), at) for at in (A, B)]
+    assert all("rk-204" in head for head in heads), heads
+    assert page.browser.bar.height() < theme.px(60)  # the query is in one line
+    assert [name for name in page.browser.model.columns if name.startswith("field:")]
+    legend = next(one for one in page.timeline.findChildren(StripLegend) if one.isVisible())
+    assert len(legend.entries()) == 5
+    qtbot.waitUntil(lambda: legend.width() >= legend.sizeHint().width())  # it says all of them
+
+
 @pytest.mark.usefixtures("each_language")
 def test_many_documents_are_in_sight_above_a_history_and_nine_in_a_small_window(qtbot: QtBot, sample: Session) -> None:
-    for width, height, rows in ((1920, 1080, 18), (1440, 900, 18), (1024, 768, 9)):
-        window = new_window(qtbot, width, height)  # a small one begins with its sidebar folded
-        adopt(qtbot, window, sample)
-        page = collection(window)
-        wait_idle(qtbot, lambda page=page: page.diff.comparison is not None)
-        choose(qtbot, page, "K-204117")
-        wait_idle(qtbot, lambda page=page: page.diff.comparison is not None)
-        for _ in range(8):  # all layouts have their last word
-            QApplication.sendPostedEvents()
-            QApplication.processEvents()
-        assert in_sight(page) >= rows
-        assert page.diff.tools.height() < theme.px(60)  # its tools are in one line
-        assert page.timeline.strip.isVisible()
-        assert page.diff.height() >= theme.px(120)  # its tools, the header and two rows
-        assert page.browser.bar.height() < theme.px(60)  # the query is in one line
-        assert [name for name in page.browser.model.columns if name.startswith("field:")]
+    for width, height, rows in ((1920, 1080, 18), (1024, 768, 9), (1440, 900, 18)):
+        window = new_window(qtbot, width, height)
+        page = page_with_history(qtbot, window, sample)
+        assert window.workspace.folded == (width == 1024)
+        everything_is_in_sight(qtbot, page, rows)
         author = page.browser.model.columns.index("author")
         assert page.browser.list.columnWidth(author) > 0  # who made the last change
-        legend = next(one for one in page.timeline.findChildren(StripLegend) if one.isVisible())
-        assert len(legend.entries()) == 5
-        qtbot.waitUntil(lambda legend=legend: legend.width() >= legend.sizeHint().width())  # it says all of them
+    window.resize(1024, 768)
+    assert not window.workspace.folded  # only a person folds it
+    everything_is_in_sight(qtbot, page, 9)
 
 
 @pytest.mark.deep
