@@ -220,10 +220,12 @@ def _below(old: Element | None, node: Node, filters: Filters, name: bytes) -> El
             raise CommandError(2, f"The path '{c.name_of(name)}' must exist in the document to apply array updates.")
         made = _apply(c.EMPTY, node, filters)
         return (c.OBJECT, made) if made != c.EMPTY else None
-    if old[0] == c.OBJECT:
-        return c.OBJECT, _apply(old[1], node, filters)
     if old[0] == c.ARRAY:
         return _elements(old, node, filters)
+    if any(step.startswith(b"$[") for step in node.children):
+        raise CommandError(2, f"Cannot apply array updates to non-array element {c.name_of(name)}")
+    if old[0] == c.OBJECT:
+        return c.OBJECT, _apply(old[1], node, filters)
     if all(_only_removes(child) for child in node.children.values()):
         return old
     step = c.name_of(next(iter(node.children)))

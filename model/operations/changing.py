@@ -17,6 +17,9 @@ from msgspec.structs import replace
 
 from model import text
 from model.catalogue.catalogue import ALL, filter_terms
+from model.diff import diff
+from model.diff.export import to_words
+from model.diff.operations import Diff, Operation
 from model.errors import NotAllowed, NotFound, Refused
 from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
 from model.layouts.base import Layout
@@ -205,7 +208,7 @@ class Changing(Struct, frozen=True):
             return Changed(id, "skipped", f"{who} is so already; nothing would change.", base)
         if reason := layout.unfit(content):
             return Changed(id, "refused", reason, base)
-        return replace(Changed(id, "applied", "", base, content), detail=_said(base.content, content))
+        return replace(Changed(id, "applied", "", base, content), detail=in_words(base.content, content))
 
     def _matches(self, layout: Layout, plan: ChangePlan, wanted: Wanted, base: Version) -> bool:
         """Whether a document, read after it was listed, matches the filter as the server says.
@@ -284,15 +287,20 @@ def _terms(terms: Terms | None) -> Terms:
     return terms or {}
 
 
-def _said(before: bytes, after: bytes) -> str:
-    """The first changed fields with their values, one sentence."""
-    said = []
-    paths = list(changed_paths(before, after))
-    for path in paths[:NAMED]:
-        was, now = (None if (v := c.get(raw, path)) is None else text.shown(v, limit=40) for raw in (before, after))
-        said.append(f"{path_text(path)}: {was or 'missing'} → {now or 'taken out'}")
-    more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
-    return f"{'; '.join(said) or 'the order of fields'}{more}."
+def in_words(before: bytes, after: bytes) -> str:
+    """The first changes with their values, one sentence."""
+    changes = diff(before, after)
+    said = [_phrase(each) for each in changes.operations[:NAMED]]
+    more = f" and {len(changes) - NAMED:,} more" if len(changes) > NAMED else ""
+    return f"{'; '.join(said)}{more}."
+
+
+def _phrase(change: Operation) -> str:
+    """``n: 1 → 2``; a sentence without its full stop for another place, and for values that look alike cut off."""
+    was, now = (None if each is None else text.shown(each, limit=40) for each in (change.old, change.new))
+    if was == now:
+        return to_words(Diff((change,))).rstrip(".")
+    return f"{path_text(change.path)}: {was or 'missing'} → {now or 'taken out'}"
 
 
 # --- what a filter leaves out

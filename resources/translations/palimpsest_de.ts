@@ -16511,10 +16511,6 @@ Zum Verbinden öffnen</translation>
       <translation>die Operation ist keine vom Typ json0</translation>
     </message>
     <message>
-      <source>the order of fields</source>
-      <translation>die Reihenfolge der Felder</translation>
-    </message>
-    <message>
       <source>the patch above it does not apply: {0}</source>
       <translation>der Patch darüber lässt sich nicht anwenden: {0}</translation>
     </message>

@@ -13,7 +13,7 @@ from model import text
 from model.errors import Refused
 from model.foundation.records import Outcome
 from model.layouts.registry import WRITABLE
-from model.operations.changing import ChangePlan
+from model.operations.changing import ChangePlan, in_words
 from model.operations.update import written
 from model.server.retry import Reply, Server, Write
 from model.session import Session
@@ -156,6 +156,25 @@ def test_what_moves_meanwhile_is_told_and_left_alone(products: Scene, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("update", "before", "said"),
+    [
+        ('{$set: {"l.$[].q": 9}}', '{"l": [{"p": 1, "q": 2}]}', "l[0].q: 2 → 9."),
+        ("{$pull: {t: 'a'}, $set: {n: 1}}", '{"t": ["a", "b"]}', 't[0]: "a" → taken out; n: missing → 1.'),
+        ("{$set: {t: ['b', 'a']}}", '{"t": ["a", "b"]}', 't[0] moved to t[1]; it is "a".'),
+        ("{$set: {a: {y: 1, x: 1}}}", '{"a": {"x": 1, "y": 1}}', "The fields of a stand in another order: y, x."),
+        (
+            f"{{$set: {{s: '{'a' * 900}c'}}}}",
+            f'{{"s": "{"a" * 900}b"}}',
+            'The text of s changed in 1 place: "b" became "c".',
+        ),
+    ],
+)
+def test_a_dry_run_says_what_differs_where_values_look_alike(update: str, before: str, said: str) -> None:
+    content = text.from_text(before)
+    assert in_words(content, written(update).of(content)) == said
+
+
+@pytest.mark.parametrize(
     ("update", "before", "after"),
     [
         ('{"$set": {"a.b": 1, "c": 2}}', '{"a": {"x": 0}}', '{"a": {"x": 0, "b": 1}, "c": 2}'),
@@ -198,6 +217,8 @@ def test_what_is_not_taken_is_refused_in_one_sentence(update: str, why: str) -> 
     ("update", "content", "why"),
     [
         ("{$rename: {a: 'b'}}", '{"a": 1, "b": 2}', "b exists already, so a cannot take its name."),
+        ('{$set: {"l.$[].x": 1}}', '{"l": {"x": 0}}', "Cannot apply array updates to non-array element l"),
+        ('{$unset: {"l.$[].x": 1}}', '{"l": 5}', "Cannot apply array updates to non-array element l"),
         ("{$rename: {'l.a': 'b'}}", '{"l": [{"a": 1}]}', "l is a list, and a rename"),
         ("{$inc: {a: 1}}", '{"a": "x"}', "non-numeric type"),
         ("{$set: {'a.b': 1}}", '{"a": 1}', "Cannot create field"),
