@@ -13,6 +13,7 @@ from model.commands.printed_outcomes import (
     outcome_table,
     planned_row,
     print_outcomes,
+    say_if_done,
     say_way_back,
     word_of,
     would_be_written,
@@ -53,6 +54,8 @@ def change(args: argparse.Namespace) -> int:
             say(counted(kinds))
         if "applied" in kinds:
             say_way_back(session, plan.run)
+        if kinds:
+            say_if_done(kinds)
         return exit_status(kinds)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from model.commands.arguments import open_session
 from model.commands.comparing import rules_of
 from model.commands.output import Progress, json_row, table
-from model.commands.printed_outcomes import counted, exit_status, print_outcomes, say_way_back
+from model.commands.printed_outcomes import counted, exit_status, print_outcomes, say_if_done, say_way_back
 from model.commands.standard_streams import say
 from model.errors import Refused
 from model.session import Session
@@ -73,6 +73,8 @@ def _applied(work: CopyAcross, there: Session, args: argparse.Namespace, progres
         say(counted(kinds) if kinds else "Nothing is ticked.")
     if next(there.journal.records("run", plan.run), None) is not None:
         say_way_back(there, plan.run)
+    if kinds:
+        say_if_done(kinds)
     return exit_status(kinds)
 
 

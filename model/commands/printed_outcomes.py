@@ -12,12 +12,15 @@ from model.session import Session
 from model.text.names import id_name
 from model.values.canonical import Value
 
+DONE = "so already"
+"""The kind of an outcome that was skipped since nothing is left to do."""
+
 
 def exit_status(kinds: Sequence[str]) -> int:
-    """3 if an outcome is unknown, 1 if any other one is not "applied", else 0."""
+    """3 if an outcome is unknown, 1 if any other one is neither "applied" nor ``DONE``, else 0."""
     if "unknown" in kinds:
         return 3
-    return 1 if any(kind != "applied" for kind in kinds) else 0
+    return 1 if any(kind not in ("applied", DONE) for kind in kinds) else 0
 
 
 def outcome_table(rows: Iterable[tuple[str, Value | None, str]], progress: Progress | None = None) -> None:
@@ -41,12 +44,12 @@ def planned_row(kind: str, detail: str) -> dict[str, str]:
 def print_outcomes(
     outcomes: Iterable[Outcome], as_json: bool, progress: Progress, planned: bool = False, **more: object
 ) -> list[str]:
-    """Print each outcome as it arrives; returns their kinds. ``more`` are further keys of a JSON row."""
+    """Print each outcome as it arrives; returns their kinds, or ``DONE``. ``more`` are further keys of a JSON row."""
     kinds: list[str] = []
 
     def noted() -> Iterator[Outcome]:
         for each in outcomes:
-            kinds.append(each.kind)
+            kinds.append(DONE if each.done else each.kind)
             yield each
 
     if as_json:
@@ -58,6 +61,12 @@ def print_outcomes(
     else:
         outcome_table(((word_of(each.kind, planned), each.id, each.detail) for each in noted()), progress)
     return kinds
+
+
+def say_if_done(kinds: Sequence[str]) -> None:
+    """Say on standard error that everything was done before, if it was."""
+    if set(kinds) <= {DONE}:
+        say("Nothing is left to do; nothing was written.", file=sys.stderr)
 
 
 def counted(kinds: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from model.commands.printed_outcomes import (
     outcome_table,
     planned_row,
     print_outcomes,
+    say_if_done,
     say_way_back,
     word_of,
 )
@@ -39,6 +40,7 @@ def retain(args: argparse.Namespace) -> int:
             layout, place = session.catalogue.layout(args.ns), session.repairs.quarantine(args.ns)
             copies = f"; copies are in {place}" if layout.own_documents or layout.archive is not None else ""
             say_way_back(session, plan.run, copies)
+        say_if_done(kinds)
         return exit_status(kinds)
 
 

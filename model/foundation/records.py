@@ -261,6 +261,7 @@ class Outcome(Struct, frozen=True):
     found: Version | None = None
     """The current version as read after a swap that was applied, if it still is that swap's version."""
     unsent: bool = False  # refused before anything was sent: the server was unreachable
+    done: bool = False  # skipped since it is so already: nothing is left to do
 
 
 class PendingToken(Struct, frozen=True):

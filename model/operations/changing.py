@@ -62,6 +62,7 @@ class Changed(Struct, frozen=True):
     detail: str
     base: Version | None = None
     content: bytes | None = None
+    done: bool = False  # it is so already
     versions: ClassVar[tuple[Value, ...]] = ()  # this and what follows is of changes that are taken back
     left: ClassVar[tuple[tuple[Value, str], ...]] = ()
     at_odds: ClassVar[tuple[Value, ...]] = ()
@@ -185,7 +186,7 @@ class Changing(Struct, frozen=True):
         id, who = wanted.id, id_name(wanted.id)
         earlier = done.get(id)
         if earlier is not None and earlier.kind == "applied":
-            return Changed(id, "skipped", f"{who} was changed by this plan already.")
+            return Changed(id, "skipped", f"{who} was changed by this plan already.", done=True)
         try:
             base = layout.version(id)
             if base.content is None:
@@ -205,7 +206,7 @@ class Changing(Struct, frozen=True):
         except Refused as error:
             return Changed(id, "refused", f"{who}: {error}")
         if content == base.content:
-            return Changed(id, "skipped", f"{who} is so already; nothing would change.", base)
+            return Changed(id, "skipped", f"{who} is so already; nothing would change.", base, done=True)
         if reason := layout.unfit(content):
             return Changed(id, "refused", reason, base)
         return replace(Changed(id, "applied", "", base, content), detail=in_words(base.content, content))
@@ -225,7 +226,7 @@ class Changing(Struct, frozen=True):
     ) -> Outcome:
         each = self._drawn(layout, plan, wanted, done)
         if each.kind != "applied":
-            return Outcome(each.kind, plan.ns, each.id, each.detail)  # type: ignore[arg-type]
+            return Outcome(each.kind, plan.ns, each.id, each.detail, done=each.done)  # type: ignore[arg-type]
         assert each.base is not None
         assert each.content is not None
         outcome = writer.save(plan.ns, each.id, each.base, each.content, ACTION)

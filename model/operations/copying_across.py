@@ -69,6 +69,7 @@ class Copied(Struct, frozen=True):
     content: bytes | None = None  # what would be its newest content
     versions: tuple[Version, ...] = ()  # those that come with their numbers, times and authors
     steps: tuple[Step, ...] = ()  # their writes
+    done: bool = False  # it is so already
 
 
 class _Before(Struct, frozen=True):
@@ -192,7 +193,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
     def _copied(self, writer: Writer, sender: Running, no: int, each: Copied, before: _Before) -> Outcome:
         ns = self.there.layout.ns
         if each.kind != "applied":
-            return Outcome(each.kind, ns, each.id, each.detail)
+            return Outcome(each.kind, ns, each.id, each.detail, done=each.done)
         if each.steps:
             return self._sent(sender, no, each)
         assert each.content is not None
@@ -212,7 +213,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
         found = Copied(each, id, "applied", "")
         earlier = before.saved.get(id)
         if earlier is not None and earlier.kind == "applied":
-            return replace(found, kind="skipped", detail=f"{id_name(each.key)} was copied by this plan already.")
+            return _so_already(found, f"{id_name(each.key)} was copied by this plan already.")
         if why := self.why_not(each):
             return replace(found, kind="refused", detail=f"{id_name(each.key)} was not copied. {why}")
         try:
@@ -240,12 +241,12 @@ class CopyAcross(Struct, frozen=True, dict=True):
         now = self.there.layout.version(found.id)
         found = replace(found, base=now)
         if now.content == mine.content and not self._keep_histories:
-            return replace(found, kind="skipped", detail=f"{who} is the same on both sides.")
+            return _so_already(found, f"{who} is the same on both sides.")
         if each.change == "ahead" and self._stores_histories:
             return self._later(found)
         if now.content is None or c.hash_of(now.content) != each.other_mark or not _is(each.w, now):
             if now.content == mine.content:
-                return replace(found, kind="skipped", detail=f"{who} is the same on both sides.")
+                return _so_already(found, f"{who} is the same on both sides.")
             raise Taken(f"{who} moved on there since the plan.")
         return self._judged(found)
 
@@ -288,14 +289,14 @@ class CopyAcross(Struct, frozen=True, dict=True):
                 raise Refused(reason)
             steps = self._rows.steps(found.id, as_current(self._rows, found.id, versions), (), whence, "copied")
             if not steps:
-                return replace(found, kind="skipped", detail=f"{who} is the same on both sides.", versions=versions)
+                return replace(_so_already(found, f"{who} is the same on both sides."), versions=versions)
             return replace(found, versions=versions, steps=history_import.tied(steps, versions))
         try:
             there = layout.version(found.id)
         except NotFound:
             return self._judged(found)
         if there.content == found.content:
-            return replace(found, kind="skipped", detail=f"{who} is the same on both sides.", base=there)
+            return replace(_so_already(found, f"{who} is the same on both sides."), base=there)
         raise Taken(f"{who} came to be there meanwhile; compare again.")
 
     def _later(self, found: Copied) -> Copied:
@@ -317,7 +318,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
             raise Taken(f"{who} moved on there since the plan.")
         steps = appended.steps()
         if not steps:
-            return replace(found, kind="skipped", detail=f"{who} has the same versions on both sides.")
+            return _so_already(found, f"{who} has the same versions on both sides.")
         return replace(found, versions=versions, steps=steps)
 
     def _sent(self, sender: Running, no: int, each: Copied) -> Outcome:
@@ -343,6 +344,11 @@ class CopyAcross(Struct, frozen=True, dict=True):
 def new_copies() -> str:
     """The name of a run that copies."""
     return new_run(_now, uuid.uuid4().hex[:6])
+
+
+def _so_already(found: Copied, said: str) -> Copied:
+    """A document that is there already as it is to be."""
+    return replace(found, kind="skipped", detail=said, done=True)
 
 
 def _is(planned: Value | None, now: Version) -> bool:

@@ -104,6 +104,7 @@ class Thinned(Struct, frozen=True):
     detail: str
     gone: tuple[Version, ...] = ()  # with their stored documents, newest first
     bytes: int = 0  # that are won
+    done: bool = False  # what a plan names is gone already
 
     @property
     def candidate(self) -> Candidate:
@@ -173,10 +174,7 @@ class Retaining(Struct, frozen=True):
                 if each.kind == "applied" and each.gone:
                     yield self._removed(running, ground, layout, each)
                 elif each.kind != "applied":
-                    yield Outcome(each.kind, plan.ns, each.id, each.detail)  # type: ignore[arg-type]
-                elif wanted.digests is not None:
-                    said = f"{id_name(each.id)} has none of these versions any more."
-                    yield Outcome("skipped", plan.ns, each.id, said)
+                    yield Outcome(each.kind, plan.ns, each.id, each.detail, done=each.done)  # type: ignore[arg-type]
             step(len(plan.items), len(plan.items))
 
         return Run(plan.run, outcomes())
@@ -218,9 +216,12 @@ class Retaining(Struct, frozen=True):
             return Thinned(id, "skipped", f"{who} is held, so all of its versions stay.")
         stay = rule.kept(versions, _now()) | {at for at, hold in enumerate(held) if hold}
         gone = [each for at, each in enumerate(versions) if at not in stay and not _why_not(each)]
-        if wanted.digests is not None:
-            gone = [each for each in gone if digest(each.raw or b"") in wanted.digests]
-        return self._ended(rule, who, versions, Thinned(id, "applied", "", tuple(gone)))
+        if wanted.digests is None:
+            return self._ended(rule, who, versions, Thinned(id, "applied", "", tuple(gone)))
+        named = _named_by(wanted.digests, gone)
+        if not named:
+            return _unmoved(who, id, _named_by(wanted.digests, versions))
+        return self._ended(rule, who, versions, Thinned(id, "applied", "", named))
 
     def _ended(self, rule: Rule, who: str, versions: Sequence[Version], found: Thinned) -> Thinned:
         """A document with a sentence on what goes."""
@@ -335,6 +336,18 @@ def _why_not_one(versions: Sequence[Version], v: Value, who: str) -> str:
     found = next((each for each in versions if each.v == v), None)
     why = "a hold names it" if found is not None else "there is none"
     return f"{version_name(v)} of {who} stays: {(_why_not(found) if found is not None else '') or why}."
+
+
+def _named_by(digests: frozenset[str], versions: Iterable[Version]) -> tuple[Version, ...]:
+    """The versions that a plan names."""
+    return tuple(each for each in versions if digest(each.raw or b"") in digests)
+
+
+def _unmoved(who: str, id: Value, staying: Sequence[Version]) -> Thinned:
+    """A document from which nothing goes that a plan names: it is gone already, or some stay by now."""
+    if staying:
+        return Thinned(id, "skipped", f"{who} keeps {_names(staying)}, which the rule of the plan keeps by now.")
+    return Thinned(id, "skipped", f"{who} has none of these versions any more.", done=True)
 
 
 def _names(versions: Sequence[Version]) -> str:

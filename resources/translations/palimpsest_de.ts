@@ -18707,6 +18707,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} bewahrt schon Versionen auf ({1}); Übernehmen ist für einfache Sammlungen.</translation>
     </message>
     <message>
+      <source>{0} keeps {1}, which the rule of the plan keeps by now.</source>
+      <translation>{0} behält {1}, da die Regel des Plans das inzwischen behält.</translation>
+    </message>
+    <message>
       <source>{0} kinds of value come back byte for byte.</source>
       <translation>{0} Arten von Werten kommen Byte für Byte zurück.</translation>
     </message>

@@ -83,6 +83,11 @@ def test_a_plan_of_yesterday_writes_only_what_is_still_so_and_once(
     status, again = rows(*carried)
     assert (status, [(row["id"], row["outcome"]) for row in again]) == (1, [("A", "conflict"), ("B", "skipped")])
     assert stored(database)["B"]["total"] == 12
+    only_b = json.loads(Path(plan).read_text())
+    only_b["items"] = only_b["items"][1:]
+    Path(plan).write_text(json.dumps(only_b))
+    status, said, err = run(*carried)
+    assert (status, "1 so already." in said, "Nothing is left to do" in err) == (0, True, True)
 
 
 def test_a_unique_index_that_one_document_breaks_is_one_sentence_and_the_others_are_done(

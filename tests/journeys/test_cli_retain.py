@@ -46,10 +46,28 @@ def test_a_plan_is_carried_out_and_undone(
     assert past(database) == [("A", 3), ("B", 3)]
     assert database["quarantine"].count_documents({}) == 4
     status, again = rows("retain", server_uri, ns, "--plan", plan, "--apply", *stated)
-    assert (status, [row["outcome"] for row in again]) == (1, ["skipped"] * 2), "once more it writes nothing"
+    assert (status, [row["outcome"] for row in again]) == (0, ["skipped"] * 2), "once more it writes nothing"
+    _, _, err = run("retain", server_uri, ns, "--plan", plan, "--apply", *stated)
+    assert "Nothing is left to do; nothing was written." in err
     assert database["quarantine"].count_documents({}) == 4
     assert run("undo", done[0]["run"], "--source", server_uri, *stated)[0] == 0
     assert (past(database), database["quarantine"].count_documents({})) == (before, 0)
+
+
+def test_versions_that_a_rule_keeps_by_now_are_not_taken_for_removed(
+    run: Run, rows: Rows, server_uri: str, database: Any, orders: tuple[str, str], tmp_path: Path
+) -> None:
+    (ns, profile), plan = orders, str(tmp_path / "plan.json")
+    stated = ("--profile", profile)
+    assert run("retain", server_uri, ns, "--keep", "2", "--plan", plan, *stated)[0] == 0
+    database["orders_past"].delete_many({"docId": "A", "v": {"$gt": 1}})
+    database["orders_past"].delete_many({"docId": "B", "v": {"$lt": 3}})
+    status, done = rows("retain", server_uri, ns, "--plan", plan, "--apply", *stated)
+    assert (status, [row["detail"] for row in done]) == (
+        1,
+        ["A keeps v1, which the rule of the plan keeps by now.", "B has none of these versions any more."],
+    )
+    assert past(database) == [("A", 1), ("B", 3)]
 
 
 def test_bad_words_are_one_sentence(run: Run, server_uri: str, orders: tuple[str, str]) -> None:
