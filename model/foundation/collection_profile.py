@@ -79,6 +79,7 @@ class CollectionProfile(Struct, frozen=True):
     current: str = "current"
     prev: str = "prev"
     removed: str = ""  # deltas: the field that lists the paths that a version removed
+    after_gap: str = ""  # deltas: "whole" if the version after missing numbers holds its whole state
     deleted: str = "_deleted"  # versions, flagged, deltas: the marker of a version that deletes its document; "": none
     hash: str = "_versioned_id"
     hash_include: tuple[str, ...] = ()  # paths; () means all content

@@ -501,6 +501,17 @@ class Layout(ABC):
             raise Refused(self.read_only)
         return self.rows.steps(id, base, content, stamp)
 
+    def checkpoint(self, versions: Sequence[Version], kept: int) -> bytes:
+        """The stored document of ``versions[kept]`` (newest first) that needs none of the older ones.
+
+        Raises ``Refused`` if there is none.
+        """
+        return versions[kept].raw or c.EMPTY
+
+    def needs_for_checkpoint(self) -> str:
+        """What shows that a version needs none of the older ones, an advice; "" if nothing has to be done."""
+        return ""
+
     def explain(self, base: Version) -> str:
         """The order of the writes and the guard, in one or two sentences."""
         return self.rows.explain(base) if self.rows is not None else self.read_only

@@ -12,8 +12,11 @@ The swap, step by step:
 3. The delta is inserted with the next number, and with the write token as its ``_id``; the unique index decides.
 
 Crash points: before the insert nothing has happened, after it everything has. After a gap, or without a base, every
-state is unproven: it is shown and marked as such. A delete inserts a tombstone, which ends the state: the version
-after it is a base again. A purge starts with the newest version, so that the others can still be folded.
+state is unproven: it is shown and marked as such, unless its hash proves it, or a profile says that versions after
+missing numbers are whole (``after_gap``) and the state before the gap does not contradict. Such a checkpoint is a
+stored version with its whole state in place of its changes: whoever folds finds the same states, with the older
+versions and without them. A delete inserts a tombstone, which ends the state: the version after it is a base again.
+A purge starts with the newest version, so that the others can still be folded.
 """
 
 from __future__ import annotations
@@ -36,8 +39,9 @@ from model.server.retry import Port
 from model.storage import numbering, stored_form
 from model.storage.content_hashes import next_hash
 from model.storage.delta_folding import Delta, delta_between
-from model.storage.delta_states import DeltaStates
-from model.storage.reserved_fields import compose, own_of, says_deleted
+from model.storage.delta_states import STATE_WHOLE, DeltaStates
+from model.storage.gaps import are_times
+from model.storage.reserved_fields import compose, number_of, own_of, says_deleted
 from model.storage.swap_steps import Stamp, SwapSteps
 from model.storage.version_documents import VersionDocuments, claim_of
 from model.storage.version_writer import VersionWriter
@@ -54,6 +58,7 @@ class Deltas(Layout):
     roles = ("id", "version", "token", "removed")
     defaults: ClassVar[Mapping[str, str]] = {"id": "docId"}
     lacks = "no field with a whole number and one with an id were found in it."
+    further_keys = frozenset({"after_gap"})
     holds_changes = True
     own_documents = True
 
@@ -97,7 +102,9 @@ class Deltas(Layout):
         # The hash covers the state, which one stored version does not hold: it is checked below, from the folded
         # history.
         reader = FactReader(self.own, replace(p, hash=""), p.id, claim=self._states.documents.claim, beside=p.removed)
-        return Chains(self.server, p, (Part(self.ns, reader),), own_documents, "D1", beyond=self._wrong_hashes)
+        # Where a version after missing ones is whole, those missing prove nothing: they are a gap as in other layouts.
+        gap = "V2" if p.after_gap else "D1"
+        return Chains(self.server, p, (Part(self.ns, reader),), own_documents, gap, beyond=self._wrong_hashes)
 
     def _wrong_hashes(self, id: Value) -> dict[Value, str]:
         try:
@@ -107,6 +114,19 @@ class Deltas(Layout):
         return {each.v: each.detail for each in wrong if each.v is not None}
 
     # --- writing
+
+    def checkpoint(self, versions: Sequence[Version], kept: int) -> bytes:
+        """The stored version with its whole state."""
+        return self._states.checkpoint(versions, kept)
+
+    def needs_for_checkpoint(self) -> str:
+        """What shows that the first version left is whole: a statement, its number if that is a time, or a hash."""
+        p = self.profile
+        raw = next(iter(self.server.find(self.ns, limit=1)), None)
+        v = c.get(raw, (p.version,)) if raw is not None else None
+        number = number_of(v)
+        told = p.after_gap or raw is None or (v is not None and number is None) or are_times(0, number or 0)
+        return "" if told or (p.hash and raw is not None and c.get(raw, (p.hash,)) is not None) else STATE_WHOLE
 
     def steps(self, id: Value, base: Version, content: bytes, stamp: Stamp, v: Value | None = None) -> SwapSteps:
         """A single insert of the changes."""

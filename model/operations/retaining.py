@@ -2,8 +2,8 @@
 
 What goes is copied to the quarantine of its database first; elements of an array stay in the journal, with the document
 that held them. The newest version of a document, gaps, damaged and unproven versions always stay; so does what a hold
-names. Layouts in which a version is known only through others are refused. A rule is asked again before each document
-is written: by a plan, only what both agree on goes.
+names. Where versions hold only changes, the oldest ones go, up to the first that stays, and that one is stored whole
+before. A rule is asked again before each document is written: by a plan, only what both agree on goes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from model.over_time.activity import changed_paths
 from model.repair.items import Item, digest
 from model.repair.plan import Plan
 from model.repair.running import Running, new_run
-from model.repair.steps import RepairContext, Step
+from model.repair.steps import RepairContext, Step, physical
 from model.storage import overflow_archive
 from model.storage.newest_query import PageQuery
 from model.text.moments import age_from_text
@@ -93,6 +93,14 @@ class Candidate(Struct, frozen=True):
     digests: frozenset[str] | None = None
 
 
+class WholeVersion(Struct, frozen=True):
+    """A stored version before and after it is given its whole state."""
+
+    v: Value | None
+    before: bytes
+    after: bytes
+
+
 class Thinned(Struct, frozen=True):
     """One document as it would be.
 
@@ -105,6 +113,7 @@ class Thinned(Struct, frozen=True):
     gone: tuple[Version, ...] = ()  # with their stored documents, newest first
     bytes: int = 0  # that are won
     done: bool = False  # what a plan names is gone already
+    checkpoint: WholeVersion | None = None  # the oldest version left, if it holds only changes
 
     @property
     def candidate(self) -> Candidate:
@@ -192,10 +201,10 @@ class Retaining(Struct, frozen=True):
             raise Refused(f"Another program keeps the versions of {ns}, and only that can remove them.")
         if layout.unversioned or layout.about_others or not layout.numbered:
             raise Refused(f"Documents of {ns} keep no earlier versions, so none can be removed.")
-        if layout.holds_changes:
+        if layout.holds_changes and (needs := layout.needs_for_checkpoint()):
             raise Refused(
-                f"A version of {ns} holds only changes and is what proves those after it, so none is removed; "
-                "`palimpsest migrate --to versions` makes whole ones."
+                f"A version of {ns} holds only changes, and nothing would show that the oldest one left is stored "
+                f"whole: {needs}."
             )
         return layout
 
@@ -210,30 +219,49 @@ class Retaining(Struct, frozen=True):
         current = next((each for each in versions if each.current), None)
         if current is None:
             return Thinned(id, "skipped", f"{who} is deleted.")
+        try:
+            found = self._found(layout, rule, wanted, versions, versions.index(current))
+        except Refused as error:
+            return Thinned(id, "refused", f"{who}: {error}")
+        return found if found.kind != "applied" else self._ended(layout, rule, who, versions, found)
+
+    def _found(
+        self, layout: Layout, rule: Rule, wanted: Candidate, versions: Sequence[Version], current: int
+    ) -> Thinned:
+        """What goes of a document; raises ``Refused`` if the oldest version left cannot be stored whole."""
+        id, who = wanted.id, id_name(wanted.id)
         holds = following.condition(rule.hold) if rule.hold else None
         held = [holds is not None and bool(it.content) and holds(_seen(layout, id, it)) for it in versions]
-        if held[versions.index(current)]:
+        if held[current]:
             return Thinned(id, "skipped", f"{who} is held, so all of its versions stay.")
         stay = rule.kept(versions, _now()) | {at for at, hold in enumerate(held) if hold}
         gone = [each for at, each in enumerate(versions) if at not in stay and not _why_not(each)]
-        if wanted.digests is None:
-            return self._ended(rule, who, versions, Thinned(id, "applied", "", tuple(gone)))
-        named = _named_by(wanted.digests, gone)
-        if not named:
-            return _unmoved(who, id, _named_by(wanted.digests, versions))
-        return self._ended(rule, who, versions, Thinned(id, "applied", "", named))
+        if wanted.digests is not None:
+            named = _named_by(wanted.digests, gone)
+            if not named:
+                return _unmoved(who, id, _named_by(wanted.digests, versions))
+            gone = [*named]
+        found = Thinned(id, "applied", "", tuple(gone))
+        if layout.holds_changes and gone:
+            found = _with_checkpoint(layout, versions, found)
+            if wanted.digests is not None and not found.gone:
+                return Thinned(id, "skipped", f"{who} keeps {_names(gone)}, as older versions stay.")
+        return found
 
-    def _ended(self, rule: Rule, who: str, versions: Sequence[Version], found: Thinned) -> Thinned:
+    def _ended(self, layout: Layout, rule: Rule, who: str, versions: Sequence[Version], found: Thinned) -> Thinned:
         """A document with a sentence on what goes."""
         id, gone = found.id, found.gone
         if rule.only is not None and not gone:
-            return Thinned(id, "refused", _why_not_one(versions, rule.only, who))
+            return Thinned(id, "refused", _why_not_one(versions, rule.only, who, layout.holds_changes))
         if not gone:
             return Thinned(id, "applied", f"All versions of {who} stay.")
         won = sum(len(each.raw or b"") for each in gone)
         said = f"{who} loses {_names(gone)}"
         said += _beside(versions, gone[0]) if rule.only is not None else ""
-        return Thinned(id, "applied", f"{said}.", gone, won)
+        if (whole := found.checkpoint) is not None:
+            won -= len(whole.after) - len(whole.before)
+            said += f"; {version_name(whole.v)}, the oldest one left, is stored whole first"
+        return replace(found, detail=f"{said}.", bytes=won)
 
     def _removed(self, running: Running, ground: RepairContext, layout: Layout, each: Thinned) -> Outcome:
         """Send the writes of one document."""
@@ -245,7 +273,8 @@ class Retaining(Struct, frozen=True):
             for step in _steps(ground, layout, each):
                 outcome = running.send(item, step)
                 if outcome.kind != "applied":
-                    so_far = f" {done:,} versions were removed before; run it again." if done else ""
+                    gone = done - (each.checkpoint is not None)
+                    so_far = f" {gone:,} versions were removed before; run it again." if gone > 0 else ""
                     return replace(outcome, detail=f"{outcome.detail}{so_far}")
                 done, entry = done + 1, outcome.entry
         except Refused as error:
@@ -332,9 +361,12 @@ def _why_not(version: Version) -> str:
     return ""
 
 
-def _why_not_one(versions: Sequence[Version], v: Value, who: str) -> str:
+def _why_not_one(versions: Sequence[Version], v: Value, who: str, changes: bool) -> str:
     found = next((each for each in versions if each.v == v), None)
+    older = found is not None and any(it.state != "missing" for it in versions[versions.index(found) + 1 :])
     why = "a hold names it" if found is not None else "there is none"
+    if changes and older:
+        why = "it holds only changes, and older versions stay"
     return f"{version_name(v)} of {who} stays: {(_why_not(found) if found is not None else '') or why}."
 
 
@@ -370,10 +402,39 @@ def _beside(versions: Sequence[Version], gone: Version) -> str:
     return f"; what it changed ({', '.join(paths[:NAMED])}{more}) is then shown as a change of {version_name(newer.v)}"
 
 
+def _with_checkpoint(layout: Layout, versions: Sequence[Version], found: Thinned) -> Thinned:
+    """A document of which only the oldest versions go, up to the first that stays; that one is to be stored whole.
+
+    Raises ``Refused`` if it cannot be.
+    """
+    going = set(map(id, found.gone))
+    kept = max(at for at, each in enumerate(versions) if each.state != "missing" and id(each) not in going)
+    older = tuple(each for each in versions[kept + 1 :] if each.state != "missing")
+    if not older:
+        return replace(found, gone=())
+    version, after = versions[kept], layout.checkpoint(versions, kept)
+    whole = WholeVersion(version.v, version.raw or c.EMPTY, after)
+    return replace(found, gone=older, checkpoint=whole if whole.after != whole.before else None)
+
+
 def _steps(ground: RepairContext, layout: Layout, each: Thinned) -> Iterator[Step]:
-    """The writes that remove the versions of one document, the oldest first."""
+    """The writes that remove the versions of one document, the oldest first; of changes the newest first.
+
+    So a version that is stored whole always follows those that are gone, and no other version does.
+    """
+    if (whole := each.checkpoint) is not None:
+        label = version_name(whole.v)
+        yield ground.swapped(layout.ns, label, whole.before, whole.after, "it is stored whole")
+        now = ground.at(layout.ns, physical(whole.after))
+        if (
+            now is not None
+            and now != whole.after
+            and c.without(now, layout.own.names) != c.without(whole.after, layout.own.names)
+        ):
+            yield ground.swapped(layout.ns, label, now, whole.before, "it holds only its changes again")
+            raise Refused(f"{label} was not stored as it was sent, so no version is removed.")
     inside = {gone.raw for gone in each.gone if gone.stored == "prev"}
-    for gone in reversed(each.gone):
+    for gone in each.gone if layout.holds_changes else reversed(each.gone):
         if gone.stored != "prev":
             assert gone.raw is not None
             yield ground.removed(_place(layout, gone), version_name(gone.v), gone.raw, "it is removed")

@@ -109,7 +109,17 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     found.pop("guard", None)
     if profile.id_parts:
         found["id"] = list(profile.id_parts)
-    for name in (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is"):
+    for name in (
+        *_NAMES,
+        "archive",
+        "counter",
+        "pending",
+        "applied",
+        "processed",
+        "numbering",
+        "author_is",
+        "after_gap",
+    ):
         if getattr(profile, name) != getattr(default, name) and not (name == "id" and profile.id_parts):
             found[name] = getattr(profile, name)
     if not (profile.token or profile.token_unsaid) and "token" in declared(profile.layout).roles:
@@ -170,7 +180,7 @@ def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, A
 
 def whole(profile: CollectionProfile) -> dict[str, Any]:
     """:func:`table` with all of the layout's defaults."""
-    names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is")
+    names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is", "after_gap")
     said = {name: getattr(profile, name) for name in names}
     if _is_written(profile.layout):
         said |= {name: row_keys.in_toml(getattr(profile, name)) for name in (*row_keys.READERS, "writer")}
@@ -442,6 +452,12 @@ def _author_is(key: str, value: Any) -> dict[str, Any]:
     raise ValueError(f'must be "login", "asked" or "name:" with a name, as in "name:Import", not {value!r}')
 
 
+def _after_gap(key: str, value: Any) -> dict[str, Any]:
+    if value in ("", "whole"):
+        return {key: value}
+    raise ValueError(f'must be "whole", or "" if such a version holds only changes, not {value!r}')
+
+
 def _hash_fields(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in ("include", "exclude"):
         raise ValueError('must be { include = ["…"] } or { exclude = ["…"] }')
@@ -513,6 +529,7 @@ _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     "hash_fields": _hash_fields,
     "hash_recipe": row_keys.READERS["hash_recipe"],
     "numbering": _numbering,
+    "after_gap": _after_gap,
     "author_is": _author_is,
     "grace": _duration,
     "targets": _targets,

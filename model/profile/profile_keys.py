@@ -58,6 +58,13 @@ _ROWS = (
     ProfileKey("token", "the field with the write token", place="current", empty="none: nothing is added"),
     ProfileKey("removed", "the field that lists the paths which a version removed", empty="none: nothing is removed"),
     ProfileKey(
+        "after_gap",
+        "what a version after missing numbers holds",
+        "choice",
+        empty="only its changes, so that it is not proven",
+        choices=("", "whole"),
+    ),
+    ProfileKey(
         "deleted", "the marker of a version that ends a document", empty="none: nothing is deleted, only purged"
     ),
     ProfileKey("counter", "the field with the number"),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
 
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Contents, Outline, Row, Version
 from model.server.retry import Terms
 from model.storage import folded_page
-from model.storage.content_hashes import Sealed, hash_trouble
+from model.storage.content_hashes import Sealed, fits, hash_trouble
 from model.storage.delta_folding import Delta, Fold, folded, newest_states, rebuilt, removed_by
 from model.storage.delta_snapshots import LONG, DeltaSnapshots
 from model.storage.field_reader import FieldReader
@@ -33,6 +34,8 @@ from model.storage.version_documents import VersionDocuments
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+STATE_WHOLE = 'state after_gap = "whole" in a profile'
 
 
 class _State(Struct, frozen=True):
@@ -81,6 +84,7 @@ class DeltaStates:
         found = list(newest_first(map(self.documents.made, stored)))
         states: list[_State] = []
         before, whole, proven = 0, "", True
+        names: set[str] = set()  # of the state so far
         marks: list[int | None] = []  # the next numbers with which the versions of the previous number are marked
         for version in reversed(self._ended(found)):
             number = number_of(version.v)
@@ -89,13 +93,13 @@ class DeltaStates:
             # A tombstone ends the state, so what follows does not depend on anything before it.
             if version.deleted and not twice:
                 proven, whole = True, ""
+            delta = self._delta(version)
             if number is not None and not twice:
                 if not version.deleted and after(before, marks, number) != number and not are_times(before, number):
-                    proven, whole = False, "rebuilt without a base" if not before else "rebuilt over a gap"
+                    proven, whole = self._is_checkpoint(delta, names), _unproven(before)
                 before, marks = number, []
             # Kept until the next number comes: a version that is stored twice may be marked in one of its copies only.
             marks.append(announced(version, self.documents.claim))
-            delta = self._delta(version)
             if twice:
                 differs = delta != states[-1].delta
                 version = version.but(state="damaged", detail="stored twice")
@@ -106,7 +110,63 @@ class DeltaStates:
             if version.content is None:
                 proven, whole = False, "rebuilt over a version that cannot be read"
             states.append(_State(version, delta))
+            names = set() if delta.ends else names - set(delta.removed) | {name for name, _ in delta.fields}
         return states
+
+    def _is_checkpoint(self, delta: Delta, names: Collection[str]) -> bool:
+        """Whether a version after missing numbers holds its whole state: a profile says so, and nothing speaks against
+        it.
+
+        A whole state sets each field of the state before the gap, or removes it.
+        """
+        return self.profile.after_gap == "whole" and set(names) <= {*delta.removed, *(name for name, _ in delta.fields)}
+
+    def checkpoint(self, versions: Sequence[Version], kept: int) -> bytes:
+        """The stored document of ``versions[kept]`` (newest first) with its whole state, so that all older ones can go.
+
+        States stay byte for byte the same while the older ones go, the newest first. Raises ``Refused`` if this cannot
+        be stored, or if the states would not be proven any more.
+        """
+        version = versions[kept]
+        if version.state != "present":
+            raise Refused(f"{version_name(version.v)} is {version.state}, so it cannot be stored whole.")
+        raw, state = version.raw or c.EMPTY, version.content or c.EMPTY
+        stored = [each.raw for each in reversed(versions[kept + 1 :]) if each.raw is not None]
+        # A tombstone needs nothing before it.
+        made = raw if version.deleted else self._made_whole(raw, state, stored, version_name(version.v))
+        above = [each for each in versions[:kept] if each.state != "missing"]
+        after = list(self._folded(self._states([*(each.raw or c.EMPTY for each in above), made])))
+        if [(each.content, each.state) for each in after] != [(it.content, it.state) for it in [*above, version]]:
+            raise Refused(
+                f"{version_name(version.v)} could be stored whole, but nothing would show that it is: {STATE_WHOLE}."
+            )
+        return made
+
+    def _made_whole(self, raw: bytes, state: bytes, older: Sequence[bytes], name: str) -> bytes:
+        """A stored version with its whole state, whichever of the ``older`` ones (oldest first) are still there."""
+        p, deltas = self.profile, [self._delta(self.documents.made(each)) for each in older]
+        fields = tuple(c.fields(state))
+        if self._is_same_over(deltas, Delta(fields), state):
+            return compose(raw, self.own.names, state, {p.removed: None} if p.removed else {})
+        # A field that an older version sets and this state lacks, or has at another place, is removed by name first.
+        names = dict.fromkeys(each for delta in deltas for each, _ in delta.fields)
+        if p.removed and not any("." in each for each in names):
+            listed = c.array(map(Value.of, names))
+            if self._is_same_over(deltas, Delta(fields, tuple(names)), state):
+                return compose(raw, self.own.names, state, {p.removed: listed})
+        raise Refused(f"{name} cannot be stored whole, as no list of removed paths can name what is gone by then.")
+
+    def _is_same_over(self, deltas: Sequence[Delta], whole: Delta, state: bytes) -> bool:
+        """Whether a delta leads to a state from each of the states before it, and from none."""
+        fold = Fold()
+        for delta in [None, *deltas]:
+            if delta is not None:
+                fold.apply(delta)
+            fold.apply(whole)
+            if fold.content() != state:
+                return False
+            fold.take_back()
+        return True
 
     def _ended(self, newest_first: list[Version]) -> list[Version]:
         """The versions with true tombstones only: if the next version resets the marker, it was no tombstone.
@@ -179,6 +239,8 @@ class DeltaStates:
         damage = version.detail if not version.detail.startswith("hash") else ""
         trouble = hash_trouble(Sealed(content, sealed), p) if sealed is not None and not damage else ""
         state = version.state
+        if state == "unproven" and sealed is not None and _proves(Sealed(content, sealed), p):
+            state, damage = "present", ""
         if version.detail.startswith("hash") or trouble:
             damage = damage or trouble
             state = "damaged" if damage else "present"
@@ -236,7 +298,7 @@ class DeltaStates:
             snapshots = self._snapshots_of(stored)
             newest = len(stored) if snapshots is not None else self._newest_number(stored)
             place = 0 if v is None else newest - (number_of(v) or 0)
-            if not 0 <= place < newest:
+            if not (newest and 0 <= place < len(stored)):
                 return None
             if snapshots is not None:
                 return stored[place], snapshots.state(stored, newest - place)
@@ -254,7 +316,7 @@ class DeltaStates:
             return None
         known = self._snapshots
         if known is None or not known.are_of(stored):
-            if not self._newest_number(stored) or self._remove_fields(stored):
+            if self._newest_number(stored) != len(stored) or self._remove_fields(stored):
                 return None
             known = self._snapshots = DeltaSnapshots.of(stored, self.own.names)
         return known
@@ -264,11 +326,13 @@ class DeltaStates:
         return bool(self._removes) and any(self._removes in raw for raw in rows)
 
     def _newest_number(self, stored: Sequence[bytes]) -> int:
-        """The newest number of versions that count down to 1 without gaps and hold nothing special; 0 otherwise.
+        """The newest number of versions that count down to their first without gaps and hold nothing special, else 0.
 
-        Raises ``Unreadable``.
+        The first is number 1, or any where a version after missing ones is whole. Raises ``Unreadable``.
         """
-        number = len(stored)
+        newest = number = len(stored)
+        if self.profile.after_gap and stored:
+            newest = number = max(number_of(legible_field(stored[0], self.profile.version)) or 0, number)
         for raw in stored:
             (at,) = self._number.spans(raw)
             # The bytes of a name may also be part of a value; that only costs the closer look.
@@ -277,7 +341,7 @@ class DeltaStates:
             if int.from_bytes(raw[at[1] : at[2]], "little", signed=True) != number:
                 return 0
             number -= 1
-        return len(stored)
+        return newest
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions; those after a gap are unproven."""
@@ -345,3 +409,14 @@ class DeltaStates:
         ids = (id for key in heads if (id := c.get(key, (self.profile.id,))) is not None)
         while chunk := list(islice(ids, together)):
             yield from self.documents.of_each(chunk)
+
+
+def _unproven(before: int) -> str:
+    """Why a version after missing numbers is not proven; ``before`` is the number below them, or 0."""
+    return "rebuilt over a gap" if before else "rebuilt without a base"
+
+
+def _proves(seal: Sealed, profile: CollectionProfile) -> bool:
+    """Whether a stored hash proves a content as a whole."""
+    partly = profile.hash_include or profile.hash_exclude or profile.hash_doubt
+    return not partly and fits(seal, profile)

@@ -10655,6 +10655,10 @@ Zum Verbinden öffnen</translation>
       <translation>; {0} ist dann die erste, und was sie änderte, ist nicht mehr bekannt</translation>
     </message>
     <message>
+      <source>; {0}, the oldest one left, is stored whole first</source>
+      <translation>; {0}, die älteste, die bleibt, wird zuvor vollständig gespeichert</translation>
+    </message>
+    <message>
       <source>A DeepDiff Delta cannot say this difference exactly; take another format, such as json-patch.</source>
       <translation>Ein Delta von DeepDiff kann diesen Unterschied nicht genau ausdrücken; nehmen Sie ein anderes Format, etwa json-patch.</translation>
     </message>
@@ -10815,8 +10819,8 @@ Zum Verbinden öffnen</translation>
       <translation>Eine Version von {0} lässt sich nicht archivieren: Sie {1}.</translation>
     </message>
     <message>
-      <source>A version of {0} holds only changes and is what proves those after it, so none is removed; `palimpsest migrate --to versions` makes whole ones.</source>
-      <translation>Eine Version von {0} enthält nur Änderungen und belegt die späteren, also wird keine entfernt; `palimpsest migrate --to versions` macht ganze daraus.</translation>
+      <source>A version of {0} holds only changes, and nothing would show that the oldest one left is stored whole: {1}.</source>
+      <translation>Eine Version von {0} hält nur Änderungen fest, und nichts würde zeigen, dass die älteste, die bleibt, vollständig gespeichert ist: {1}.</translation>
     </message>
     <message>
       <source>A version of {0} was deleted before it could be read.</source>
@@ -15319,6 +15323,14 @@ Zum Verbinden öffnen</translation>
       <translation>sie hat keine Id</translation>
     </message>
     <message>
+      <source>it holds only changes, and older versions stay</source>
+      <translation>sie hält nur Änderungen fest, und ältere Versionen bleiben</translation>
+    </message>
+    <message>
+      <source>it holds only its changes again</source>
+      <translation>sie hält wieder nur ihre Änderungen fest</translation>
+    </message>
+    <message>
       <source>it holds {0}, but {1} were exported</source>
       <translation>darin sind {0}, aber {1} wurden exportiert</translation>
     </message>
@@ -15353,6 +15365,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>it is still there</source>
       <translation>es ist noch da</translation>
+    </message>
+    <message>
+      <source>it is stored whole</source>
+      <translation>sie wird vollständig gespeichert</translation>
     </message>
     <message>
       <source>it is the current one</source>
@@ -15561,6 +15577,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>must be "next", "loop", "time" or "counter:database.collection", not {0}</source>
       <translation>muss "next", "loop", "time" oder "counter:datenbank.sammlung" sein, nicht {0}</translation>
+    </message>
+    <message>
+      <source>must be "whole", or "" if such a version holds only changes, not {0}</source>
+      <translation>muss „whole“ sein, oder „“, wenn eine solche Version nur Änderungen festhält, nicht {0}</translation>
     </message>
     <message>
       <source>must be a field's name in quotes</source>
@@ -15863,6 +15883,10 @@ Zum Verbinden öffnen</translation>
       <translation>nur hier</translation>
     </message>
     <message>
+      <source>only its changes, so that it is not proven</source>
+      <translation>nur ihre Änderungen, sodass sie nicht bewiesen ist</translation>
+    </message>
+    <message>
       <source>only there</source>
       <translation>nur dort</translation>
     </message>
@@ -16069,6 +16093,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>ssh to {0} ended{1}; try `ssh {2}` in a terminal.</source>
       <translation>ssh zu {0} endete{1}; versuchen Sie `ssh {2}` in einem Terminal.</translation>
+    </message>
+    <message>
+      <source>state after_gap = "whole" in a profile</source>
+      <translation>geben Sie after_gap = "whole" in einem Profil an</translation>
     </message>
     <message>
       <source>state hash_recipe, and hash_fields for what it leaves out, in a profile before anything is written here</source>
@@ -16883,6 +16911,10 @@ Zum Verbinden öffnen</translation>
       <translation>was eine Zeile tat</translation>
     </message>
     <message>
+      <source>what a version after missing numbers holds</source>
+      <translation>was eine Version nach fehlenden Nummern festhält</translation>
+    </message>
+    <message>
       <source>what an edit may write</source>
       <translation>was eine Bearbeitung schreiben darf</translation>
     </message>
@@ -17335,6 +17367,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} lässt sich nicht nach {1} sortieren: {2}.</translation>
     </message>
     <message>
+      <source>{0} cannot be stored whole, as no list of removed paths can name what is gone by then.</source>
+      <translation>{0} kann nicht vollständig gespeichert werden, da keine Liste entfernter Pfade nennen kann, was bis dahin weg ist.</translation>
+    </message>
+    <message>
       <source>{0} cannot be used ({1}): {2}.</source>
       <translation>{0} kann nicht benutzt werden ({1}): {2}.</translation>
     </message>
@@ -17437,6 +17473,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} closes the connection; it may want TLS (tls=true), or not be a MongoDB server.</source>
       <translation>{0} schließt die Verbindung; vielleicht verlangt er TLS (tls=true) oder ist kein MongoDB-Server.</translation>
+    </message>
+    <message>
+      <source>{0} could be stored whole, but nothing would show that it is: {1}.</source>
+      <translation>{0} könnte vollständig gespeichert werden, aber nichts würde das zeigen: {1}.</translation>
     </message>
     <message>
       <source>{0} could not be archived, so {1}. {2}</source>
@@ -18675,6 +18715,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} ist {1} und keine Datei; kopieren Sie den Inhalt in eine Datei, und nennen Sie diese.</translation>
     </message>
     <message>
+      <source>{0} is {1}, so it cannot be stored whole.</source>
+      <translation>{0} ist {1}, kann also nicht vollständig gespeichert werden.</translation>
+    </message>
+    <message>
       <source>{0} is {1}, which is not a number; set it with an edit.</source>
       <translation>{0} ist {1}, was keine Zahl ist; sagen Sie durch eine Bearbeitung, was es ist.</translation>
     </message>
@@ -18705,6 +18749,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} keeps versions already ({1}); adopting is for plain collections.</source>
       <translation>{0} bewahrt schon Versionen auf ({1}); Übernehmen ist für einfache Sammlungen.</translation>
+    </message>
+    <message>
+      <source>{0} keeps {1}, as older versions stay.</source>
+      <translation>{0} behält {1}, da ältere Versionen bleiben.</translation>
     </message>
     <message>
       <source>{0} keeps {1}, which the rule of the plan keeps by now.</source>
@@ -19293,6 +19341,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} was not copied. {1}</source>
       <translation>{0} wurde nicht kopiert. {1}</translation>
+    </message>
+    <message>
+      <source>{0} was not stored as it was sent, so no version is removed.</source>
+      <translation>{0} wurde nicht so gespeichert, wie gesendet, also wird keine Version entfernt.</translation>
     </message>
     <message>
       <source>{0} was purged meanwhile; nothing was removed.</source>

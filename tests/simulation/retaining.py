@@ -21,6 +21,7 @@ import bson
 
 from model.errors import Refused
 from model.foundation.records import Outcome
+from model.layouts.registry import bind
 from model.operations.retaining import Retaining, RetentionPlan, Rule
 from model.profile import CollectionProfile
 from model.repair import quarantine
@@ -30,15 +31,15 @@ from model.userdata.journal import Journal
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writing.writer import Writer
-from tests.simulation.histories import Entry, history
+from tests.simulation.histories import Entry, history, still
 from tests.simulation.machine import Machine
 from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, everything, folder, writing
 from tests.simulation.run import Result
 from tests.simulation.schedule import Crew, Dead, Odds, Schedule, SoundPort, WriterPort
 from tests.simulation.taking_back import Killed, copied, edited
-from tests.simulation.writers import MONGODB, NS, OTHER, PAST, Feeder, OneCollection, Variant
+from tests.simulation.writers import ID, MONGODB, NS, OTHER, PAST, Feeder, OneCollection, Variant
 
-LAYOUTS = ("versions", "flagged", "embedded", "nested", "archive", "stream")
+LAYOUTS = ("versions", "flagged", "embedded", "nested", "archive", "deltas", "stream")
 SUBJECT = "retaining, {}"
 SUBJECTS = {SUBJECT.format(layout): layout for layout in LAYOUTS}
 RETAINERS = 2
@@ -52,6 +53,7 @@ class Chosen:
     keep: int = 0
     only: int = 0
     held: bool = False
+    oldest: bool = False  # only the oldest can go, up to the first that stays: versions hold changes
 
     @property
     def rule(self) -> Rule:
@@ -63,7 +65,10 @@ class Chosen:
         if self.held and _is_held(entries[-1]):
             return set()
         old = entries[: -self.keep] if self.keep else [each for each in entries[:-1] if each.v == self.only]
-        return {each.v for each in old if not (self.held and _is_held(each))}
+        gone = {each.v for each in old if not (self.held and _is_held(each))}
+        if not self.oldest:
+            return gone
+        return {each.v for each in itertools.takewhile(lambda each: each.v in gone, entries)}
 
 
 def _is_held(entry: Entry) -> bool:
@@ -122,11 +127,12 @@ def run_retaining(subject: str, seed: int, crew: Crew, script: Script | None = N
 
 def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) -> Result:
     rng = random.Random(f"retaining {layout} {seed}")
-    of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75)
-    kinds = tuple(rng.choice(KINDS) for _ in range(rng.randint(1, 3)))
+    deltas = layout == "deltas"
+    of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75, checkpoints=deltas)
+    kinds = tuple(rng.choice((*KINDS, *(["front"] if deltas else []))) for _ in range(rng.randint(1, 3)))
     count = 2 + len(kinds)
     chosen = Chosen(only=rng.randint(1, count - 1)) if rng.random() < 0.3 else Chosen(rng.randint(1, count - 1))
-    chosen = Chosen(chosen.keep, chosen.only, rng.random() < 0.3)
+    chosen = Chosen(chosen.keep, chosen.only, rng.random() < 0.3, deltas)
     first = edited(of, kinds)
     machine, before = copied(first), everything(first)
     machine.strict = script is None
@@ -156,6 +162,7 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
             feeder.drain()
         entries = history(machine, of.profile)
         said = [*edit_faults(entries, todo), *_faults(entries, going)]
+        said += [*_changed(history(first, of.profile), entries), *_unproven(machine, of)]
         if not chosen.held and any(each.kind == "applied" for each in told):
             said += [f"somebody was told that it went, and v{v} is there" for v in going & {e.v for e in entries}]
         return said + _lost(machine, of, before, plan.run, homes)
@@ -185,6 +192,22 @@ def _faults(entries: list[Entry], going: set[int]) -> list[str]:
     if rest != [v for v in range(1, numbers[-1] + 1) if v not in going] or len(set(numbers)) != len(numbers):
         return [f"versions are missing or doubled: {numbers}, and {sorted(going)} may go"]
     return []
+
+
+def _changed(before: list[Entry], entries: list[Entry]) -> Iterator[str]:
+    """The versions that are there and have another content than they had."""
+    had = {each.v: still(each.content) for each in before}
+    for each in entries:
+        if still(each.content) != had.get(each.v, still(each.content)):
+            yield f"v{each.v} has another content: {bson.decode(had[each.v])} before, {bson.decode(each.content)} now"
+
+
+def _unproven(machine: Machine, of: Variant) -> Iterator[str]:
+    """The versions that the product cannot prove any more."""
+    if of.layout == "deltas":
+        for each in bind(SoundPort(machine, MONGODB), of.profile).history(ID):
+            if each.state not in ("present", "missing"):
+                yield f"{each.v} is {each.state}: {each.detail}"
 
 
 def _lost(machine: Machine, of: Variant, before: dict[str, list[bytes]], run: str, homes: list[Path]) -> list[str]:
@@ -224,7 +247,9 @@ def _killed(of: Variant, kinds: tuple[str, ...], chosen: Chosen) -> tuple[str, .
                 ended = True  # it has fewer writes than that
             except Dead:
                 list(retaining(SoundPort(machine, MONGODB), of.profile, where).apply(plan))
-            said += [f"killed at write {at} ({behind=}), {each}" for each in _ended(machine, of, going, plan, where)]
+            said += [
+                f"killed at write {at} ({behind=}), {each}" for each in _ended(machine, of, kinds, going, plan, where)
+            ]
             if everything(machine) != before:
                 said.append(f"killed at write {at} ({behind=}) and undone, it is not what it was")
             if ended:
@@ -232,14 +257,18 @@ def _killed(of: Variant, kinds: tuple[str, ...], chosen: Chosen) -> tuple[str, .
     raise AssertionError("a run has an end")
 
 
-def _ended(machine: Machine, of: Variant, going: set[int], plan: RetentionPlan, home: Path) -> Iterator[str]:
+def _ended(
+    machine: Machine, of: Variant, kinds: tuple[str, ...], going: set[int], plan: RetentionPlan, home: Path
+) -> Iterator[str]:
     """What is wrong behind a run that has ended; undoes it."""
     port, written = SoundPort(machine, MONGODB), len(machine.log)
+    yield from _changed(history(edited(of, kinds), of.profile), history(machine, of.profile))
     if left := going & {each.v for each in history(machine, of.profile)}:
         yield f"run again it leaves {sorted(left)}"
     list(retaining(port, of.profile, home).apply(plan))
     if len(machine.log) != written:
         yield "the third run writes"
+    yield from _unproven(machine, of)
     if going:
         undone = [each.kind for each in Repairs(writer(port, of.profile, home), lambda *_: None).undo(plan.run)]
         if set(undone) - {"applied", "skipped"}:

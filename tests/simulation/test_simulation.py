@@ -187,7 +187,8 @@ def test_only_what_a_rule_names_goes_and_each_version_is_kept_before(subject: st
 
 
 @pytest.mark.parametrize(
-    ("layout", "script"), [("archive", forgetting), ("versions", forgetting), ("embedded", trimming)]
+    ("layout", "script"),
+    [("archive", forgetting), ("versions", forgetting), ("deltas", forgetting), ("embedded", trimming)],
 )
 def test_the_harness_convicts_a_script_that_removes_versions_carelessly(
     layout: str, script: retaining.Script, crew: Crew

@@ -50,6 +50,7 @@ class Variant:
     mongodb: bool = True
     excludes: bool = False  # what a stranger bumps is no part of the hash
     tokens: bool = True  # documents carry write tokens
+    checkpoints: bool = False  # deltas after missing numbers hold their whole state
 
     @property
     def profile(self) -> CollectionProfile:
@@ -59,6 +60,8 @@ class Variant:
             fields["archive"] = PAST
         if self.layout == "deltas" and self.removes:
             fields["removed"] = "gone"
+        if self.layout == "deltas" and self.checkpoints:
+            fields["after_gap"] = "whole"
         if self.excludes:
             fields["hash_exclude"] = ("views",)
         if self.names:

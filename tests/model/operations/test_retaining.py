@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 from collections.abc import Callable, Iterator
 from functools import partialmethod
 from pathlib import Path
@@ -21,17 +22,19 @@ from model.values.canonical import Value
 
 PROFILE = '[[collection]]\nns = "{ns}"\nlayout = "{layout}"\n'
 OWN = ("versions", "flagged", "deltas")  # a version is a document of its own
-QUICK = ("archive",)
-WHOLE = ("archive", "embedded", "flagged", "nested", "stream", "versions")
+QUICK = ("archive", "deltas")
+WHOLE = ("archive", "deltas", "embedded", "flagged", "nested", "stream", "versions")
 IDS = tuple(f"P-{n}" for n in range(1, 8))
 Scene = tuple[Session, str, Callable[[], None]]
 
 
-def scene(layout: str, server_uri: str, database: Any, tmp_path: Path) -> Iterator[Scene]:
+def scene(
+    layout: str, server_uri: str, database: Any, tmp_path: Path, more: str = 'after_gap = "whole"\n'
+) -> Iterator[Scene]:
     """Seven products with four versions each; n is the version, and P-7 is on hold."""
     ns, file = f"{database.name}.products", tmp_path / "profile.toml"
     said = PROFILE.format(ns=ns, layout=layout) + ('id = "docId"\n' if layout in OWN else "")
-    said += 'removed = "gone"\n' if layout == "deltas" else ""
+    said += 'removed = "gone"\n' + more if layout == "deltas" else ""
     file.write_text(said + (f'archive = "{ns}_past"\n' if layout in ("archive", "stream") else ""))
 
     def feed() -> None:
@@ -149,6 +152,11 @@ def test_killed_at_every_write_it_is_carried_on(
 
 def test_a_version_alone_goes_and_its_neighbour_is_named(products: Scene) -> None:
     session, ns, _ = products
+    if session.catalogue.layout(ns).holds_changes:
+        v = session.catalogue.find_version(ns, Value.of("P-1"), "2")
+        (drawn,) = session.retaining.drawn(session.retaining.listed(ns, Rule(only=v), Value.of("P-1")))
+        assert drawn.detail == "v2 of P-1 stays: it holds only changes, and older versions stay."
+        return
     v = session.catalogue.find_version(ns, Value.of("P-1"), "2")
     plan = session.retaining.listed(ns, Rule(only=v), Value.of("P-1"))
     (drawn,) = session.retaining.drawn(plan)
@@ -161,13 +169,104 @@ def test_a_version_alone_goes_and_its_neighbour_is_named(products: Scene) -> Non
         assert (drawn.kind, why in drawn.detail) == ("refused", True)
 
 
-@pytest.mark.parametrize(("layout", "why"), [("deltas", "proves those after it"), ("plain", "no earlier versions")])
+@pytest.mark.parametrize(("layout", "why"), [("deltas", 'state after_gap = "whole"'), ("plain", "no earlier versions")])
 def test_versions_that_prove_others_are_never_removed(
     layout: str, why: str, server_uri: str, database: Any, tmp_path: Path
 ) -> None:
-    for session, ns, _ in scene(layout, server_uri, database, tmp_path):
+    for session, ns, _ in scene(layout, server_uri, database, tmp_path, more=""):
         with pytest.raises(Refused, match=why):
             session.retaining.listed(ns, Rule(keep=1))
+
+
+# --- versions that hold changes
+
+
+@pytest.fixture
+def deltas(server_uri: str, database: Any, tmp_path: Path) -> Iterator[Scene]:
+    yield from scene("deltas", server_uri, database, tmp_path)
+
+
+def states(session: Session, ns: str, id: str) -> dict[Any, tuple[bytes | None, str]]:
+    versions = session.catalogue.layout(ns).history(Value.of(id), contents="all")
+    return {
+        (each.v.python() if each.v else None): (each.content, each.state)
+        for each in versions
+        if each.state != "missing"
+    }
+
+
+def folded(database: Any, id: str) -> dict[str, Any]:
+    """What a program of the team reads: the fields of all versions, the highest one's last."""
+    state: dict[str, Any] = {}
+    for row in database["products"].find({"docId": id}).sort("v", 1):
+        for name in row.get("gone", ()):
+            state.pop(name, None)
+        state |= {name: value for name, value in row.items() if name not in ("_id", "docId", "v", "gone")}
+    return state
+
+
+def test_the_oldest_change_left_is_stored_whole_before_those_it_needs_go(deltas: Scene, database: Any) -> None:
+    session, ns, _ = deltas
+    assert session.edit(ns, "P-1", set={"added": 1}, unset=["name"]).kind == "applied"
+    assert session.edit(ns, "P-1", set={"name": "again"}).kind == "applied"
+    assert session.edit(ns, "P-1", unset=["added"]).kind == "applied"
+    before, raws, team = states(session, ns, "P-1"), [*database["products"].find()], folded(database, "P-1")
+    plan = session.retaining.listed(ns, Rule(keep=2), Value.of("P-1"))
+    (drawn,) = session.retaining.drawn(plan)
+    assert drawn.detail == "P-1 loses 5 versions from v1 to v5; v6, the oldest one left, is stored whole first."
+    assert ends(iter(session.retaining.apply(plan))) == ["applied"]
+    now = states(session, ns, "P-1")
+    assert list(now) == [7, 6]
+    assert now.items() <= before.items(), "content and proof are what they were"
+    assert [*folded(database, "P-1").items()] == [*team.items()], "who folds reads the same, in the same order"
+    stored = database["products"].find_one({"docId": "P-1", "v": 6})
+    assert set(stored) - {"gone"} == {"_id", "docId", "v", "n", "held", "added", "name"}, "no field of ours"
+    assert session.edit(ns, "P-1", set={"n": 9}).kind == "applied"
+    assert {each.kind for each in session.way_back.undo_run(plan.run)} == {"applied"}
+    assert sorted(map(str, database["products"].find({"v": {"$lt": 8}}))) == sorted(map(str, raws)), "as it was"
+
+
+def test_a_plan_removes_none_above_one_that_changed_since(deltas: Scene, database: Any, tmp_path: Path) -> None:
+    session, ns, _ = deltas
+    work = session.retaining
+    plan = work.listed(ns, Rule(keep=2), Value.of("P-1"))
+    work.save(str(tmp_path / "plan"), plan, work.drawn(plan))
+    database["products"].update_one({"docId": "P-1", "v": 1}, {"$set": {"name": "corrected"}})
+    (outcome,) = work.apply(work.load(str(tmp_path / "plan"), ns))
+    assert (outcome.kind, outcome.detail) == ("skipped", "P-1 keeps v2, as older versions stay.")
+    assert database["products"].count_documents({"docId": "P-1"}) == 4
+
+
+def test_a_lost_change_is_no_checkpoint(deltas: Scene, database: Any) -> None:
+    session, ns, _ = deltas
+    database["products"].delete_one({"docId": "P-2", "v": 3})
+    found = states(session, ns, "P-2")
+    assert [state for _, state in found.values()] == ["unproven", "present", "present"]
+    (drawn,) = session.retaining.drawn(session.retaining.listed(ns, Rule(keep=1), Value.of("P-2")))
+    assert (drawn.kind, drawn.detail) == ("refused", "P-2: v4 is unproven, so it cannot be stored whole.")
+
+
+def test_a_hash_proves_a_checkpoint_without_a_statement(server_uri: str, database: Any, tmp_path: Path) -> None:
+    recipe = 'hash = "sha"\nhash_recipe = { algorithm = "sha1", over = "bson", keys = "stored", encoding = "hex" }\n'
+    rows = ({"a": 1, "b": 1}, {"a": 2}, {"b": 2})
+    state: dict[str, Any] = {}
+    for v, row in enumerate(rows, 1):
+        state |= row
+        sealed = hashlib.sha1(c.encode(state), usedforsecurity=False).hexdigest()
+        database["products"].insert_one({"docId": "P-1", "v": v, **row, "sha": sealed})
+    database["products"].create_index([("docId", 1), ("v", 1)], unique=True)
+    ns, file = f"{database.name}.products", tmp_path / "profile.toml"
+    file.write_text(PROFILE.format(ns=ns, layout="deltas") + 'id = "docId"\n' + recipe)
+    with Session.open(server_uri, file, home=tmp_path) as session:
+        before = states(session, ns, "P-1")
+        plan = session.retaining.listed(ns, Rule(keep=2))
+        assert ends(iter(session.retaining.apply(plan))) == ["applied"]
+        now = states(session, ns, "P-1")
+        assert list(now) == [3, 2]
+        assert now.items() <= before.items()
+        assert {state for _, state in now.values()} == {"present"}
+        database["products"].update_one({"v": 2}, {"$unset": {"b": 1}})
+        assert {state for _, state in states(session, ns, "P-1").values()} != {"present"}, "one that does not fit"
 
 
 # --- rules
