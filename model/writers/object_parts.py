@@ -13,7 +13,7 @@ from itertools import groupby
 from bson import Int64
 
 from model.foundation.collection_profile import CollectionProfile
-from model.patches import DoesNotApply, document_of, tree_of
+from model.patches import DoesNotApply, Node, document_of, tree_of
 from model.patches.meaning import in_form_of, same_meaning
 from model.storage.row_paths import value_at
 from model.values import canonical as c
@@ -67,8 +67,9 @@ def _resolved(state: Value, top: str, parts: dict[str, Value], inside: tuple[str
 def filled(state: bytes, like: bytes, id: Value | None = None) -> bytes:
     """The state in the form of the current document, whose content is ``like``.
 
-    JaVers omits numbers and booleans that are 0 or false, writes dates and ids as text, and has the id under the name
-    that it has in the program.
+    JaVers omits numbers and booleans that are 0 or false, writes dates and ids as text, has the id under the name that
+    it has in the program, and keeps no order of the fields: they stand in that of the document, those that it lacks at
+    the end.
     """
     whole = _filled(Value.document(state), Value.document(like)).data
     try:
@@ -76,7 +77,18 @@ def filled(state: bytes, like: bytes, id: Value | None = None) -> bytes:
     except DoesNotApply:
         return whole
     named = {name for name, node in mine.items() if id is not None and name not in theirs and same_meaning(node, id)}
-    return document_of(in_form_of({name: node for name, node in mine.items() if name not in named}, theirs))
+    mine = {name: node for name, node in mine.items() if name not in named}
+    return document_of(_in_order_of(in_form_of(mine, theirs), theirs))
+
+
+def _in_order_of(node: Node, like: Node | None) -> Node:
+    if isinstance(node, dict) and isinstance(like, dict):
+        names = [*(name for name in like if name in node), *(name for name in node if name not in like)]
+        return {name: _in_order_of(node[name], like.get(name)) for name in names}
+    if isinstance(node, list) and isinstance(like, list):
+        # Elements beyond those of the other array are taken to be like its last one.
+        return [_in_order_of(each, like[min(at, len(like) - 1)] if like else None) for at, each in enumerate(node)]
+    return node
 
 
 def _filled(state: Value, like: Value) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import pymongo.database
@@ -12,6 +12,7 @@ from bson import ObjectId
 from msgspec.structs import replace
 
 from model.catalogue.recognise import recognise
+from model.diff import diff
 from model.errors import NotFound, Refused
 from model.foundation.findings import Finding
 from model.layouts.base import Layout
@@ -297,6 +298,18 @@ def test_outlines_of_many_documents_take_two_queries(name: str) -> None:
                     assert [now for *_, now in outline.marks] == [each.current for each in reversed(whole)]
                     if profile.kept != "earlier":  # else the document itself tells it
                         assert outline.at == next((each.at for each in whole if each.current), None)
+
+
+def test_snapshots_without_an_order_of_fields_differ_in_no_order() -> None:
+    with Session.open(str(HERE / "javers")) as session:
+        layout = session.catalogue.layout("shop.items")
+        steps = 0
+        for row in layout.page(PageQuery(limit=50)):
+            contents = [each.content for each in layout.history(row.id, contents=True) if each.content is not None]
+            for newer, older in pairwise(contents):
+                assert "reorder" not in diff(older, newer).counts()
+                steps += 1
+        assert steps > 50
 
 
 def test_few_histories_are_counted_to_recognise_a_program(server: Server, database: Db) -> None:
