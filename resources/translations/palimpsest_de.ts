@@ -7224,10 +7224,6 @@ Nummern: {numbering}</translation>
       <translation>Ihres, getippt: {action}</translation>
     </message>
     <message>
-      <source>_id ascending</source>
-      <translation>_id aufsteigend</translation>
-    </message>
-    <message>
       <source>a column</source>
       <translation>eine Spalte</translation>
     </message>

@@ -98,13 +98,13 @@ def listed(session: Session, ns: str, query: Query) -> HistoryList:
     return session.time.deleted(ns, query.filter, query.sort)
 
 
-def sort_words(sort: str) -> str:
-    """``_id ascending`` for a sort by one field, otherwise the text itself."""
-    pairs = sort_pairs(sort)
+def sort_words(sort: str, unsorted: str = "_id") -> str:
+    """``price ascending`` for a sort by one field, otherwise the text; ``unsorted`` is the field if none is named."""
+    pairs = sort_pairs(sort) or ([] if sort.strip() else [(unsorted, False)])
     if not pairs:
-        return sort.strip() or tr("_id ascending")
+        return sort.strip()
     name, descending = pairs[0]
-    said = f"{name} {'descending' if descending else 'ascending'}"
+    said = f"{name} {tr('descending') if descending else tr('ascending')}"
     return said if len(pairs) == 1 else tr("{said}, {pairs} more", said=said, pairs=len(pairs) - 1)
 
 

@@ -79,7 +79,7 @@ class QueryBar(QWidget):
             tr("The filter looks at earlier versions too; the list shows the documents as they are now")
         )
         self._which.idClicked.connect(self._which_clicked)
-        self.shape_button = button(tr("_id ascending"), self._show_shape, icon="sliders-horizontal")
+        self.shape_button = button(sort_words(""), self._show_shape, icon="sliders-horizontal")
         self.shape_button.setAccessibleName(tr("Order, columns and limits"))
         self.explain_button = tool("chart-bar", tr("Explain this query, and the indexes"), self.explain_asked.emit, 32)
         self.time_button = tool("clock-counter-clockwise", TIMES, self._show_times, 32)
@@ -123,6 +123,7 @@ class QueryBar(QWidget):
         layered = info is not None and info.keeps_history
         self._layered = layered
         self._is_archive = info is not None and info.belongs_to is not None
+        self._say_shown()
         self.time_button.setVisible(layered)
         self._fit_which()
 
@@ -390,7 +391,7 @@ class QueryBar(QWidget):
 
     def _say_shown(self) -> None:
         """Show order and limits on their button, or only in its tooltip if the bar is narrow."""
-        said = ", ".join(filter(None, (sort_words(self._rest.sort), self._rest.bounds)))
+        said = ", ".join(filter(None, (sort_words(self._rest.sort, self._roles.get("id", "_id")), self._rest.bounds)))
         is_narrow = self.width() < theme.px(ICONS_BELOW)
         self.input.setMinimumWidth(theme.px(160 if self.width() < theme.px(BRIEF_BELOW) else 200))
         say(self.shape_button, "" if is_narrow else said.replace("&", "&&"))

@@ -310,7 +310,7 @@ def test_fields_that_tell_documents_apart_are_columns_from_the_first_moment(sess
     content = [name for name in made.model.columns if name.startswith("field:")]
     assert content == ["field:kind", "field:status", "field:number", "field:paid"]
     assert set(shown_first) == {made.model.columns}, "the columns changed while the list was shown"
-    assert made.bar.shape_button.toolTip() == "_id ascending\nColumns: kind, status, number, paid"
+    assert made.bar.shape_button.toolTip() == "docId ascending\nColumns: kind, status, number, paid"
     made.set_filter('{ "status": "closed" }')  # which no longer tells these apart
     wait_idle(qtbot)
     assert [name for name in made.model.columns if name.startswith("field:")] == content
