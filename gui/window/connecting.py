@@ -186,6 +186,8 @@ class Connecting(QObject):
         # Pages follow once the collections are known: each page would recognise the layouts again.
         self._fresh.append(session)
         workspace.tab_area.say_reading(session.name, partial(workspace.sidebar.stop, session))
+        if workspace.page is None:
+            workspace.focus_search()
         self.changed.emit()
 
     def _watch(self, session: Session) -> ConnectionWatch | None:
@@ -201,6 +203,7 @@ class Connecting(QObject):
         if session not in self._fresh or session not in self._sessions.all:
             return
         workspace = self._workspace
+        is_searching = workspace.is_searching
         self._fresh.remove(session)
         workspace.tab_area.say_empty()
         front = next((page for page in workspace.tab_area.pages_of(session) if page is workspace.page), None)
@@ -215,7 +218,9 @@ class Connecting(QObject):
         elif not restored and len(infos := workspace.sidebar.infos.get(id(session), [])) == 1:
             workspace.open(session, PageRequest("collection", infos[0].ns))  # as of a file that was dropped
         elif not restored:
-            workspace.sidebar.search.setFocus()
+            workspace.focus_search()
+        if is_searching:
+            workspace.focus_search()
         self._waiting_thing = None
         self._dumps.begin(session)
         self.changed.emit()

@@ -134,7 +134,10 @@ class SampleGuide(QObject):
             return
         a = place.versions[0] if place.versions else None
         b = place.versions[1] if len(place.versions) > 1 else None
+        is_searching = self._workspace.is_searching
         page = self._workspace.open(session, PageRequest("collection", thing.ns, place.id, CollectionStart(a=a, b=b)))
+        if is_searching and not say:
+            self._workspace.focus_search()
         if say:
             self._say(HINTS[thing.action])
         else:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
-from gui.style import boxes, preferences, theme, wording
+from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.window.opening import OpeningPage
 
 if TYPE_CHECKING:
@@ -208,6 +208,18 @@ class Workspace(QWidget):
             self._stack.setCurrentWidget(self._work())
             self.tab_area.focus_page()
         self.changed.emit()
+
+    def focus_search(self) -> None:
+        """Focus what finds a collection: the line in the sidebar, or the button of the empty page if that is folded."""
+        if focus_keeper.can_have(self.sidebar.search):
+            self.sidebar.search.setFocus()
+        else:
+            self.tab_area.empty.focus_choice()
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether a name is being typed in the sidebar; a page that nobody asked for leaves the focus there."""
+        return self._area is not None and self.sidebar.search.hasFocus() and bool(self.sidebar.search.text())
 
     def open(self, session: Session, request: PageRequest) -> Page:
         """Show the tabs, with the requested page in front."""

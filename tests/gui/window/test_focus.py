@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from gui import messages
 from gui.pages.page_request import CollectionStart, PageRequest
+from gui.style import preferences
 from gui.window.window import Window
 from model.values.canonical import Value
 from tests.gui.window.windows import ID, NS, collection, document, new_window, open_sample, sheet, wait_idle
@@ -27,6 +28,27 @@ def focused() -> QWidget:
     here = QApplication.focusWidget()
     assert here is not None
     return here
+
+
+@pytest.mark.parametrize("folded", [False, pytest.param(True, marks=pytest.mark.deep)])
+def test_while_collections_are_read_the_keys_find_one_and_what_is_typed_goes_on(qtbot: QtBot, folded: bool) -> None:
+    window = new_window(qtbot)
+    preferences.put("sidebar", "folded" if folded else "open")
+    window.connecting.open_sample()
+    qtbot.waitUntil(lambda: bool(window.sessions))
+    area, search = window.workspace.tab_area, window.workspace.sidebar.search
+    assert area.page is None  # the collections are being read
+    if folded:
+        assert area.empty.isAncestorOf(focused())
+        wait_idle(qtbot, lambda: area.page is not None)
+        assert area.isAncestorOf(focused())
+        return
+    assert focused() is search
+    qtbot.keyClicks(search, "cla")
+    wait_idle(qtbot, lambda: area.page is not None)
+    assert focused() is search
+    qtbot.keyClicks(focused(), "ims")
+    assert search.text() == "claims"
 
 
 @pytest.mark.deep
