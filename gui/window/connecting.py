@@ -218,6 +218,7 @@ class Connecting(QObject):
         elif not restored and len(infos := workspace.sidebar.infos.get(id(session), [])) == 1:
             workspace.open(session, PageRequest("collection", infos[0].ns))  # as of a file that was dropped
         elif not restored:
+            workspace.sidebar.show_source(session)
             workspace.focus_search()
         if is_searching:
             workspace.focus_search()

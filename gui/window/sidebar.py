@@ -24,6 +24,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QHBoxLayout,
     QLineEdit,
     QMenu,
@@ -224,6 +225,11 @@ class Sidebar(QWidget):
         self._show_things()
         self._rebuild()
         self.read(session)
+
+    def show_source(self, session: Session) -> None:
+        """Bring a connection into sight, above its collections."""
+        if (node := self._root(session)) is not None and not self.model.needle:
+            self.tree.scrollTo(self.model.index_of(node), QAbstractItemView.ScrollHint.PositionAtTop)
 
     def remove_session(self, session: Session) -> None:
         """Remove a closed connection; a saved one is still listed."""

@@ -252,9 +252,24 @@ class TabArea(QWidget):
         if page not in self.pages:
             return
         self._keep_soon(page.session)
-        self.tabs.put(self.pages.index(page), page.title, page.icon, page.dirty, page.tip)
+        self._put_titles()
         if page is self.page:
             self.page_changed.emit()
+
+    def _put_titles(self) -> None:
+        """Title the tabs; those of one title and icon also say their database, connection or both, as it takes to
+        tell them apart."""
+        alike: dict[tuple[str, str], list[Page]] = {}
+        for page in self.pages:
+            alike.setdefault((page.title, page.icon), []).append(page)
+        for at, page in enumerate(self.pages):
+            tip, others = page.tip, alike[page.title, page.icon]
+            apart = [_database(page)] if len({_database(one) for one in others}) > 1 else []
+            if len({id(one.session) for one in others}) > 1:
+                apart.append(wording.source(page.session.name))
+                tip = f"{tip} – {wording.source(page.session.name)}"
+            said = f"{page.title} – {', '.join(apart)}" if apart else page.title
+            self.tabs.put(at, said, page.icon, page.dirty, tip)
 
     # --- opening
 
@@ -361,6 +376,7 @@ class TabArea(QWidget):
         self._places.pop(id(page), None)
         self.tabs.remove(at)
         self._keep_soon(page.session)
+        self._put_titles()
         self._tab_chosen(self.tabs.bar.currentIndex())
         self._stack.removeWidget(page)
         self._view.forget(page)
@@ -446,3 +462,7 @@ class TabArea(QWidget):
     def _wake_front(self) -> None:
         if self.page is not None:
             self._awake(self.page)
+
+
+def _database(page: Page) -> str:
+    return page.ns.partition(".")[0]

@@ -53,6 +53,24 @@ def test_a_dropped_file_shows_its_documents(qtbot: QtBot, window: Window, dump: 
     assert len(collection(window).browser.model.rows) == 1
 
 
+def test_a_folder_of_several_collections_dropped_beside_others_is_in_sight(
+    qtbot: QtBot, window: Window, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        folder = tmp_path / name / "shop"
+        folder.mkdir(parents=True)
+        for at in range(40):
+            (folder / f"orders_{at:02d}.bson").write_bytes(canonical.encode({"_id": 1}))
+    open_source(qtbot, window, Opening(str(tmp_path / "first")))
+    assert drop_files(window.workspace.tab_area, [tmp_path / "second"])
+    wait_idle(qtbot, lambda: len(window.sessions) == 2)
+    tree, model = window.workspace.sidebar.tree, window.workspace.sidebar.model
+    place = tree.visualRect(model.index(1, 0))
+    assert model.roots[1].name == "second"
+    assert place.top() >= 0
+    assert place.bottom() < tree.viewport().height()
+
+
 @pytest.mark.deep
 def test_a_profile_dropped_on_a_connection_opens_it_again_by_that_with_its_tabs(
     qtbot: QtBot, window: Window, dump: Path, profile: Path
