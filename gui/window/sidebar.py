@@ -390,6 +390,8 @@ class Sidebar(QWidget):
                 self.model.index_of(again), QItemSelectionModel.SelectionFlag.ClearAndSelect
             )
             self.tree.verticalScrollBar().setValue(place)
+        elif self.model.needle:  # its name came after it was typed
+            self._choose_found()
         elif self.model.current[0] is session and (chosen is None or chosen.key.startswith(root.key)):
             self.set_current(*self.model.current)
         self._say_unfound()
@@ -457,12 +459,14 @@ class Sidebar(QWidget):
         self._reopen()
         self._say_unfound()
         if self.model.needle:
-            first = self._first_collection(QModelIndex(), by_name=True)
-            self.tree.setCurrentIndex(
-                first if first.isValid() else self._first_collection(QModelIndex(), by_name=False)
-            )
+            self._choose_found()
         elif self.model.current[0] is not None:
             self.set_current(*self.model.current)
+
+    def _choose_found(self) -> None:
+        """Choose the first collection found, which Enter opens."""
+        first = self._first_collection(QModelIndex(), by_name=True)
+        self.tree.setCurrentIndex(first if first.isValid() else self._first_collection(QModelIndex(), by_name=False))
 
     def _say_unfound(self) -> None:
         """Say that the words above are in no name, or in none that is known yet."""

@@ -456,6 +456,24 @@ def test_names_are_listed_found_and_opened_before_layouts_are_recognised(
     palette.reject()
 
 
+def test_a_collection_whose_name_comes_after_it_was_typed_is_chosen(
+    qtbot: QtBot, empty_window: Window, shop: SourceNode, going: threading.Event
+) -> None:
+    going.set()
+    wait_idle(qtbot)
+    sidebar = empty_window.workspace.sidebar
+    qtbot.keyClicks(sidebar.search, "shop.later")
+    assert sidebar.unfound.isVisible()
+    assert shop.session is not None
+    with pymongo.MongoClient(shop.session.source) as client:
+        client["shop"]["later"].insert_one({"_id": 1})
+    sidebar.refresh()
+    wait_idle(qtbot, sidebar.unfound.isHidden)
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Return)
+    wait_idle(qtbot, lambda: empty_window.workspace.page is not None)
+    assert collection(empty_window).ns == "shop.later"
+
+
 def test_reading_the_collections_can_be_stopped_and_their_names_stay(
     qtbot: QtBot, empty_window: Window, shop: SourceNode
 ) -> None:
