@@ -41,8 +41,11 @@ def compare(args: argparse.Namespace) -> int:
             found = two.compare(rules, progress)
             differing: list[Standing] | None = [] if args.plan else None
             _print(found, differing, args.json, progress)
-            if differing is not None:
-                two.copying.save(args.plan, differing)
+            rejected = two.copying.save(args.plan, differing).rejected if differing is not None else ()
+        if rejected:
+            how_many = f"{len(rejected):,} documents" if len(rejected) > 1 else "1 document"
+            why = rejected[0].detail
+            say(f"{how_many} would be refused there and not ticked in the plan, the first: {why}", file=sys.stderr)
         say(_summed(found), file=sys.stderr if args.json else sys.stdout)
     return 1 if found.counts else 0
 

@@ -25,9 +25,10 @@ from model.layouts.archive_reader import ArchiveReader
 from model.recognition.sampling import Proposal, Sample
 from model.server.driver_errors import BREAKS_RULES
 from model.server.retry import Port, Terms, Write, run
-from model.storage import document_ids, document_rules, indexes
+from model.storage import document_ids, document_rules, indexes, numbering
 from model.storage.content_hashes import Sealed
 from model.storage.foreign_guard import ForeignGuard
+from model.storage.foresight import Foreseen, Foresight
 from model.storage.newest_query import PageQuery
 from model.storage.numbering import VersionPlace
 from model.storage.outcomes import Outcomes, put_back
@@ -547,6 +548,21 @@ class Layout(ABC):
         self._check(base)
         v, writes = self.writer.foreseen_number(id, base, stamp)
         return [*writes, *self.steps(id, base, content, stamp, v).all]
+
+    def foresight(self) -> Foresight | None:
+        """Looks ahead for rules and unique indexes that would reject writes; None if the collection has none."""
+        found = Foresight(self.server, self.profile, self.writer.unique, self.own_documents)
+        return found if found.is_needed() else None
+
+    def would_store(self, id: Value, base: Version | None, content: bytes, stamp: Stamp) -> Foreseen:
+        """What the deciding write of a swap, or of a creation without a ``base``, would store now."""
+        content = self.signed(content, stamp.author, stamp.reason)
+        if base is None:
+            first = numbering.first(self.profile, stamp.at) if self.numbered else None
+            return Foreseen(id, None, self._new_document(id, content, stamp, first))
+        v, _ = self.writer.foreseen_number(id, base, stamp)
+        steps = self.steps(id, base, content, stamp, v)
+        return Foreseen(id, None if steps.decides.kind == "insert" else base.raw, steps.makes)
 
     def _number(self, id: Value, base: Version, content: bytes, stamp: Stamp) -> Value | None:
         """The number of the version with the new content; None without numbers."""

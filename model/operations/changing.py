@@ -26,11 +26,14 @@ from model.layouts.base import Layout
 from model.operations import plan_files
 from model.operations.batches import Run
 from model.operations.earlier_writes import earlier_writes, supersede
+from model.operations.foreseen_rejections import foreseen
 from model.operations.update import Update, read
 from model.over_time.activity import changed_paths
 from model.repair.running import new_run
 from model.server.retry import Terms
+from model.storage.foresight import Foreseen
 from model.storage.newest_query import PageQuery
+from model.storage.swap_steps import Stamp
 from model.text.names import id_name, version_name
 from model.text.paths import path_text
 from model.values import canonical as c
@@ -128,8 +131,23 @@ class Changing(Struct, frozen=True):
         return list(dict.fromkeys(found))
 
     def drawn(self, plan: ChangePlan, step: Checkpoint = no_checkpoint) -> Iterator[Changed]:
-        """Each document as it would be; writes nothing."""
+        """Each document as it would be, and those that the collection's rules or indexes would reject; writes
+        nothing."""
         layout = self._layout(plan.ns)
+        stamp = Stamp(author=self.writer.author_of(layout), reason=self.writer.reason)
+
+        def makes(each: Changed) -> list[Foreseen]:
+            if each.kind != "applied" or each.base is None or each.content is None:
+                return []
+            return [layout.would_store(each.id, each.base, each.content, stamp)]
+
+        def refused(each: Changed, why: str) -> Changed:
+            return replace(each, kind="refused", detail=f"{id_name(each.id)}: {why}", content=None)
+
+        return foreseen(layout, self._each(layout, plan, step), makes, refused)
+
+    def _each(self, layout: Layout, plan: ChangePlan, step: Checkpoint) -> Iterator[Changed]:
+        """Each document as it would be."""
         done = earlier_writes(self.writer, plan.run, ACTION) if plan.kept else {}
         for at, wanted in enumerate(plan.items):
             step(at, len(plan.items))

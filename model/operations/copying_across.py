@@ -25,6 +25,7 @@ from model.operations import history_import, plan_files
 from model.operations.appended_versions import AppendedVersions, as_current
 from model.operations.batches import Run
 from model.operations.earlier_writes import earlier_writes, supersede
+from model.operations.foreseen_rejections import can_reject, foreseen
 from model.operations.history_rows import HistoryRows, Taken
 from model.operations.side_by_side import Change, Side, Standing, number_key, versions_of
 from model.repair.items import Item
@@ -32,6 +33,8 @@ from model.repair.plan import Plan
 from model.repair.running import Running, new_run
 from model.repair.steps import RepairContext, Step
 from model.repair.undoing import is_repair
+from model.storage.foresight import Foreseen
+from model.storage.swap_steps import Stamp
 from model.text.names import id_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -53,6 +56,7 @@ class CopyPlan(Struct, frozen=True):
 
     items: tuple[Standing, ...]
     run: str
+    rejected: tuple[Copied, ...] = ()  # of a plan just written: those that the rules or indexes there would reject
 
 
 class Copied(Struct, frozen=True):
@@ -100,14 +104,16 @@ class CopyAcross(Struct, frozen=True, dict=True):
         return _WHY_NOT.get(each.change, "")
 
     def save(self, path: str, found: Iterable[Standing]) -> CopyPlan:
-        """Write a plan of everything that differs. Raises ``Refused``."""
+        """Write a plan of everything that differs; what would be rejected there is not ticked. Raises ``Refused``."""
         self._check_place()
         plan = self.planned(found)
+        plan = replace(plan, rejected=tuple(self._rejected(plan)))
+        reasons = {each.standing.key: each.detail for each in plan.rejected}
         items = [
             {
                 "key": text.json_object(each.key),
                 "change": each.change,
-                "copy": each.change in TICKED,
+                "copy": each.change in TICKED and each.key not in reasons,
                 "id": _json(each.here),
                 "there": _json(each.there),
                 "from": _json(each.v),
@@ -115,7 +121,7 @@ class CopyAcross(Struct, frozen=True, dict=True):
                 "since": _json(each.since),
                 "sha1": each.mark,
                 "sha1 there": each.other_mark,
-                **({"detail": why} if (why := self.why_not(each)) else {}),
+                **({"detail": why} if (why := self.why_not(each) or reasons.get(each.key, "")) else {}),
             }
             for each in plan.items
         ]
@@ -141,8 +147,35 @@ class CopyAcross(Struct, frozen=True, dict=True):
     # --- before, and doing it
 
     def drawn(self, plan: CopyPlan, step: Checkpoint = no_checkpoint) -> Iterator[Copied]:
-        """Each document as it would be; writes nothing. Raises ``Refused`` if nothing is ever written there."""
+        """Each document as it would be, and those that the rules or indexes there would reject; writes nothing.
+
+        Raises ``Refused`` if nothing is ever written there.
+        """
         self._check_place()
+        layout = self.there.layout
+        stamp = Stamp(author=self.writer.author_of(layout), reason=self.writer.reason)
+
+        def makes(each: Copied) -> list[Foreseen]:
+            if each.kind != "applied" or each.content is None:
+                return []
+            if each.steps:
+                changes = [step.change for step in each.steps if step.change.ns == layout.ns]
+                return [Foreseen(each.id, it.before, it.after) for it in changes if it.after is not None]
+            return [layout.would_store(each.id, each.base, each.content, stamp)]
+
+        def refused(each: Copied, why: str) -> Copied:
+            return replace(each, kind="refused", detail=f"{id_name(each.standing.key)}: {why}", steps=())
+
+        yield from foreseen(layout, self._each(plan, step), makes, refused)
+
+    def _rejected(self, plan: CopyPlan) -> Iterator[Copied]:
+        """What would be ticked and rejected; nothing is read if the collection there has no rules and indexes."""
+        ticked = tuple(each for each in plan.items if each.change in TICKED)
+        if ticked and can_reject(self.there.layout):
+            yield from (each for each in self.drawn(replace(plan, items=ticked)) if each.kind == "refused")
+
+    def _each(self, plan: CopyPlan, step: Checkpoint) -> Iterator[Copied]:
+        """Each document as it would be."""
         before = self._before(plan)
         for at, each in enumerate(plan.items):
             step(at, len(plan.items))

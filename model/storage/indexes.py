@@ -102,14 +102,31 @@ class UniqueIndex(Struct, frozen=True):
 
     def holder(self, server: Port, ns: str, raw: bytes) -> bytes | None:
         """The stored document whose key makes this index reject a new or changed one; None if there is none."""
+        if (terms := self._terms(raw)) is None:
+            return None
+        where = {"_id": {"$ne": c.get(raw, ("_id",))}, "$and": [terms, self.partial or {}]}
+        return next(iter(server.find(ns, where, limit=1, max_ms=LOOK_MS)), None)
+
+    def holders(self, server: Port, ns: str, raws: Sequence[bytes]) -> list[bytes]:
+        """The stored documents that have a key of one of these, these included."""
+        if not (each := [terms for raw in raws if (terms := self._terms(raw)) is not None]):
+            return []
+        if len(self.paths) == 1:  # one list of values is found by the index at once
+            path = self.paths[0]
+            any_of: dict[str, Any] = {path: {"$in": [value for terms in each for value in terms[path]["$in"]]}}
+        else:
+            any_of = {"$or": each}
+        return list(server.find(ns, {"$and": [any_of, self.partial or {}]}, max_ms=LOOK_MS))
+
+    def _terms(self, raw: bytes) -> dict[str, Any] | None:
+        """The clauses that a document has a key of this one; None if no query can say that."""
         terms: dict[str, Any] = {}
         for path in self.paths:
             found = {order.key_of(each): each for each in _reached(raw, path)}
             if not found or any(each is not None and each[0] in _ODD for each in found.values()):
                 return None
             terms[path] = {"$in": [Value.of(None) if each is None else Value(*each) for each in found.values()]}
-        where = {"_id": {"$ne": c.get(raw, ("_id",))}, "$and": [terms, self.partial or {}]}
-        return next(iter(server.find(ns, where, limit=1, max_ms=LOOK_MS)), None)
+        return terms
 
 
 def _reached(raw: bytes, path: str) -> list[order.Element | None]:

@@ -18259,6 +18259,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} wird aus dem Change Stream gefüttert, weiter nach dem Ereignis{1}.</translation>
     </message>
     <message>
+      <source>{0} is given {1} by this plan too, and the unique index {2} lets no other document have it; choose another value.</source>
+      <translation>{0} bekommt durch diesen Plan auch {1}, und der eindeutige Index {2} lässt es kein anderes Dokument haben; wählen Sie einen anderen Wert.</translation>
+    </message>
+    <message>
       <source>{0} is gone and its archive is not. Was it deleted by mistake, so that {1} should be a document again?</source>
       <translation>{0} gibt es nicht mehr, sein Archiv schon. Wurde es versehentlich gelöscht, so dass {1} wieder ein Dokument sein soll?</translation>
     </message>

@@ -65,6 +65,23 @@ def test_what_a_plan_ticks_is_copied_across_and_undone(
     assert list(database["r"].find()) == before
 
 
+def test_what_a_unique_index_there_would_reject_is_not_ticked(
+    run: Run, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path
+) -> None:
+    here, there = pair
+    database["r"].create_index("no", unique=True, name="no_1")
+    database["r"].update_one({"_id": 4}, {"$set": {"no": "N1"}})
+    plan, asked = str(tmp_path / "plan.json"), ("compare", server_uri, here, server_uri, there)
+    status, _, err = run(*asked, "--plan", plan)
+    assert (status, err) == (
+        1,
+        '1 document would be refused there and not ticked in the plan, the first: 1: 4 holds no "N1" already, and the '
+        "unique index no_1 lets no other document have it; choose another value.\n",
+    )
+    assert run(*asked, "--plan", plan, "--apply")[0] == 0, "the others are copied"
+    assert [row["_id"] for row in database["r"].find()] == [2, 3, 4]
+
+
 @pytest.mark.deep
 def test_a_server_is_compared_with_a_dump(
     run: Run, rows: Rows, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path
