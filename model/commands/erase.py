@@ -30,8 +30,10 @@ def erase(args: argparse.Namespace) -> int:
         id = document(args, session)
         work = session.erasing
         if not args.apply:
-            traces = work.traces(args.ns, id, paths)
+            found = work.look(args.ns, id, paths)
+            traces = found.traces
             _print(args, id, traces, "skipped", "would", "Would be erased: ")
+            _print(args, id, found.misfits, "skipped", "skipped", "Hashes that fit nothing and would stay: ")
             if not args.json:
                 some = "--apply erases them for good: there is no way back, and undo cannot bring them back."
                 say(some if traces else f"{id_name(id)} has none of these fields anywhere.")
@@ -40,6 +42,7 @@ def erase(args: argparse.Namespace) -> int:
     if args.certificate:
         folders.write(FilePath(args.certificate), json.dumps(done.as_json(), ensure_ascii=False, indent=2) + "\n")
     _print(args, id, done.erased, "applied", "applied", "Erased: ")
+    _print(args, id, done.left, "skipped", "skipped", "Hashes that fitted nothing and stay, for a scan to tell: ")
     _print(args, id, done.found, "conflict", "conflict", "Found again, somebody wrote it back; run it again: ")
     if not args.json:
         _sum_up(done)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.operations.erasing import parts_of
+from model.operations.cleaned_documents import parts_of
 from model.operations.history_import import tied
 from model.operations.history_rows import HistoryRows, Taken
 from model.repair.steps import Step, physical

@@ -1,15 +1,16 @@
 """Some fields of one document taken out of all of its versions, wherever they lie; there is no way back.
 
 Written are the stored versions, the copies in the quarantine, the journal's documents and the draft. Everything else
-of a version stays: its number, author and time, and its hash is that of what is left. The journal notes each write
-without contents. All of it may be repeated: what was erased before is not there any more.
+of a version stays: its number, author and time, and its hash is that of what is left, unless it fitted nothing before:
+then it stays, so that a scan still tells it. The journal notes each write without contents. All of it may be repeated:
+what was erased before is not there any more.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path as FilePath
 
@@ -18,14 +19,14 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotAllowed, NotFound, Refused
-from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint
+from model.foundation.records import Checkpoint, Outcome, no_checkpoint
 from model.layouts.base import Layout
+from model.operations.cleaned_documents import Cleaned, taken_out
 from model.repair import quarantine
 from model.repair.running import new_run
 from model.repair.steps import RepairContext
 from model.server.retry import Write, run
 from model.storage import overflow_archive
-from model.storage.content_hashes import Sealed, content_hash, fits, settled
 from model.storage.swap_steps import Stamp
 from model.text.names import id_name
 from model.text.paths import path_text
@@ -34,13 +35,11 @@ from model.userdata.drafts import Drafts
 from model.userdata.journal import Intent
 from model.values import canonical as c
 from model.values.canonical import Path, Value
-from model.values.leaves import leaves
 from model.writing.edit import check_paths
 from model.writing.writer import Writer
 
 ACTION = "erase"
 ROUNDS = 5  # how often everything is looked for again while somebody writes
-SHORTEST = 6  # bytes of a text that is looked for in files: shorter ones occur by chance
 LARGEST = 256 << 20  # bytes of a file that is looked through
 ELSEWHERE = (
     "the server's oplog, backups and the free space of its files",
@@ -74,6 +73,7 @@ class Certificate(Struct, frozen=True):
     found: tuple[Trace, ...]  # what was there when everything was looked for again
     files: tuple[str, ...]  # of this program, that hold one of the longer texts, perhaps of another document
     looked_through: int  # files of this program
+    left: tuple[Trace, ...] = ()  # hashes that did not fit their contents before, and stay as they are
 
     def as_json(self) -> dict[str, object]:
         """The certificate for a file."""
@@ -94,8 +94,16 @@ class Certificate(Struct, frozen=True):
             "found again": sum(t.count for t in self.found),
             "found in": [{"place": t.place, "where": t.where, "count": t.count} for t in self.found],
             "files with such a text": list(self.files),
+            "hashes left": [{"place": t.place, "where": t.where, "count": t.count} for t in self.left],
             "not reached": list(ELSEWHERE),
         }
+
+
+class Found(Struct, frozen=True):
+    """Where the fields are, and the hashes there that do not fit their contents."""
+
+    traces: tuple[Trace, ...]
+    misfits: tuple[Trace, ...]  # they would stay as they are
 
 
 class _Stored(Struct, frozen=True):
@@ -106,6 +114,11 @@ class _Stored(Struct, frozen=True):
     before: bytes
     after: bytes
     kept: bytes | None = None
+
+    @property
+    def where(self) -> str:
+        """The collection that holds it."""
+        return quarantine.place(self.ns) if self.kept is not None else self.ns
 
 
 class Erasing(Struct):
@@ -118,19 +131,24 @@ class Erasing(Struct):
 
     def traces(self, ns: str, id: Value, paths: Sequence[Path]) -> list[Trace]:
         """Where the fields are now; writes nothing. Raises ``Refused`` for a collection or paths that cannot be."""
+        return list(self.look(ns, id, paths).traces)
+
+    def look(self, ns: str, id: Value, paths: Sequence[Path]) -> Found:
+        """Where the fields are now, and which hashes would stay; writes nothing. Raises ``Refused`` as ``traces``."""
         layout = self._layout(ns, paths)
+        cleaned = Cleaned(layout, id, paths)
         counts: dict[tuple[str, str], int] = {}
-        for each in self._stored(self._ground(), layout, id, paths):
-            where = quarantine.place(each.ns) if each.kept is not None else each.ns
-            counts[each.place, where] = counts.get((each.place, where), 0) + 1
+        for each in self._stored(self._ground(), layout, id, cleaned):
+            counts[each.place, each.where] = counts.get((each.place, each.where), 0) + 1
         found = [Trace(place, where, count) for (place, where), count in counts.items()]
+        misfits = _left(counts, cleaned)
         if not found and (count := self._unreached(layout, id, paths)):
             found.append(Trace("versions", ns, count))
         if count := self.writer.journal.with_contents(self.writer.source, ns, id):
             found.append(Trace("journal", str(self.writer.journal.path), count))
         if self.drafts.get(self.writer.source, ns, id) is not None:
             found.append(Trace("draft", f"the draft of {id_name(id)}", 1))
-        return found
+        return Found(tuple(found), misfits)
 
     def apply(
         self,
@@ -154,28 +172,28 @@ class Erasing(Struct):
         name = new_run(_now, uuid.uuid4().hex[:6])
         writer = replace(self.writer, run=name, reason=reason or self.writer.reason)
         counts: dict[tuple[str, str], int] = {}
-        values: set[bytes] = set()
+        cleaned = Cleaned(layout, id, paths)
         ground = self._ground()  # one for all writes: it asks once what the server can compare
         for _ in range(ROUNDS):
-            todo = list(self._stored(ground, layout, id, paths, values))
+            todo = list(self._stored(ground, layout, id, cleaned))
             for done, each in enumerate(todo):
                 step(done, len(todo))
                 if self._write(ground, writer, layout, id, each):
-                    where = quarantine.place(each.ns) if each.kept is not None else each.ns
-                    counts[each.place, where] = counts.get((each.place, where), 0) + 1
+                    counts[each.place, each.where] = counts.get((each.place, each.where), 0) + 1
             if not todo:  # nobody has brought it back while it was erased
                 break
+        left = _left(counts, cleaned)
         journal, source = self.writer.journal, self.writer.source
         if gone := journal.erase(source, ns, id):
             counts["journal", str(journal.path)] = gone
         if self.drafts.get(source, ns, id) is not None:
             self.drafts.discard(source, ns, id)
             counts["draft", f"the draft of {id_name(id)}"] = 1
-        files, looked = _files_with(values, self.writer.journal.path.parent)
+        files, looked = _files_with(cleaned.texts, self.writer.journal.path.parent)
         return Certificate(
             ns, id, tuple(paths), source, writer.author_of(layout) or writer.author or "", writer.reason or "", name,
             began, _now(), tuple(Trace(place, where, count) for (place, where), count in counts.items()),
-            tuple(self.traces(ns, id, paths)), tuple(files), looked,
+            tuple(self.traces(ns, id, paths)), tuple(files), looked, left,
         )  # fmt: skip
 
     # --- what is stored
@@ -199,30 +217,39 @@ class Erasing(Struct):
     def _ground(self) -> RepairContext:
         return RepairContext(self.writer.port, self.writer.catalogue.layout, _now, self.writer.author or "palimpsest")
 
-    def _stored(
-        self,
-        ground: RepairContext,
-        layout: Layout,
-        id: Value,
-        paths: Sequence[Path],
-        values: set[bytes] | None = None,
-    ) -> Iterator[_Stored]:
-        """Each stored document that holds one of the fields; the texts in them are added to ``values``."""
+    def _stored(self, ground: RepairContext, layout: Layout, id: Value, cleaned: Cleaned) -> Iterator[_Stored]:
+        """Each stored document that holds one of the fields, in the order in which they are to be written."""
         p = layout.profile
-        cleaned = _Cleaned(layout, id, paths, values)
+        cleaned.look_again()
         places = [("versions" if layout.own_documents else "current", layout.ns, p.id)]
         if layout.archive is not None:
             places.append(("archive", layout.archive.ns, p.archive_id))
         elif layout.overflows:
             places.append(("archive", overflow_archive.place(p), p.archive_id))
+        live, kept = self._live(ground, places, id, cleaned), self._kept(ground, places, id, cleaned)
+        if not layout.holds_changes:
+            yield from live
+            yield from kept
+            return
+        # The hashes of both cover states that the stored versions lead to together: those go last, the newest first.
+        yield from kept
+        yield from sorted(live, key=lambda each: cleaned.place(each.before))
+
+    def _live(
+        self, ground: RepairContext, places: Sequence[tuple[str, str, str]], id: Value, cleaned: Cleaned
+    ) -> Iterator[_Stored]:
         for place, ns, name in places:
             for raw in ground.having(ns, name, id):
                 if (after := cleaned.of(ns, raw)) != raw:
                     yield _Stored(place, ns, raw, after)
+
+    def _kept(
+        self, ground: RepairContext, places: Sequence[tuple[str, str, str]], id: Value, cleaned: Cleaned
+    ) -> Iterator[_Stored]:
         for _, ns, name in places:
             for row in ground.server.find(quarantine.place(ns), {"from": ns, f"doc.{name}": {"$eq": id}}):
                 doc = c.get(row, ("doc",))
-                if doc is not None and (after := cleaned.of(ns, doc.data)) != doc.data:
+                if doc is not None and (after := cleaned.of(ns, doc.data, quarantine.place(ns))) != doc.data:
                     yield _Stored("quarantine", ns, doc.data, after, row)
 
     def _unreached(self, layout: Layout, id: Value, paths: Sequence[Path]) -> int:
@@ -263,94 +290,10 @@ class Erasing(Struct):
         return outcome.kind == "applied"
 
 
-class _Cleaned:
-    """Makes stored documents without some fields, each with the hash of what is left."""
-
-    def __init__(self, layout: Layout, id: Value, paths: Sequence[Path], values: set[bytes] | None) -> None:
-        self._layout, self._id, self._paths, self._values = layout, id, paths, values
-        self._profile = layout.profile
-        self._states: dict[Value, Version] = {}
-        if layout.profile.hash and not layout.profile.hash_recipe and not layout.profile.hash_doubt:
-            self._profile = settled(layout.profile, [seal for seal in self._seals() if fits(seal, layout.profile)])
-        if layout.profile.hash and layout.holds_changes:
-            with suppress(NotFound):
-                self._states = {each.v: each for each in layout.history(id, contents="all") if each.v is not None}
-
-    def _seals(self) -> list[Sealed]:
-        """The hashes of the document's versions, by which the recipe of new ones is judged."""
-        with suppress(NotFound):
-            return self._layout.sealed(self._id, [])
-        return []
-
-    def of(self, ns: str, raw: bytes) -> bytes:
-        """A stored document without the fields; the same bytes if it has none of them."""
-        after = raw
-        for part in parts_of(self._layout, ns, raw):
-            inner = c.get(raw, part) if part else Value.document(raw)
-            if inner is None or inner.type != c.OBJECT:
-                continue
-            left = inner.data
-            for path in self._paths:
-                left = taken_out(left, path, self._values)
-            if left != inner.data:
-                after = c.put(after, part, Value.document(left)) if part else left
-        return self._sealed(ns, after) if after != raw else raw
-
-    def _sealed(self, ns: str, after: bytes) -> bytes:
-        """A document with the hashes of its content as it is now."""
-        if not self._profile.hash:
-            return after
-        for path, content in self._hashed(ns, after):
-            stored = c.get(after, path)
-            if stored is not None:
-                after = c.put(after, path, content_hash(content, self._profile, stored, c.get(after, ("_id",))))
-        return after
-
-    def _hashed(self, ns: str, after: bytes) -> list[tuple[Path, bytes]]:
-        if not self._layout.holds_changes:
-            return self._layout.hashed_parts(ns, after, self._id)
-        state = self._states.get(c.get(after, (self._profile.version,)) or Value.of(None))
-        if state is None or state.content is None:
-            return []
-        content = state.content
-        for path in self._paths:
-            content = taken_out(content, path)
-        return [((self._profile.hash,), content)]
-
-
-def taken_out(raw: bytes, path: Path, values: set[bytes] | None = None) -> bytes:
-    """A document without a field; below an array, without it in each element. Its texts are added to ``values``."""
-    name, rest = path[:1], path[1:]
-    while (value := c.get(raw, name)) is not None:
-        if rest:
-            return c.put(raw, name, _inner(value, rest, values)) if value.is_container else raw
-        if values is not None:
-            values |= _texts(value)
-        raw = c.drop(raw, name)  # once more: a name may occur twice
-    return raw
-
-
-def _inner(value: Value, path: Path, values: set[bytes] | None) -> Value:
-    if value.type == c.OBJECT:
-        return Value.document(taken_out(value.data, path, values))
-    return c.array(_inner(each, path, values) if each.is_container else each for each in c.items(value))
-
-
-def _texts(value: Value) -> set[bytes]:
-    """The longer texts in a value."""
-    inside = [leaf.value for leaf in leaves((), value)] if value.is_container else [value]
-    found = (each.data[4:-1] for each in inside if each.type == c.STRING)
-    return {each for each in found if len(each) >= SHORTEST}
-
-
-def parts_of(layout: Layout, ns: str, raw: bytes) -> list[Path]:
-    """The paths of the versions inside a stored document of a collection."""
-    if ns != layout.ns:
-        return [()]
-    prev = c.get(raw, (layout.profile.prev,)) if layout.profile.prev else None
-    count = len(c.items(prev)) if prev is not None and prev.type == c.ARRAY else 0
-    inside: list[Path] = [(layout.profile.prev, at) for at in range(count)]
-    return list(dict.fromkeys([*layout.parts(raw), *inside]))
+def _left(counts: Mapping[tuple[str, str], int], cleaned: Cleaned) -> tuple[Trace, ...]:
+    """The hashes that stay as they are, by the collections that hold them."""
+    places = [(place, where) for place, where in counts if cleaned.left(where)]
+    return tuple(Trace(place, where, cleaned.left(where)) for place, where in places)
 
 
 def _files_with(values: set[bytes], *roots: FilePath) -> tuple[list[str], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model.operations.batches import Batches, Deleted, DeletionPlan, Documents, InsertionPlan, Run
 from model.operations.changing import Changed, ChangePlan, Changing
-from model.operations.erasing import ELSEWHERE, Certificate, Erasing, Trace
+from model.operations.erasing import ELSEWHERE, Certificate, Erasing, Found, Trace
 from model.operations.retaining import Candidate, Retaining, RetentionPlan, Rule, Thinned, typed_rule
 from model.operations.taking_back import Chosen, TakenBack, TakingBack
 from model.operations.update import typed as typed_update
@@ -24,6 +24,7 @@ __all__ = [
     "DeletionPlan",
     "Documents",
     "Erasing",
+    "Found",
     "InsertionPlan",
     "Retaining",
     "RetentionPlan",

@@ -2720,6 +2720,14 @@ Nummern: {numbering}</translation>
       <translation>Hash</translation>
     </message>
     <message>
+      <source>Hashes that did not fit before, and stay for a scan to tell:</source>
+      <translation>Hashes, die schon vorher nicht passten und bleiben, damit ein Scan sie meldet:</translation>
+    </message>
+    <message>
+      <source>Hashes that do not fit their contents, and would stay as they are:</source>
+      <translation>Hashes, die nicht zu ihren Inhalten passen und so blieben, wie sie sind:</translation>
+    </message>
+    <message>
       <source>Health</source>
       <translation>Zustand</translation>
     </message>
@@ -15101,6 +15109,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>hash_recipe says {0}, which {1} holds in {2} documents looked at{3}; correct it, or hash_fields, before anything is written here.</source>
       <translation>hash_recipe besagt {0}, was {1} in {2} angesehenen Dokumenten enthält{3}; berichtigen Sie es oder hash_fields, bevor hier etwas geschrieben wird.</translation>
+    </message>
+    <message>
+      <source>hashes left</source>
+      <translation>Hashes, die bleiben</translation>
     </message>
     <message>
       <source>have an array as {0}</source>

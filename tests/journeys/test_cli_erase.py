@@ -67,3 +67,20 @@ def test_bad_words_are_one_sentence(run: Run, server_uri: str, people: tuple[str
         status, out, err = run("erase", server_uri, ns, *words, "--profile", profile)
         assert (status, out, said in err) == (2, "", True), (words, err)
         assert len(err.strip().splitlines()) == 1
+
+
+def test_a_hash_that_fits_nothing_is_told_and_stays(
+    rows: Rows, server_uri: str, database: Any, people: tuple[str, str], tmp_path: Path
+) -> None:
+    (ns, profile), certificate = people, tmp_path / "certificate.json"
+    Path(profile).write_text(PROFILE.format(ns=ns) + 'hash = "seal"\n')
+    database["people_past"].update_one({"docId": "A"}, {"$set": {"seal": "0" * 40}})
+    asked = ("erase", server_uri, ns, "A", "--path", "phone", "--profile", profile)
+    told = {"outcome": "skipped", "place": "archive", "count": 1}
+    for words in ([], ["--apply", "--certificate", str(certificate)]):
+        status, found = rows(*asked, *words)
+        assert status == 0
+        assert next(row for row in found if row["detail"].startswith("Hashes")).items() >= told.items()
+    said = json.loads(certificate.read_text())["hashes left"]
+    assert said == [{"place": "archive", "where": f"{ns}_past", "count": 1}]
+    assert database["people_past"].find_one({"docId": "A"})["seal"] == "0" * 40

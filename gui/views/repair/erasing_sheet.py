@@ -17,7 +17,7 @@ from gui.style.sheet import Sheet
 from gui.style.states import button, words
 from model.errors import Refused
 from model.session import Session
-from model.session.batch_writing import ELSEWHERE, Certificate, Trace
+from model.session.batch_writing import ELSEWHERE, Certificate, Found, Trace
 from model.text.paths import path_from_text
 from model.values.canonical import Path, Value
 
@@ -123,18 +123,21 @@ class ErasingSheet(Sheet):
             return
         session, ns, id, said = self._session, self._ns, self._id, self.paths.text()
 
-        def look(_: tasks.Progress) -> tuple[tuple[Path, ...], list[Trace]]:
+        def look(_: tasks.Progress) -> tuple[tuple[Path, ...], Found]:
             paths = _paths(said)
-            return paths, session.erasing.traces(ns, id, paths)
+            return paths, session.erasing.look(ns, id, paths)
 
         self._run(look, self._lies, tr("Looking where the fields lie"))
 
-    def _lies(self, seen: tuple[tuple[Path, ...], list[Trace]]) -> None:
-        paths, traces = seen
+    def _lies(self, seen: tuple[tuple[Path, ...], Found]) -> None:
+        paths, (traces, misfits) = seen[0], (seen[1].traces, seen[1].misfits)
         self._working = False
         self._looked = paths if traces else None
         if traces:
-            self.found.setText("\n".join([tr("Would be erased:"), *_lines(traces)]))
+            lines = [tr("Would be erased:"), *_lines(traces)]
+            if misfits:
+                lines += [tr("Hashes that do not fit their contents, and would stay as they are:"), *_lines(misfits)]
+            self.found.setText("\n".join(lines))
         else:
             self.found.setText(tr("{name} has none of these fields anywhere.", name=self._name))
         self._fit()
@@ -155,6 +158,8 @@ class ErasingSheet(Sheet):
         self._working, self.certificate = False, done
         again = sum(each.count for each in done.found)
         lines = [tr("Erased:"), *_lines(done.erased)] if done.erased else [tr("Nothing was there to erase.")]
+        if done.left:
+            lines += [tr("Hashes that did not fit before, and stay for a scan to tell:"), *_lines(done.left)]
         lines += [tr("Looked for again, also in {files} of this program: {again} found.",
                      files=wording.many(done.looked_through, "file"), again=wording.count(again))]  # fmt: skip
         if done.found:

@@ -136,3 +136,30 @@ def test_fields_are_erased_for_good_once_it_is_seen_where_they_lie(
     assert (written["id"], written["paths"], written["found again"]) == (name, ["n"], 0)
     QTest.keyClick(asked, Qt.Key.Key_Escape)
     assert not asked.isVisible()
+
+
+def test_a_hash_that_fits_nothing_is_told_before_and_after_an_erasure(
+    qtbot: QtBot, server_uri: str, database: Any, ns: str, tmp_path: Path
+) -> None:
+    profile = tmp_path / "profile.toml"
+    profile.write_text(f'[[collection]]\nns = "{ns}"\nlayout = "archive"\narchive = "{ns}_past"\nhash = "seal"\n')
+    database["products_past"].create_index([("docId", 1), ("v", 1)], unique=True)
+    database["products"].insert_one({"_id": "A", "v": 1, "n": 1, "seal": "0" * 40})
+    window = window_over(qtbot, server_uri, ns, profile)
+    window.actions_.trigger("erase")
+    asked = sheet(window)
+    assert isinstance(asked, ErasingSheet)
+    asked.paths.setText("n")
+    asked.look.click()
+    wait_idle(qtbot)
+    where = f"1 in {ns} (the current document)"
+    misfit = "Hashes that do not fit their contents, and would stay as they are:"
+    assert asked.found.text().splitlines() == ["Would be erased:", where, misfit, where]
+    asked.proof.setText("A")
+    QTest.mouseClick(asked.erase, LEFT)
+    wait_idle(qtbot, lambda: asked.certificate is not None)
+    assert asked.found.text().splitlines()[2:4] == [
+        "Hashes that did not fit before, and stay for a scan to tell:",
+        where,
+    ]
+    assert database["products"].find_one() == {"_id": "A", "v": 1, "seal": "0" * 40}

@@ -15,7 +15,7 @@ from model.errors import Refused
 from model.foundation.findings import Finding
 from model.foundation.records import Draft
 from model.layouts.registry import WRITABLE
-from model.operations.erasing import taken_out
+from model.operations.cleaned_documents import taken_out
 from model.operations.retaining import Rule
 from model.server.retry import Reply, Server, Write
 from model.session import Session
