@@ -158,6 +158,29 @@ def test_a_history_imports_neither_repairs_nor_what_else_a_session_can_do() -> N
     assert not {"rapidfuzz", "platformdirs"} & there  # the home is named, and few fields have to be compared
 
 
+def test_a_connection_imports_no_asynchronous_driver() -> None:
+    there = set(python("import sys; import model.server.server; print(*sys.modules)").split())
+    assert {name for name in there if name.startswith("pymongo.asynchronous.")} == {"pymongo.asynchronous.helpers"}
+    assert not {"email.message", "zipfile", "csv"} & there  # of importlib.metadata
+
+
+def test_what_the_driver_was_imported_without_is_there_for_who_asks() -> None:
+    asks = (
+        "import model.server.server, pymongo, difflib, importlib.metadata as m;"
+        "from pymongo.asynchronous.mongo_client import AsyncMongoClient;"
+        "from importlib.metadata import entry_points, version;"
+        "print(pymongo.AsyncMongoClient is AsyncMongoClient, version('pymongo') == pymongo.version,"
+        "type(m).__name__, difflib.SequenceMatcher(None, 'ab', 'ab').ratio(), hasattr(pymongo, 'Nothing'))"
+    )
+    assert python(asks).split() == ["True", "True", "module", "1.0", "False"]
+    refuses = (
+        "from model.server import driver; import pymongo\n"
+        "try: pymongo.MongoClient('localhost', connect=False, retryWritez=True)\n"
+        "except pymongo.errors.ConfigurationError as error: print('retrywrites' in str(error))"
+    )
+    assert python(refuses) == "True\n"
+
+
 def test_help_and_a_mistake_need_no_driver() -> None:
     for words in (("--help",), ("history", "--help"), ("help", "layouts")):
         assert not {"bson", "pymongo", "PySide6"} & modules_of(*words), words
