@@ -9,33 +9,25 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import re
-import shlex
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path as FilePath
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from bson import Binary
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue import kept_verdicts, recognise, verdict
 from model.catalogue.kept_recognition import KeptRecognition
-from model.catalogue.kept_verdicts import KeptVerdict, KeptVerdicts
-from model.catalogue.offers import Offer, Offers
-from model.checks.damage_tally import ClassOf
 from model.diff import changed_fields
 from model.errors import NotFound, Refused, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
+from model.foundation.late_module import LateModule
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
-from model.layouts.base import Layout
-from model.layouts.registry import declared, fields_of, info_of, versions_told
-from model.profile import Profile
-from model.recognition import sampling
-from model.recognition.sampling import Sample
+from model.layouts.registry import bind, declared, fields_of, info_of, versions_told
 from model.server.retry import Port, Server, Terms
 from model.storage.composite_ids import CompositeIds
 from model.storage.newest_query import PageQuery
@@ -43,6 +35,21 @@ from model.storage.reserved_fields import time_of
 from model.text.names import id_name, split, version_name
 from model.values import canonical
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.catalogue import kept_verdicts, recognise, verdict
+    from model.catalogue.kept_verdicts import KeptVerdict, KeptVerdicts
+    from model.catalogue.offers import Offer
+    from model.checks.damage_tally import ClassOf
+    from model.layouts.base import Layout
+    from model.profile import Profile
+    from model.recognition import sampling
+    from model.recognition.sampling import Sample
+else:  # what is kept of earlier runs needs none of them
+    kept_verdicts = LateModule("model.catalogue.kept_verdicts")
+    recognise = LateModule("model.catalogue.recognise")
+    sampling = LateModule("model.recognition.sampling")
+    verdict = LateModule("model.catalogue.verdict")
 
 T = TypeVar("T")
 Listing: TypeAlias = Sequence[tuple[str, str, dict[str, Any], str]]
@@ -104,7 +111,7 @@ class Catalogue:
     def unseen(self) -> Mapping[str, str]:
         """Why this user cannot see databases (key ""), a database's collections, or a collection's documents."""
         with self._lock:
-            unread = {ns: info.why for ns, (info, _) in self._known.items() if recognise.may_not_be_read(info)}
+            unread = {ns: info.why for ns, (info, _) in self._known.items() if _may_not_be_read(info)}
         return {**self._server.unseen, **unread}
 
     def collections(self, db: str | None = None, checkpoint: Checkpoint = no_checkpoint) -> Iterator[CollectionInfo]:
@@ -140,7 +147,9 @@ class Catalogue:
     def _recognised(
         self, db: str, by: Profile | None, checkpoint: Checkpoint, earned: recognise.Earned | None
     ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
-        look = partial(recognise.recognise, self._port, db, by, checkpoint, self._server.unseen, earned)
+        def look() -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
+            return recognise.recognise(self._port, db, by, checkpoint, self._server.unseen, earned)
+
         return look() if self._kept is None or by is not None else self._kept.all_of(db, look)
 
     def _with_grounds(self, info: CollectionInfo) -> CollectionInfo:
@@ -175,6 +184,8 @@ class Catalogue:
 
         Nothing is read or written by an offer until a person states it.
         """
+        from model.catalogue.offers import Offers
+
         looking, free = Offers(self._port), dict[str, list[str]]()
         for ns in places:
             info, _ = self.known(ns)
@@ -241,11 +252,12 @@ class Catalogue:
                 # The first answer stays: two threads may have asked at once, and both must get one profile.
                 return self._known.setdefault(ns, (self._with_grounds(info), profile))
         by = self._profile
-        look = partial(
-            recognise.recognise_one,
-            *(self._port, ns, by, self._server.unseen, self._uncounted.add, _adder(told)),
-            None if listed is None else [each[:3] for each in listed],
-        )
+        beside = None if listed is None else [each[:3] for each in listed]
+
+        def look() -> tuple[CollectionInfo, CollectionProfile] | None:
+            told_of = self._server.unseen, self._uncounted.add, _adder(told)
+            return recognise.recognise_one(self._port, ns, by, *told_of, beside)
+
         if self._kept is None or by is not None:
             made = look()
         elif (made := self._kept.one(ns, look)) is not None and made[0].documents is None:
@@ -376,7 +388,7 @@ class Catalogue:
         kept = self._verdicts.get(ns, self._beside(ns, listed), self._statements)
         # Of a collection that is not there nothing can be read, and a look at it says so.
         if kept is None and stated is not None and any(each[0] == split(ns)[1] for each in listed):
-            kept = KeptVerdict(info_of(stated, None, 1.0, recognise.STATED), stated, provisional=True)
+            kept = kept_verdicts.KeptVerdict(info_of(stated, None, 1.0, recognise.STATED), stated, provisional=True)
         if kept is None:
             self._look_at(ns, listed)
             return False
@@ -580,7 +592,7 @@ class Catalogue:
     def state(self, profile: CollectionProfile) -> CollectionInfo:
         """Use this profile for a collection from now on, as if the session's profile stated it."""
         with self._lock:
-            before = self._profile or Profile()
+            before = self._profile or _nothing_stated()
             others = tuple(each for each in before.collections if each.ns != profile.ns)
             self._use(replace(before, collections=(*others, profile)), self._by_hand | {profile.ns})
         return self.info(profile.ns)
@@ -588,7 +600,7 @@ class Catalogue:
     def forget(self, ns: str) -> CollectionInfo:
         """Leave a collection to recognition again, whatever was stated or picked."""
         with self._lock:
-            before = self._profile or Profile()
+            before = self._profile or _nothing_stated()
             others = tuple(each for each in before.collections if each.ns != ns)
             self._use(replace(before, collections=others), self._by_hand - {ns})
             self._picked.pop(ns, None)
@@ -644,6 +656,8 @@ class Catalogue:
             if ns in self._by_hand:
                 return BY_HAND
             stated = self._profile is not None and self._profile.get(ns) is not None
+            import shlex
+
             return f"--profile {shlex.quote(str(self.profile_file))}" if stated and self.profile_file else ""
 
     def layout(self, ns: str) -> Layout:
@@ -655,7 +669,7 @@ class Catalogue:
             with self._lock:
                 # Meanwhile another thread may have recognised or picked another layout, which must stay.
                 _, profile = self._picked.get(ns) or self._known.get(ns) or found
-                bound = self._bound.setdefault(ns, recognise.bind(self._port, profile))
+                bound = self._bound.setdefault(ns, bind(self._port, profile))
                 if (supposed := self._supposed.get(ns)) is not None and supposed.proven is not None:
                     bound.proven_before = supposed.proven
         return bound
@@ -680,12 +694,12 @@ class Catalogue:
     def layout_over(self, ns: str, port: Port) -> Layout:
         """The layout of a collection, bound to another port."""
         layout = self.layout(ns)
-        return layout if port is self._port else recognise.bind(port, layout.profile)
+        return layout if port is self._port else bind(port, layout.profile)
 
     def begun(self, ns: str) -> Layout:
         """The layout of a collection that does not exist yet: plain, until there are documents to recognise."""
         split(ns)
-        return recognise.bind(self._port, CollectionProfile(ns))
+        return bind(self._port, CollectionProfile(ns))
 
     # --- reading through the layouts
 
@@ -777,6 +791,12 @@ class Catalogue:
         raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
 
 
+def _nothing_stated() -> Profile:
+    from model.profile import Profile
+
+    return Profile()
+
+
 def _adder(told: list[KeptVerdict]) -> recognise.Earned:
     """Adds the verdicts that may be kept to a list."""
 
@@ -789,6 +809,11 @@ def _adder(told: list[KeptVerdict]) -> recognise.Earned:
 
 def _changed(ns: str) -> str:
     return f"{ns} is not stored any more as it was when its layout was recognised; read it again."
+
+
+def _may_not_be_read(info: CollectionInfo) -> bool:
+    """Whether a collection is listed although this user may not read it; its ``why`` names the privilege."""
+    return info.confidence == 0.0 and info.documents is None
 
 
 def _keeps_versions(info: CollectionInfo) -> bool:

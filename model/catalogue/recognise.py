@@ -307,11 +307,6 @@ def is_system(name: str) -> bool:
     return name.startswith("system.")
 
 
-def may_not_be_read(info: CollectionInfo) -> bool:
-    """Whether a collection is listed although this user may not read it; its ``why`` names the privilege."""
-    return info.confidence == 0.0 and info.documents is None
-
-
 def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionProfile:
     """The field names to use if a person picks another layout; raises ``Refused`` if that is impossible."""
     kind = declared(layout)  # refuses unknown layouts

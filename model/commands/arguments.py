@@ -30,7 +30,8 @@ def open_session(args: argparse.Namespace, source: str | None = None) -> Session
         say(f"palimpsest: {trouble}", file=sys.stderr)
     if _overrides_doubt(args):
         session.catalogue.accept()
-    session.authorship.author = getattr(args, "signed_as", None) or ""
+    if signed := getattr(args, "signed_as", None):
+        session.authorship.author = signed
     return session
 
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model import text
-from model.catalogue.offers import Offer
 from model.commands.arguments import choose_layout, document, open_session, tell_doubt, tell_unseen, use_layout
 from model.commands.output import NEVER, Progress, json_row, moment, number, size, table
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.records import CollectionInfo, Row, Version
-from model.profile import minimal
 from model.session import Session
 from model.storage.current_documents import REPEATED
 from model.storage.numbering_ways import WAYS
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.catalogue.offers import Offer
 
 
 def collections(args: argparse.Namespace) -> int:
@@ -63,6 +64,8 @@ def _collection_json(info: CollectionInfo, offers: Mapping[str, Offer] | None) -
 
 def _offer_json(offer: Offer) -> dict[str, Any]:
     """An offer with the keys of the profile that would state it."""
+    from model.profile import minimal
+
     return {"said": offer.said, "right": offer.right, "looked": offer.looked, "profile": minimal(offer.profile)}
 
 

@@ -6,6 +6,7 @@ An edit is ``(at, removed, inserted)``, with ``at`` in characters of the old tex
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TypeAlias
 
 from model.diff.alignment import LCS_BITS, PIECES, align, lcs
@@ -18,13 +19,22 @@ _MARKS = (
     "\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20f0"
     "\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\U0001f3fb-\U0001f3ff"
 )
-_WORD = re.compile(rf"[\w.,+{_MARKS}-]+|\s+|[^\w\s]")
-_MARK = re.compile(rf"[{_MARKS}]")
 _JOINER = "\u200d"
 _BREAK = re.compile(r"(?<=\S)(?=\s)")  # no word crosses it
 _NEAR = 4096  # characters searched for such a break
 _MOST_BITS = 2 * 10**9  # n·m for the words of all lines together: about a second
 _AT_ONCE = 1 << 17  # characters split in one call, during which no other thread runs
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Made on first use: few commands compare texts."""
+    return re.compile(rf"[\w.,+{_MARKS}-]+|\s+|[^\w\s]")
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(rf"[{_MARKS}]")
 
 
 def text_edits(old: str, new: str) -> list[Edit]:
@@ -144,7 +154,7 @@ def _words_of(text: str) -> list[str]:
     while at < len(text):
         gap = _BREAK.search(text, at + _AT_ONCE)
         end = gap.start() if gap else len(text)
-        found += _WORD.findall(text, at, end)
+        found += _word().findall(text, at, end)
         at = end
     return found
 
@@ -202,7 +212,7 @@ def _one(text: str, at: int) -> bool:
     behind = text[at]
     if behind < "\u0300":  # nearly always
         return text[at - 1] == _JOINER
-    return text[at - 1] == _JOINER or (_MARK.match(behind) is not None and not behind.isalnum())
+    return text[at - 1] == _JOINER or (_mark().match(behind) is not None and not behind.isalnum())
 
 
 def _joined(edits: list[Edit]) -> list[Edit]:

@@ -17,18 +17,20 @@ _ACTING = (
 )
 # Joiners belong to Arabic, Indian and Mongolian writing, and to emoji composed of several.
 _JOINED = r"\u0600-\u109f\u1780-\u18af\u200d\u2190-\u2bff\u3030\ufe0f\U0001f000-\U0001faff"
+_FIRST = "\u034f"
+"""All printable characters below this one are visible."""
 _MARKS = str.maketrans({"\n": "↵", "\t": "⇥"})
 
 
 @cache
 def _hidden() -> re.Pattern[str]:
-    """Made on first use: the ASCII texts of a start never need it."""
+    """Made on first use: the texts of a start never need it."""
     return re.compile(rf"[{_ACTING}]|(?<![{_JOINED}])[\u200c\u200d]|[\u200c\u200d](?![{_JOINED}])")
 
 
 def escaped(text: str) -> str:
     r"""The text with each such character as its JSON escape: ``\\u202e``, two of them beyond ``\\uffff``."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or max(text) < _FIRST):
         return text
     return _hidden().sub(_code, text)
 

@@ -33,18 +33,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
-from model.checks.chains import Chains
 from model.errors import NotFound, Refused
-from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
 from model.layouts.archive_reader import ArchiveReader
 from model.layouts.base import Layout
-from model.recognition import find_archives
-from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import End, Port, Terms, Write, run
 from model.storage import document_ids, numbering, update_operators
@@ -53,10 +49,15 @@ from model.storage.current_writer import CurrentWriter, Landing, VersionGuard, g
 from model.storage.indexes import create_unique, is_unique
 from model.storage.outcomes import put_back
 from model.storage.reserved_fields import number_of, own_of, place_of
-from model.storage.swap_steps import Stamp, SwapSteps
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.checks.chains import Chains
+    from model.foundation.collection_profile import CollectionProfile
+    from model.recognition.sampling import Proposal, Sample
+    from model.storage.swap_steps import Stamp, SwapSteps
 
 GONE = ("applied", "conflict")
 """The outcomes of removing a row after which it is gone, removed by this writer or by somebody else."""
@@ -90,6 +91,8 @@ class Archive(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection, else one that the first edit will create."""
+        from model.recognition import find_archives
+
         return find_archives.picked(server, sample, others, find_archives.EARLIER) or find_archives.to_be_made(
             sample, cls.name, cls.defaults
         )

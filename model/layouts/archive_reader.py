@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bson import ObjectId
 from msgspec.structs import replace
 
-from model.checks.archives import with_archive
-from model.checks.chains import Chains, Part
-from model.checks.facts import FactReader
 from model.errors import NotFound
 from model.foundation.records import Contents, Outcome, Outline, Row, State, Stored, Version
 from model.server import guards
-from model.server.retry import Terms
 from model.storage import numbering, stored_form
 from model.storage.content_hashes import hash_damage
-from model.storage.current_documents import CurrentDocuments
 from model.storage.field_reader import FieldReader
 from model.storage.filter_rewriting import renamed
 from model.storage.gaps import loss, newest_first, outlined, with_gaps
@@ -39,11 +34,16 @@ from model.storage.reserved_fields import (
     version_damage,
     whole_number,
 )
-from model.storage.swap_steps import Stamp
 from model.storage.version_pages import first_between, newest_down, settled
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.checks.chains import Chains
+    from model.server.retry import Terms
+    from model.storage.current_documents import CurrentDocuments
+    from model.storage.swap_steps import Stamp
 
 PHANTOM = "above the current version"
 NEVER_LANDED = "never landed; above the current version"
@@ -233,6 +233,10 @@ class ArchiveReader:
     @property
     def check(self) -> Chains:
         """Checks current documents and archive rows, joined by id."""
+        from model.checks.archives import with_archive
+        from model.checks.chains import Chains, Part
+        from model.checks.facts import FactReader
+
         p = self.profile
         parts = (
             Part(self.current.ns, FactReader(self.current.own, p, p.id)),

@@ -11,18 +11,13 @@ import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from bson import ObjectId
 
-from model.checks.base import Check
 from model.checks.ordered_reading import OrderedReading
 from model.errors import OF_CIRCUMSTANCE, NotFound, Refused, Unreadable
-from model.foundation.collection_profile import CollectionProfile
-from model.foundation.findings import Finding, Unchecked
 from model.foundation.records import Checkpoint, Contents, Counting, Outcome, Outline, Row, Version, no_checkpoint
-from model.layouts.archive_reader import ArchiveReader
-from model.recognition.sampling import Proposal, Sample
 from model.server.driver_errors import BREAKS_RULES
 from model.server.retry import Port, Terms, Write, run
 from model.storage import document_ids, document_rules, indexes, numbering
@@ -36,7 +31,14 @@ from model.storage.reserved_fields import Own, says_deleted, unreadable, version
 from model.storage.swap_steps import Made, Stamp, SwapSteps
 from model.values import canonical as c
 from model.values.canonical import Path, Value
-from model.writers.row_writer import RowWriter
+
+if TYPE_CHECKING:
+    from model.checks.base import Check
+    from model.foundation.collection_profile import CollectionProfile
+    from model.foundation.findings import Finding, Unchecked
+    from model.layouts.archive_reader import ArchiveReader
+    from model.recognition.sampling import Proposal, Sample
+    from model.writers.row_writer import RowWriter
 
 
 class LayoutReader(Protocol):

@@ -1,6 +1,6 @@
 """The names of layouts and patterns without their classes, for the grammar of the command line.
 
-:mod:`model.layouts.registry` has the classes in this order.
+A new layout is one name here: :mod:`model.layouts.registry` finds its class, in the module of that name.
 """
 
 from __future__ import annotations

@@ -1,64 +1,76 @@
-"""The list of layouts, with their facts for profiles and callers. A new layout is one line here.
+"""The classes of the layouts, with their facts for profiles and callers.
 
-Recognition tries them in this order and proposes the first that fits, so layouts with clear signs come first.
+Recognition tries them in the order of :mod:`model.layouts.layout_names` and proposes the first that fits, so layouts
+with clear signs come first.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.guarantee import WriteKind
+from model.foundation.late_module import LateModule
 from model.foundation.records import CollectionInfo, Counting, Destination
-from model.layouts.archive import Archive
-from model.layouts.base import Layout
-from model.layouts.deltas import Deltas
-from model.layouts.embedded import Embedded
-from model.layouts.flagged import Flagged
-from model.layouts.hashed import Hashed
-from model.layouts.log import Log
-from model.layouts.nested import Nested
-from model.layouts.patches import Patches
-from model.layouts.plain import Plain
-from model.layouts.shadow import Shadow
-from model.layouts.stream import Stream
-from model.layouts.versions import Versions
-from model.recognition.patterns import PATTERNS, Pattern
+from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
 from model.server.retry import Port
 from model.storage.numbering import promise
-from model.writers.writers import title
 
-LAYOUTS: dict[str, type[Layout]] = {
-    each.name: each
-    for each in (
-        Embedded,
-        Nested,
-        Versions,
-        Flagged,
-        Deltas,
-        Archive,
-        Stream,
-        Shadow,
-        Patches,
-        Hashed,
-        Log,
-        Plain,
-    )
-}
-WRITABLE = {name: each for name, each in LAYOUTS.items() if not each.read_only}
-"""The layouts whose documents can be edited, and to which collections can be migrated."""
-NAMES = (*LAYOUTS, *PATTERNS)
+if TYPE_CHECKING:
+    from model.layouts.base import Layout
+    from model.recognition import patterns
+    from model.writers import writers
+else:  # a collection of which the layout is known needs that one alone
+    patterns = LateModule("model.recognition.patterns")
+    writers = LateModule("model.writers.writers")
 
 
-def declared(name: str) -> type[Layout] | Pattern:
-    """The class of a layout, or a pattern; raises ``Refused`` for any other name."""
-    found = LAYOUTS.get(name) or PATTERNS.get(name)
-    if found is None:
-        raise Refused(f"There is no layout {name!r}; the layouts are {', '.join(NAMES)}.")
+class Layouts(Mapping[str, "type[Layout]"]):
+    """Classes of layouts by name; each is imported when it is asked for."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def __getitem__(self, name: str) -> type[Layout]:
+        if name not in self._names:
+            raise KeyError(name)
+        return _class_of(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@cache
+def _class_of(name: str) -> type[Layout]:
+    found: type[Layout] = getattr(importlib.import_module(f"model.layouts.{name}"), name.capitalize())
     return found
+
+
+LAYOUTS = Layouts(LAYOUT_NAMES)
+WRITABLE = Layouts(WRITABLE_LAYOUTS)
+"""The layouts whose documents can be edited, and to which collections can be migrated."""
+NAMES = (*LAYOUT_NAMES, *PATTERN_NAMES)
+
+
+def declared(name: str) -> type[Layout] | patterns.Pattern:
+    """The class of a layout, or a pattern; raises ``Refused`` for any other name."""
+    if name in LAYOUTS:
+        return LAYOUTS[name]
+    if name not in PATTERN_NAMES:
+        raise Refused(f"There is no layout {name!r}; the layouts are {', '.join(NAMES)}.")
+    return patterns.PATTERNS[name]
 
 
 def stated(ns: str, layout: str, **fields: Any) -> CollectionProfile:
@@ -120,7 +132,7 @@ def info_of(
         kind.about,
         where,
         numbers,
-        title(profile.writer),
+        writers.title(profile.writer) if profile.writer else "",
         bool(kind.read_only or (kind.own_documents and profile.key_in_id)) and profile.edit == "no",
         hashing,
         kind.unversioned,
@@ -141,12 +153,12 @@ def _recipe_said(profile: CollectionProfile) -> str:
 
 def counts_of(name: str) -> Counting:
     """What a layout or pattern counts; "" for an unknown name."""
-    return PATTERNS[name].counts if name in PATTERNS else ""
+    return patterns.PATTERNS[name].counts if name in PATTERN_NAMES else ""
 
 
 def pattern_of(counts: Counting) -> str:
     """The name of the pattern that counts this."""
-    return next(each.name for each in PATTERNS.values() if each.counts == counts)
+    return next(each.name for each in patterns.PATTERNS.values() if each.counts == counts)
 
 
 def versions_told(layout: str) -> bool:
@@ -168,4 +180,4 @@ def has_archive(layout: str) -> bool:
 
 def bind(server: Port, profile: CollectionProfile) -> Layout:
     """The layout object for a profile; patterns (sequence, pending, processed) are browsed as plain."""
-    return LAYOUTS.get(profile.layout, Plain)(server, profile)
+    return LAYOUTS[profile.layout if profile.layout in LAYOUTS else "plain"](server, profile)

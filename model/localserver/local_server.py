@@ -8,7 +8,6 @@ chosen by the system.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime as dt
 import os
 import select
@@ -19,6 +18,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from model.errors import Refused, Unreadable
 from model.localserver import wire
@@ -183,7 +184,7 @@ class LocalServer:
                     own.options, own.shard_key = each.options, each.shard_key
                     for index in list(each.indexes.values()):
                         if index.name not in own.indexes:
-                            own.add_index(dataclasses.replace(index, entries=None))
+                            own.add_index(replace(index, entries=None))
         self.lag(0.0)
 
     def lag(self, seconds: float) -> None:

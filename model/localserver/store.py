@@ -19,13 +19,13 @@ from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise, product
 from typing import Any
 
 import bson
 from bson.binary import Binary
+from msgspec import Struct, field
 
 from model.errors import Unreadable
 from model.localserver import chunks
@@ -52,8 +52,7 @@ Sort = Sequence[tuple[str, bool]]
 """Field paths, each with whether it is descending."""
 
 
-@dataclass
-class Index:
+class Index(Struct, dict=True):
     """One index: its keys as ``[(path, direction)]`` and, once needed, its entries in order."""
 
     keys: list[tuple[str, Any]]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.foundation.records import Version
 from model.text.plain_values import plain_document, plain_moment, plain_value
-from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.values.canonical import Value
 
 
 class DocumentHistory(Iterator[Version]):

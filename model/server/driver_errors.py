@@ -31,9 +31,10 @@ Applied: TypeAlias = Literal["yes", "no", "unknown", "partial"]
 
 SHORT = 4  # characters; a shorter password could be part of ordinary words
 ATLAS = 8000  # gives the reason only in words
-_ANONYMOUS = re.compile("requires authentication|not authenticated")
+# Words of errors; compiled when an error comes.
+_ANONYMOUS = "requires authentication|not authenticated"
 _LOGGING_IN = "pymongo.synchronous.auth"  # the driver's login code, with a module for each mechanism
-_UNKNOWN_OPTION = re.compile(r"Unknown option\b")
+_UNKNOWN_OPTION = r"Unknown option\b"
 _TIER = "atlas tier"  # limits of the service tier apply to every user
 
 
@@ -123,9 +124,9 @@ CODES: Mapping[int, Meaning] = {
 """What a server's error code means for a write; any other code is a refusal in the server's own words."""
 
 _TOO_MUCH_FOR = (146, 292, 16819, 16820, 16945, 17144)  # names differ between servers; older ones have none
-_NO_MEMORY = re.compile(r"sort (operation used more|stage buffered)|exceeded memory limit", re.IGNORECASE)
-_NOT_NUMBERED = re.compile(r"retryable writes are not supported|not support retryable writes", re.IGNORECASE)
-_NO_ROOM = re.compile(r"space quota|quota exceeded|out of disk space|no space left", re.IGNORECASE)
+_NO_MEMORY = r"(?i)sort (operation used more|stage buffered)|exceeded memory limit"
+_NOT_NUMBERED = r"(?i)retryable writes are not supported|not support retryable writes"
+_NO_ROOM = r"(?i)space quota|quota exceeded|out of disk space|no space left"
 
 
 def meaning(error: BaseException) -> Meaning:
@@ -173,9 +174,9 @@ def _of_code(error: e.OperationFailure) -> Meaning:
     if isinstance(error, e.ExecutionTimeout):
         return _GAVE_UP
     # By its words, because hosted services give codes of their own for a full disk.
-    if _NO_ROOM.search(text):
+    if re.search(_NO_ROOM, text):
         return _FULL
-    if _NOT_NUMBERED.search(text):
+    if re.search(_NOT_NUMBERED, text):
         return _NUMBERED
     if code == ATLAS:
         if "auth" in text.lower():
@@ -370,10 +371,9 @@ _TLS = (
 )
 
 
-_FOR_GOOD = re.compile(
-    r"certificate verify failed|hostname mismatch|doesn't match|certificate (has )?expired|wrong version number"
-    r"|certificate required|unknown ca|bad certificate|certificate unknown",
-    re.IGNORECASE,
+_FOR_GOOD = (
+    r"(?i)certificate verify failed|hostname mismatch|doesn't match|certificate (has )?expired|wrong version number"
+    r"|certificate required|unknown ca|bad certificate|certificate unknown"
 )
 """TLS errors that no second try resolves; a restarting or busy server never causes them."""
 
@@ -382,7 +382,7 @@ def refuses_for_good(error: BaseException | None) -> bool:
     """Whether a host will give this answer to every greeting, because user or method is wrong."""
     if isinstance(error, e.OperationFailure):
         return _of_code(error) in (_DENIED, _LOGIN)
-    return isinstance(error, e.AutoReconnect) and _FOR_GOOD.search(str(error)) is not None
+    return isinstance(error, e.AutoReconnect) and re.search(_FOR_GOOD, str(error)) is not None
 
 
 def tls_trouble(text: str, host: str) -> str:
@@ -407,13 +407,13 @@ def _unknown_option(uri: str) -> str:
         try:
             pymongo.uri_parser.split_options(piece, True, False)
         except Exception as error:  # a wrong value or a wrong combination is another matter
-            if _UNKNOWN_OPTION.search(str(error)):
+            if re.search(_UNKNOWN_OPTION, str(error)):
                 return piece.partition("=")[0]
     return ""
 
 
 def _configured_wrongly(text: str, host: str, uri: str) -> Unreachable:
-    if _UNKNOWN_OPTION.search(text) and (option := _unknown_option(uri)):
+    if re.search(_UNKNOWN_OPTION, text) and (option := _unknown_option(uri)):
         return Unreachable(f"The address has an option that is wrong: {option}; correct or remove it.")
     low = text.lower()
     if "dns" in low or "srv" in low or "resolution" in low:
@@ -514,7 +514,7 @@ def _at_login(error: e.OperationFailure) -> bool:
 
 
 def _denied(error: BaseException, command: str, place: str) -> str:
-    return _NO_USER if _ANONYMOUS.search(str(error)) else lacks(command, place)
+    return _NO_USER if re.search(_ANONYMOUS, str(error)) else lacks(command, place)
 
 
 def _reading(error: Exception, uri: str, command: str, place: str, index: str) -> Refused:
@@ -534,7 +534,7 @@ def _reading(error: Exception, uri: str, command: str, place: str, index: str) -
             return NotAllowed(_denied(error, command, place))
         if isinstance(error, e.ExecutionTimeout) or error.code == 50:
             return TooMuch(_in_time(place, index))
-        if error.code in _TOO_MUCH_FOR or _NO_MEMORY.search(said(error)):
+        if error.code in _TOO_MUCH_FOR or re.search(_NO_MEMORY, said(error)):
             return TooMuch(_in_memory(place, index))
         known = _of_code(error)
         if known is _LOGIN:

@@ -71,12 +71,6 @@ class Session:
     """Measurements of the server, and whether anything may be written."""
     dump: UnreadDump
     """The part of a large dump that has not been read yet."""
-    journal: Journal
-    """What was written from this computer."""
-    drafts: Drafts
-    """Edits that are not saved yet."""
-    health: Health
-    """The counts of earlier scans."""
 
     @classmethod
     def open(
@@ -101,10 +95,9 @@ class Session:
         folder, or ``PALIMPSEST_HOME``). ``apart`` serves in-memory data from a separate process. Raises
         ``Unreachable``, ``NotFound``, ``Unreadable`` or ``Refused``.
         """
-        from model.profile import Profile
         from model.session import sources
 
-        stated = profile if profile is None or isinstance(profile, Profile) else Profile.load(profile)
+        stated = _stated(profile)
         opened = sources.connect(str(source), read_only, into_memory, password, home, apart)
         try:
             made = cls(opened, stated, read_only, home)
@@ -119,9 +112,7 @@ class Session:
         """Use an open source; callers use :meth:`open`."""
         from model.foundation.address import Address
         from model.session.connection import Connection
-        from model.session.health import Health
         from model.text import legacy_uuids
-        from model.userdata.drafts import Drafts
 
         opened.server.facts()  # raises if the server does not answer
         self._connection = Connection(opened, profile, home)
@@ -130,11 +121,9 @@ class Session:
         address = Address.parse(opened.text)
         legacy_uuids.state(self, "" if address is None else address.option("uuidRepresentation"))
         self.is_near = opened.is_local or (address is not None and address.is_near)
-        self.data, self.journal = self._connection.data, self._connection.journal
+        self.data = self._connection.data
         self.catalogue = self._connection.catalogue
         self.trust, self.dump = self._connection.trust, self._connection.dump
-        self.drafts = Drafts(home)
-        self.health = Health(opened.text, home, kept=not opened.is_local or bool(opened.fixed))
         self.trust.read_only = read_only
 
     def close(self) -> None:
@@ -142,8 +131,7 @@ class Session:
         from model.text import legacy_uuids
 
         legacy_uuids.forget(self)
-        self._connection.opened.close()
-        self.journal.close()
+        self._connection.close()
 
     def dial(self) -> socket.socket:
         """A new connection to the server for messages made elsewhere; raises ``OSError`` if it does not answer."""
@@ -172,6 +160,26 @@ class Session:
     def refresh_facts(self) -> ServerFacts:
         """Ask the server again for its facts and its response time."""
         return self._connection.server.facts(refresh=True)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What was written from this computer."""
+        return self._connection.journal
+
+    @cached_property
+    def drafts(self) -> Drafts:
+        """Edits that are not saved yet."""
+        from model.userdata.drafts import Drafts
+
+        return Drafts(self._connection.home)
+
+    @cached_property
+    def health(self) -> Health:
+        """The counts of earlier scans."""
+        from model.session.health import Health
+
+        opened = self._connection.opened
+        return Health(opened.text, self._connection.home, kept=not opened.is_local or bool(opened.fixed))
 
     @cached_property
     def statements(self) -> LayoutStatements:
@@ -334,3 +342,12 @@ class Session:
     ) -> Outcome:
         """Change some fields of a document in one guarded write, as :meth:`.GuardedWriting.edit` says."""
         return self.writing.edit(ns, id, set, unset, base, tries, create, reason, current, read_at)
+
+
+def _stated(profile: str | FilePath | Profile | None) -> Profile | None:
+    """A profile that is given, or read from a file."""
+    if profile is None:
+        return None
+    from model.profile import Profile
+
+    return profile if isinstance(profile, Profile) else Profile.load(profile)

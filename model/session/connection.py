@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import uuid
+from functools import cached_property
 from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from model.catalogue.catalogue import Catalogue
 from model.catalogue.kept_recognition import KeptRecognition
-from model.catalogue.kept_verdicts import KeptVerdicts
-from model.checks.damage_tally import KnownClass
 from model.errors import Unreadable
 from model.foundation.records import Version
-from model.layouts.base import Layout
-from model.profile import Profile
 from model.session.sources import SAMPLE, Source
 from model.session.trust import Trust
 from model.session.unread_dump import UnreadDump
 from model.storage.composite_ids import CompositeIds, stored
 from model.userdata import folders
-from model.userdata.journal import Journal
 from model.values import canonical
 from model.values.canonical import Value
-from model.writing.writer import Writer
+
+if TYPE_CHECKING:  # a command that only reads needs none of them
+    from model.catalogue.kept_verdicts import KeptVerdicts
+    from model.checks.damage_tally import KnownClass
+    from model.layouts.base import Layout
+    from model.profile import Profile
+    from model.userdata.journal import Journal
+    from model.writing.writer import Writer
 
 
 class Connection:
@@ -31,27 +35,43 @@ class Connection:
 
     name: str
     """A short name for people."""
-    writer: Writer
-    """The gateway of all writes; replaced when a person gives a name or a reason."""
 
     def __init__(self, opened: Source, profile: Profile | None, home: FilePath | None) -> None:
         """``home`` is the folder for journal and drafts."""
-        lifetime = uuid.uuid4().hex if opened.is_local else ""
+        self._lifetime = uuid.uuid4().hex if opened.is_local else ""
         self.opened, self.server = opened, opened.server
         self.source, self.name = opened.text, opened.name
         self.is_sample = opened.text == SAMPLE
-        self.data = f"{opened.text} {lifetime}".rstrip()
+        self.data = f"{opened.text} {self._lifetime}".rstrip()
         self.home = home
-        self.journal = Journal(home, lifetime)
         self.port = CompositeIds(opened.server, lambda ns: self.catalogue.profile_of_ids(ns))
         kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
-        verdicts = None if opened.is_local else KeptVerdicts(folders.kept_again(home), opened.text)
+        verdicts = None if opened.is_local else _verdicts(home, opened.text)
         self.catalogue = Catalogue(
             opened.server, self.port, profile, opened.text, opened.database, kept, _class_of, verdicts
         )
         self.trust = Trust(opened, self.catalogue, home, lambda: self.name)
         self.dump = UnreadDump(opened, self.catalogue)
-        self.writer = Writer(self.catalogue, self.port, self.journal, opened.text, _user(), self.data)
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What was written from this computer."""
+        from model.userdata.journal import Journal
+
+        return Journal(self.home, self._lifetime)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """The gateway of all writes; replaced when a person gives a name or a reason."""
+        from model.writing.writer import Writer
+
+        return Writer(self.catalogue, self.port, self.journal, self.opened.text, _user(), self.data)
+
+    def close(self) -> None:
+        """Close the source and the journal; a second call does nothing."""
+        self.opened.close()
+        if "journal" in vars(self):
+            self.journal.close()
 
     def because(self, reason: str) -> Writer:
         """A writer whose writes record why, if their layout has a field for that."""
@@ -83,6 +103,12 @@ class Connection:
             return stored(self.port, layout.ns, canonical.document([*own, *canonical.fields(content)]))
         except Unreadable:
             return raw
+
+
+def _verdicts(home: FilePath | None, source: str) -> KeptVerdicts:
+    from model.catalogue.kept_verdicts import KeptVerdicts
+
+    return KeptVerdicts(folders.kept_again(home), source)
 
 
 def value_of(value: object) -> Value:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from model.catalogue.catalogue import ALL
 from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
-from model.foundation.records import Matches, Outline, Page, Row, Version
 from model.history import following
-from model.layouts.base import Layout
-from model.session.connection import Connection
 from model.storage.composite_ids import stored
 from model.storage.newest_query import PageQuery
 from model.text import legacy_uuids
 from model.values import canonical
-from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.foundation.records import Matches, Outline, Page, Row, Version
+    from model.layouts.base import Layout
+    from model.session.connection import Connection
+    from model.values.canonical import Path, Value
 
 NOT_READ = "N/A: the file is not read yet; these come first in it."
 MARKED_WHOLE = 256 * 1024

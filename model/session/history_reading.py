@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import NotFound, Refused
@@ -31,12 +32,14 @@ from model.history.chain import (
 from model.history.chain_reading import ChainReading
 from model.history.comparison import Comparison, comparison
 from model.over_time.document_history import DocumentHistory
-from model.session.connection import Connection
 from model.session.halving import halved
 from model.storage.composite_ids import stored
 from model.text import legacy_uuids
 from model.values import canonical
-from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.session.connection import Connection
+    from model.values.canonical import Path, Value
 
 __all__ = [
     "Bisection",
@@ -65,7 +68,7 @@ class HistoryReading:
         """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._port = connection.catalogue, connection.port
-        self._dump, self._journal = connection.dump, connection.journal
+        self._dump = connection.dump
 
     def versions(
         self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
@@ -193,7 +196,7 @@ class HistoryReading:
     def merges(self) -> set[tuple[str, Value, Value]]:
         """The versions that were merged here: collection, document and version; only the journal knows them."""
         with suppress(Refused):  # only an additional note: nothing is lost without it
-            return self._journal.merges(self._connection.source)
+            return self._connection.journal.merges(self._connection.source)
         return set()
 
     def _keys(self, ns: str, keys: Sequence[str] | None) -> Sequence[str]:

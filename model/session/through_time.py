@@ -53,7 +53,7 @@ class ThroughTime:
         """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._server = connection.catalogue, connection.server
-        self._dump, self._journal = connection.dump, connection.journal
+        self._dump = connection.dump
 
     def activity(
         self,
@@ -146,7 +146,7 @@ class ThroughTime:
         seen = partial(_as_listed, layout)
         from_here: dict[Value, dt.datetime] = {}
         with suppress(Refused):  # only additional facts: nothing is lost without them
-            from_here = self._journal.deletions(self._connection.source, ns)
+            from_here = self._connection.journal.deletions(self._connection.source, ns)
         found = DeletedDocuments(layout, condition, seen, from_here, self._connection.writer.author)
         return HistoryList(layout, found.rows(), seen, sort_terms(sort), lambda: found.notes)
 

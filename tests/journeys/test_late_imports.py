@@ -158,6 +158,22 @@ def test_a_history_imports_neither_repairs_nor_what_else_a_session_can_do() -> N
     assert not {"rapidfuzz", "platformdirs"} & there  # the home is named, and few fields have to be compared
 
 
+def test_a_history_by_a_kept_layout_imports_that_layout_and_nothing_that_recognises_or_writes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path))
+    words = ("history", "sample:", "insurance.contracts", "K-204117")
+    modules_of(*words)  # keeps the layout
+    there = modules_of(*words)
+    layouts = {name for name in there if name.startswith("model.layouts.")}
+    reads = ("archive", "archive_reader", "base", "layout_names", "registry")
+    assert layouts == {f"model.layouts.{name}" for name in reads}
+    rooms = ("recognition", "writers", "patches", "writing", "counting", "profile")
+    assert not {name for name in there if name.startswith(tuple(f"model.{room}" for room in rooms))}
+    assert not {"model.catalogue.recognise", "model.checks.chains", "model.userdata.journal", "sqlite3"} & there
+    assert len(ours(there)) <= 170, ours(there)
+
+
 def test_a_connection_imports_no_asynchronous_driver() -> None:
     there = set(python("import sys; import model.server.server; print(*sys.modules)").split())
     assert {name for name in there if name.startswith("pymongo.asynchronous.")} == {"pymongo.asynchronous.helpers"}

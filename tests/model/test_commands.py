@@ -9,6 +9,7 @@ import inspect
 from model.commands import grammar
 from model.layouts import registry
 from model.layouts.layout_names import LAYOUT_NAMES, PATTERN_NAMES, WRITABLE_LAYOUTS
+from model.recognition import patterns
 from tests import support
 
 
@@ -24,5 +25,5 @@ def test_the_grammar_names_the_layouts_that_there_are_in_their_order() -> None:
     file = "model/layouts/layout_names.py"
     assert support.all_named(registry.LAYOUTS, LAYOUT_NAMES, f"LAYOUT_NAMES in {file}")
     assert support.all_named(registry.WRITABLE, WRITABLE_LAYOUTS, f"WRITABLE_LAYOUTS in {file}")
-    assert (*registry.LAYOUTS, *registry.PATTERNS) == (*LAYOUT_NAMES, *PATTERN_NAMES) == registry.NAMES
+    assert (*registry.LAYOUTS, *patterns.PATTERNS) == (*LAYOUT_NAMES, *PATTERN_NAMES) == registry.NAMES
     assert tuple(registry.WRITABLE) == WRITABLE_LAYOUTS

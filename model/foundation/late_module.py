@@ -1,0 +1,17 @@
+"""Modules that are imported when something in them is first used: few commands and windows need every part."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+
+class LateModule:
+    """Stands for a module. Its users import the module itself for type checkers alone."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        module = sys.modules.get(self._name) or importlib.import_module(self._name)
+        return getattr(module, name)
