@@ -25,17 +25,20 @@ def compare(args: argparse.Namespace) -> int:
     given = rules_of(args)
     if args.apply and not args.plan:
         raise Refused("--apply carries out what --plan FILE holds: write the plan first, without --apply.")
-    if args.apply and given:
-        raise Refused("--apply copies what the plan holds, exactly: give the rules when the plan is made.")
+    if args.apply and (given or args.filter):
+        raise Refused("--apply copies what the plan holds, exactly: give rules and filter when the plan is made.")
     reading = argparse.Namespace(**{**vars(args), "read_only": True, "into_memory": False})
     with open_session(reading) as here, open_session(args, args.other_source) as there:
         with Progress("Comparing document") as progress:
             if args.reason:
                 there.authorship.because(args.other_ns, args.reason)
-            two = here.beside(args.ns, there, args.other_ns, args.key)
+            two = here.beside(args.ns, there, args.other_ns, args.key, args.filter)
             if args.apply:
                 return _applied(two.copying, there, args, progress)
             rules = given.with_unordered(two.unordered.unordered)
+            if two.filter:
+                said = f"Compared where {two.filter} matches on either side."
+                say(said, file=sys.stderr if args.json else sys.stdout)
             if rules:
                 say(rules.words, file=sys.stderr if args.json else sys.stdout)
             found = two.compare(rules, progress)
@@ -96,4 +99,5 @@ def _named(v: Value | None) -> str:
 
 def _summed(found: SideBySide) -> str:
     """How many documents are the same, and how many differ in each way."""
-    return ", ".join(f"{count:,} {what}" for what, count in (("same", found.same), *found.counts.items())) + "."
+    said = ", ".join(f"{count:,} {what}" for what, count in (("same", found.same), *found.counts.items())) + "."
+    return f"{said} {found.half:,} of these match the filter on one side only." if found.half else said

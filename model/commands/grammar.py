@@ -159,6 +159,7 @@ def _compare(made: Parser) -> None:
     made.add_argument("other_source", metavar="SOURCE", help="the source of the other one, which may be the same")
     made.add_argument("other_ns", metavar="NS", help="the other one, there")
     made.add_argument("--key", metavar="PATH", default="", help="pair documents by this field instead of their ids")
+    made.add_argument("--filter", metavar="FILTER", default="", help="compare only what matches, on either side")
     made.add_argument("--plan", metavar="FILE", help="write a plan that copies across; with --apply, carry FILE out")
     made.add_argument("--apply", action="store_true", help="copy what is ticked in the plan from here to there")
     _rules(made)

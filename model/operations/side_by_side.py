@@ -1,13 +1,15 @@
 """Two collections side by side: what is the same, what changed, and what only one of them has.
 
 Both are read once, in the order of a key, so memory does not grow with them. Documents whose stored bytes are equal
-are never decoded. Where both layouts keep versions, the histories of a differing pair tell which side is behind.
+are never decoded. Where both layouts keep versions, the histories of a differing pair tell which side is behind. With a
+filter, the documents are those that match on either side: one that matches on one side only is looked up on the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
@@ -15,7 +17,8 @@ from model.diff.comparison_rules import EXACT, ComparisonRules, Names, written
 from model.errors import NotFound, Refused
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.base import Layout
-from model.mql.order import value_key
+from model.mql.order import Key, value_key
+from model.server.retry import Terms
 from model.storage.newest_query import PageQuery
 from model.storage.reserved_fields import number_of
 from model.text.names import id_name
@@ -27,6 +30,7 @@ Change: TypeAlias = Literal["changed", "ahead", "behind", "diverged", "only here
 
 ALL = 2**31 - 1
 STEP = 1000  # documents between two checkpoints
+TOGETHER = 200  # documents looked up on the other side in one query
 
 
 class Standing(Struct, frozen=True):
@@ -62,6 +66,7 @@ class Side(Struct, frozen=True):
     layout: Layout
     keeps_history: bool
     key: Names = ()  # () means the id
+    filter: Terms | None = None  # the documents that are compared; None: all
 
     @property
     def name(self) -> str:
@@ -71,6 +76,9 @@ class Side(Struct, frozen=True):
     def rows(self) -> Iterator[bytes]:
         """The current documents as stored, in the order of the key."""
         layout, p = self.layout, self.layout.profile
+        if self.filter:
+            order = {".".join(self.key) or p.id: 1}
+            return (row.raw for row in layout.page(PageQuery(self.filter, order, limit=ALL)))
         if self.key:
             order = {".".join(self.key): 1}
             if layout.own_documents:
@@ -81,6 +89,35 @@ class Side(Struct, frozen=True):
             return (row.raw for row in layout.page(PageQuery(limit=ALL)))
         fields = {p.prev: 0} if "prev" in layout.roles else None
         return layout.server.find(layout.ns, sort={p.id: 1}, projection=fields)
+
+    def having(self, keys: Sequence[Value]) -> dict[Key, bytes]:
+        """The current documents with these keys, as stored, by what equal keys have in common; whether they match the
+        filter or not.
+        """
+        found: dict[Key, bytes] = {}
+        wanted = set(map(value_key, keys))
+        for raw in self._having(keys):
+            key = self.value(raw)
+            if value_key(key) in wanted and found.setdefault(value_key(key), raw) is not raw:
+                raise self.repeated(key)
+        return found
+
+    def _having(self, keys: Sequence[Value]) -> Iterator[bytes]:
+        layout, path = self.layout, ".".join(self.key) or self.layout.profile.id
+        if layout.holds_changes and not self.key:  # a filter would have to fold every document
+            for key in keys:
+                with suppress(NotFound):
+                    yield layout.document(layout.version(key).raw or c.EMPTY)
+        else:
+            query = PageQuery({"$or": [{path: {"$eq": key}} for key in keys]}, limit=ALL)
+            yield from (row.raw for row in layout.page(query))
+
+    def repeated(self, key: Value) -> Refused:
+        """The refusal of a key that several documents have."""
+        return Refused(
+            f"{self.layout.ns} has {id_name(key)} in {self.name} several times, so documents cannot be paired by it; "
+            "take a key that is unique."
+        )
 
     def _inside(self, path: str) -> str:
         return f"{self.layout.profile.current}.{path}" if self._is_embedded else path
@@ -110,7 +147,9 @@ class Side(Struct, frozen=True):
 
 
 class SideBySide(Struct):
-    """A comparison: an iterator over what differs; :attr:`same` and :attr:`counts` grow while it is read."""
+    """A comparison: an iterator over what differs; :attr:`same`, :attr:`counts` and :attr:`half` grow while it is
+    read.
+    """
 
     here: Side
     there: Side
@@ -118,16 +157,51 @@ class SideBySide(Struct):
     step: Checkpoint = no_checkpoint
     same: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    half: int = 0
+    """The documents that match the filter on one side only, and are there on both."""
 
     def __iter__(self) -> Iterator[Standing]:
-        for each in self._merged():
+        for each in self._settled():
             if each is None:
                 self.same += 1
             else:
                 self.counts[each.change] = self.counts.get(each.change, 0) + 1
                 yield each
 
-    def _merged(self) -> Iterator[Standing | None]:
+    def _settled(self) -> Iterator[Standing | None]:
+        """The differing documents, None for one that is the same, in the order of the key."""
+        if not (self.here.filter or self.there.filter):
+            yield from (self._standing(each) for each in self._merged())
+            return
+        waiting: list[Standing | _Alone | None] = []
+        alone = 0
+        for each in self._merged():
+            waiting.append(each)
+            alone += isinstance(each, _Alone)
+            if not alone or alone == TOGETHER or len(waiting) == STEP:
+                yield from self._looked_up(waiting)
+                waiting, alone = [], 0
+        yield from self._looked_up(waiting)
+
+    def _looked_up(self, waiting: Sequence[Standing | _Alone | None]) -> Iterator[Standing | None]:
+        """Each document, paired with the one on the other side that does not match the filter, if there is one."""
+        met: list[dict[Key, bytes]] = []
+        for side, other in ((self.here, self.there), (self.there, self.here)):
+            keys = [each.key for each in waiting if isinstance(each, _Alone) and each.side is side]
+            met.append(other.having(keys) if keys else {})
+        for each in waiting:
+            forth = isinstance(each, _Alone) and each.side is self.here
+            raw = met[not forth].get(value_key(each.key)) if isinstance(each, _Alone) else None
+            if isinstance(each, _Alone) and raw is not None:
+                self.half += 1
+                yield self._pair(each.key, each.raw, raw) if forth else self._pair(each.key, raw, each.raw)
+            else:
+                yield self._standing(each)
+
+    def _standing(self, each: Standing | _Alone | None) -> Standing | None:
+        return self._alone(each.side, each.key, each.raw) if isinstance(each, _Alone) else each
+
+    def _merged(self) -> Iterator[Standing | _Alone | None]:
         left, right = _Reader(self.here), _Reader(self.there)
         # Equal bytes of one layout have equal keys; keys that may repeat must all be looked at.
         quick = not self.here.key and self._are_alike
@@ -145,10 +219,10 @@ class SideBySide(Struct):
             order = -1 if b is None else 1 if a is None else _compared(left.key, right.key)
             if order < 0:
                 assert a is not None
-                yield self._alone(self.here, left.key, a)
+                yield _Alone(self.here, left.key, a)
             elif order > 0:
                 assert b is not None
-                yield self._alone(self.there, right.key, b)
+                yield _Alone(self.there, right.key, b)
             else:
                 assert a is not None
                 assert b is not None
@@ -206,6 +280,14 @@ class SideBySide(Struct):
         return Standing(key, change, here, there, v, w, since, c.hash_of(one), c.hash_of(other))
 
 
+class _Alone(NamedTuple):
+    """A document that has no other beside it among those that were read."""
+
+    side: Side
+    key: Value
+    raw: bytes
+
+
 class _Reader:
     """The rows of one side, one at a time, which must come in ascending order of their keys."""
 
@@ -239,10 +321,7 @@ class _Reader:
     def _check(self, before: Value, now: Value) -> None:
         order, ns, name = _compared(before, now), self.side.layout.ns, self.side.name
         if order == 0:
-            raise Refused(
-                f"{ns} has {id_name(now)} in {name} several times, so documents cannot be paired by it; take a key "
-                "that is unique."
-            )
+            raise self.side.repeated(now)
         if order > 0:
             raise Refused(
                 f"{ns} sorts {name} otherwise, perhaps by a collation, so it cannot be compared in that order; take "

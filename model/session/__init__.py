@@ -314,11 +314,14 @@ class Session:
 
         return Repairs(self._connection.writer, self.trust.check_server, self.trust.is_production)
 
-    def beside(self, ns: str, other: Session, other_ns: str, key: str = "") -> TwoCollections:
-        """A collection of this session beside one of another session, paired by ``key`` or else by id."""
+    def beside(self, ns: str, other: Session, other_ns: str, key: str = "", filter: str = "") -> TwoCollections:
+        """A collection of this session beside one of another session, paired by ``key`` or else by id.
+
+        ``filter`` is typed: only what matches it, on either side, is compared.
+        """
         from model.session.two_collections import TwoCollections
 
-        return TwoCollections(self._connection, ns, other._connection, other_ns, key)
+        return TwoCollections(self._connection, ns, other._connection, other_ns, key, filter)
 
     @cached_property
     def exchange(self) -> DataExchange:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.catalogue.catalogue import filter_terms
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
@@ -15,22 +16,26 @@ __all__ = ["Copied", "CopyAcross", "CopyPlan", "SideBySide", "Standing", "TwoCol
 class TwoCollections:
     """A collection here, and one there."""
 
-    def __init__(self, here: Connection, ns: str, there: Connection, other: str, key: str = "") -> None:
-        """Created by a session. ``key`` is a path by which documents are paired; "" means their ids.
+    def __init__(
+        self, here: Connection, ns: str, there: Connection, other: str, key: str = "", filter: str = ""
+    ) -> None:
+        """Created by a session. ``key`` is a path by which documents are paired; "" means their ids. ``filter`` is
+        typed: what matches it on either side is compared; "" means all.
 
-        Raises ``NotFound`` and ``Refused``.
+        Raises ``NotFound``, ``Unreadable`` and ``Refused``.
         """
         self._here, self._ns, self._there, self._other = here, ns, there, other
         named = names_from_text(key) if key.strip() else ()
         if key.strip() and not named:
             raise Refused("The key to pair documents by is a field, as in --key number.")
-        self._key = named
+        self._key, self.filter = named, filter.strip()
+        self._terms = filter_terms(self.filter) if self.filter else None
         self._sides = self._side(here, ns), self._side(there, other)
 
     def _side(self, connection: Connection, ns: str) -> Side:
         connection.dump.need(ns)
         layout, info = connection.catalogue.layout(ns), connection.catalogue.info(ns)
-        return Side(layout, info.keeps_history, () if self._key == (layout.profile.id,) else self._key)
+        return Side(layout, info.keeps_history, () if self._key == (layout.profile.id,) else self._key, self._terms)
 
     @property
     def copying(self) -> CopyAcross:

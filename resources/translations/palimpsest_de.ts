@@ -408,6 +408,10 @@ Nummern: {numbering}</translation>
       <translation>Datei, zum Ausprobieren in den Speicher…</translation>
     </message>
     <message>
+      <source>A filter, such as { status: 'open' }; compared is what matches on either side</source>
+      <translation>Ein Filter wie { status: 'open' }; verglichen wird, was auf einer der beiden Seiten passt</translation>
+    </message>
+    <message>
       <source>A first tour, in five minutes</source>
       <translation>Ein erster Rundgang, in fünf Minuten</translation>
     </message>
@@ -1306,6 +1310,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Compare {older} and {newer}</source>
       <translation>{older} und {newer} vergleichen</translation>
+    </message>
+    <message>
+      <source>Compared where {filter} matches on either side.</source>
+      <translation>Verglichen, wo {filter} auf einer der beiden Seiten passt.</translation>
     </message>
     <message>
       <source>Comparing</source>
@@ -4214,6 +4222,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>Only types or order changed since you opened it</source>
       <translation>Seit Sie es geöffnet haben, änderten sich nur Typen oder Reihenfolge</translation>
+    </message>
+    <message>
+      <source>Only what matches</source>
+      <translation>Nur was passt auf</translation>
     </message>
     <message>
       <source>Only you</source>
@@ -8160,6 +8172,10 @@ Nummern: {numbering}</translation>
       <translation>leer gelassen: ein neues</translation>
     </message>
     <message>
+      <source>left empty: all documents</source>
+      <translation>leer: alle Dokumente</translation>
+    </message>
+    <message>
       <source>left empty: the current one</source>
       <translation>leer gelassen: die aktuelle</translation>
     </message>
@@ -9182,6 +9198,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>{count} keep all versions</source>
       <translation>{count} behalten alle Versionen</translation>
+    </message>
+    <message>
+      <source>{count} of these match the filter on one side only.</source>
+      <translation>{count} davon passen nur auf einer Seite auf den Filter.</translation>
     </message>
     <message>
       <source>{count} wait for a decision</source>

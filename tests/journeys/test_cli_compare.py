@@ -65,6 +65,21 @@ def test_what_a_plan_ticks_is_copied_across_and_undone(
     assert list(database["r"].find()) == before
 
 
+def test_a_filter_is_named_and_compares_what_matches_on_either_side(
+    run: Run, rows: Rows, server_uri: str, pair: tuple[str, str], tmp_path: Path
+) -> None:
+    asked = ("compare", server_uri, pair[0], server_uri, pair[1], "--filter", '{"n": {"$lt": 4}}')
+    status, out, err = run(*asked)
+    assert (status, err) == (1, "")
+    assert out.startswith('Compared where {"n": {"$lt": 4}} matches on either side.\n')
+    assert out.endswith("0 same, 1 only here, 2 changed. 1 of these match the filter on one side only.\n"), (
+        "4 matches on no side, 3 matches here alone"
+    )
+    assert [row["change"] for row in rows(*asked)[1]] == ["only here", "changed", "changed"]
+    assert run(*asked, "--plan", str(tmp_path / "plan"), "--apply")[0] == 2, "the plan says what is copied"
+    assert run(*asked[:-1], "{n")[0] == 2
+
+
 def test_what_a_unique_index_there_would_reject_is_not_ticked(
     run: Run, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path
 ) -> None:

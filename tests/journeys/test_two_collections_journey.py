@@ -101,6 +101,29 @@ def copied(qtbot: QtBot, window: Window, panel: CollectionsPanel, way: int) -> T
     return page.panel
 
 
+def test_a_filter_compares_what_matches_and_is_named(
+    qtbot: QtBot, database: Any, contracts: tuple[Window, str, str]
+) -> None:
+    window, _, there = contracts
+    window.actions_.trigger("two-collections")
+    page = window.workspace.page
+    assert isinstance(page, CollectionsPage)
+    panel = page.panel
+    panel.collection.setText(there)
+    panel.filter.setText("{n: {$gte: 3")
+    panel.run.click()
+    wait_idle(qtbot, lambda: not panel.reading.is_on)
+    assert panel.states.kind != "content"
+    panel.filter.setText("{n: {$gte: 3}}")
+    QTest.keyClick(panel.filter, Qt.Key.Key_Return)
+    wait_idle(qtbot, lambda: len(panel.model.rows) == 2 and not panel.reading.is_on)
+    assert [(row.key.python(), row.change) for row in panel.model.rows] == [("B", "ahead"), ("C", "diverged")]
+    assert panel.said.text() == (
+        "0 the same, 1 ahead, 1 diverged. 2 of these match the filter on one side only. "
+        "Compared where {n: {$gte: 3}} matches on either side."
+    )
+
+
 def stored(database: Any) -> dict[str, list[dict[str, Any]]]:
     """All documents, without their ids, by collection."""
     names = ("l", "l_past", "r", "r_past")

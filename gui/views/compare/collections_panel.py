@@ -114,7 +114,7 @@ class CollectionsPanel(QWidget):
         self._places = dict(places) or {session: []}
         self._sessions = list(self._places)
         self._other: tuple[Session, str] | None = None
-        self._paired_by = ""
+        self._paired_by = self._filter = ""
         self._answers = True
         self.counts: Counter[str] = Counter()
         self.connection = DropDown()
@@ -125,6 +125,11 @@ class CollectionsPanel(QWidget):
         self.key = QLineEdit()
         self.key.setProperty("mono", True)
         self.key.setPlaceholderText(tr("left empty: the ids"))
+        self.filter = QLineEdit()
+        self.filter.setProperty("mono", True)
+        self.filter.setPlaceholderText(tr("left empty: all documents"))
+        about = tr("A filter, such as { status: 'open' }; compared is what matches on either side")
+        self.filter.setToolTip(wording.tip(about))
         self.run = button(tr("Compare"), self.compare, "main")
         self.said = words("", "second", wrap=True)
         self.model = StandingsModel()
@@ -146,7 +151,8 @@ class CollectionsPanel(QWidget):
         for name, field, width in (
             (tr("Connection"), self.connection, 180),
             (tr("Collection"), self.collection, 280),
-            (tr("Pair by"), self.key, 220),
+            (tr("Pair by"), self.key, 160),
+            (tr("Only what matches"), self.filter, 240),
             ("", self.run, 0),  # level with the fields
         ):
             if name:
@@ -166,7 +172,7 @@ class CollectionsPanel(QWidget):
         self._foot = self._copying()
         column.addWidget(self._foot)
         self.setFocusProxy(self.collection)
-        for line in (self.collection, self.key):
+        for line in (self.collection, self.key, self.filter):
             line.textChanged.connect(self._fit)
             line.returnPressed.connect(self.compare)
         self._fit()
@@ -251,10 +257,11 @@ class CollectionsPanel(QWidget):
         self.counts = Counter()
         self.model.clear()
         self._counted.hide()
-        rules, key = kept_rules.kept(self._session.source, self._ns), self._paired_by
+        self._filter = self.filter.text().strip()
+        rules, key, filter = kept_rules.kept(self._session.source, self._ns), self._paired_by, self._filter
 
         def work(progress: tasks.Progress) -> SideBySide:
-            two = self._session.beside(self._ns, other, ns, key)
+            two = self._session.beside(self._ns, other, ns, key, filter)
             found = two.compare(rules.with_unordered(two.unordered.unordered), progress)
             for some in tasks.portions(found, PAUSE):
                 progress.put(some)
@@ -282,21 +289,24 @@ class CollectionsPanel(QWidget):
             self.states.show_empty(
                 tr("Nothing differs"), tr("{same} documents are the same.", same=same), icon="check-circle"
             )
-        self._say(tr("{same} the same", same=same), translated(found.rules.words))
+        half = tr("{count} of these match the filter on one side only.", count=wording.count(found.half))
+        self._say(tr("{same} the same", same=same), half if found.half else "", translated(found.rules.words))
         self.compared.emit()
 
     def _stopped(self) -> None:
         if self.model.rows:
             self.states.show_content()
-            self._say(tr("Reading was stopped, so there may be more."), "")
+            self._say(tr("Reading was stopped, so there may be more."))
         else:
             self.states.show_empty(tr("Stopped"), tr("Nothing was read."), [(tr("Read again"), self.compare)])
 
-    def _say(self, first: str, rules: str) -> None:
+    def _say(self, first: str, half: str = "", rules: str = "") -> None:
         each = [f"{wording.count(count)} {LOOKS[kind].text}" for kind, count in self.counts.items()]
         more = sum(self.counts.values()) - len(self.model.rows)
         left = tr("The first {listed} are listed.", listed=wording.count(len(self.model.rows))) if more > 0 else ""
-        self.said.setText(" ".join(filter(None, (f"{', '.join((first.rstrip('.'), *each))}.", left, rules))))
+        where = tr("Compared where {filter} matches on either side.", filter=self._filter) if self._filter else ""
+        parts = (f"{', '.join((first.rstrip('.'), *each))}.", left, half, where, rules)
+        self.said.setText(" ".join(filter(None, parts)))
         self._counted.show()
         self._say_ticks()
 

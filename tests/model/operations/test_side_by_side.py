@@ -13,6 +13,7 @@ from model.diff.comparison_rules import ComparisonRules
 from model.errors import Refused
 from model.foundation.records import Version
 from model.layouts.registry import WRITABLE
+from model.operations import side_by_side
 from model.operations.side_by_side import standing
 from model.session import Session
 from model.values import canonical as c
@@ -27,8 +28,10 @@ LAYOUTS = [
 ]
 
 
-def compared(session: Session, ns: str, other: str, key: str = "", **rules: Any) -> list[tuple[object, str]]:
-    found = session.beside(ns, session, other, key).compare(ComparisonRules(**rules))
+def compared(
+    session: Session, ns: str, other: str, key: str = "", filter: str = "", **rules: Any
+) -> list[tuple[object, str]]:
+    found = session.beside(ns, session, other, key, filter).compare(ComparisonRules(**rules))
     return [(each.key.python(), each.change) for each in found]
 
 
@@ -97,6 +100,57 @@ def test_histories_tell_which_side_is_behind(layout: str, server_uri: str, datab
         since = {id: None if each.since is None else each.since.python() for id, each in found.items()}
         assert since == {"A": 2, "B": 2, "C": 2, "D": None, "G": None}
         assert (found["A"].v, found["A"].w) == (Value.of(2), Value.of(3))
+
+
+@pytest.mark.parametrize("layout", ["plain", *LAYOUTS])
+@pytest.mark.parametrize("together", [2, 200])
+def test_a_filter_compares_what_matches_on_either_side(
+    layout: str, together: int, server_uri: str, database: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "TOGETHER", together)
+    here, there, file = f"{database.name}.l", f"{database.name}.r", tmp_path / "profile.toml"
+    said = f'layout = "{layout}"\n' + ('id = "docId"\n' if layout in OWN else "")
+    archive = 'archive = "{}_past"\n' if layout == "archive" else ""
+    file.write_text("".join(f'[[collection]]\nns = "{ns}"\n{said}{archive.format(ns)}' for ns in (here, there)))
+    rows = {  # the states on both sides; what matches is open
+        "A": ((True, 1), (True, 1)),
+        "B": ((True, 1), (True, 2)),
+        "C": ((True, 1), (False, 1)),  # matches only here
+        "D": ((False, 1), (True, 1)),  # matches only there
+        "E": ((True, 1), None),
+        "F": (None, (True, 1)),
+        "G": ((False, 1), (False, 2)),
+        "H": ((False, 1), None),
+        "I": ((False, 1), (True, 1)),
+    }
+    with Session.open(server_uri, file, home=tmp_path) as session:
+        for ns in (here, there):
+            if session.catalogue.layout(ns).missing_index():
+                session.catalogue.layout(ns).create_index()
+        for id, states in rows.items():
+            for ns, state in zip((here, there), states, strict=True):
+                if state is not None:
+                    content = c.encode({"no": f"N{id}", "open": state[0], "n": state[1]})
+                    assert session.writing.create(ns, content, Value.of(id)).kind == "applied"
+        changed = "changed" if layout == "plain" else "diverged"
+        wanted = {"B": changed, "C": changed, "D": changed, "E": "only here", "F": "only there", "I": changed}
+        found = session.beside(here, session, there, filter="{open: true}").compare()
+        assert [(each.key.python(), each.change) for each in found] == [*wanted.items()], "in the order of the ids"
+        assert (found.same, found.half) == (1, 3)
+        by_key = session.beside(here, session, there, "no", "{open: true}").compare()
+        assert [(each.key.python(), each.change) for each in by_key] == [(f"N{id}", it) for id, it in wanted.items()]
+        assert compared(session, here, there, filter="{n: 9}") == []
+
+
+def test_a_document_without_the_key_is_looked_up_too(server_uri: str, database: Any, tmp_path: Path) -> None:
+    database["l"].insert_many([{"_id": 1, "open": True}, {"_id": 2, "k": 1, "open": True}])
+    database["r"].insert_many([{"_id": 3, "open": False}, {"_id": 4, "k": 1.0, "open": False}])
+    with Session.open(server_uri, home=tmp_path) as session:
+        found = compared(session, f"{database.name}.l", f"{database.name}.r", "k", "{open: true}")
+        assert found == [(None, "changed"), (1, "changed")], "1.0 is the same key as 1, as without a filter"
+        database["r"].insert_one({"_id": 5, "open": False})
+        with pytest.raises(Refused, match=r"\.r has null in k several times"):
+            compared(session, f"{database.name}.l", f"{database.name}.r", "k", "{open: true}")
 
 
 def test_a_history_that_was_trimmed_still_tells() -> None:
