@@ -17,12 +17,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 from shiboken6 import isValid
 
+from gui import turns
 from gui.language import tr, translated
 from model.errors import Cancelled, Refused, Unreachable
 from model.text.pace import Pace
@@ -152,11 +154,12 @@ class Tasks(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._answers: dict[int, _Answers] = {}
+        self._reached: dict[int, tuple[int, int | None]] = {}  # by task, what has not been told yet
         self._numbers = itertools.count(1)
         self._relay = _Relay()
-        self._relay.progressed.connect(self._progressed)
-        self._relay.parted.connect(self._parted)
-        self._relay.ended.connect(self._ended)
+        self._relay.progressed.connect(self._progress_came)
+        self._relay.parted.connect(self._part_came)
+        self._relay.ended.connect(self._end_came)
         self._pool = QThreadPool()
         self._pool.setMaxThreadCount(8)
 
@@ -201,19 +204,32 @@ class Tasks(QObject):
             if task.owner is owner and task.key == key:
                 task.drop()
 
+    # Answers come together while the window is busy, and each fills and draws a part of it; so each waits for a turn.
     @Slot(object, object, object)
-    def _progressed(self, number: int, done: int, total: int | None) -> None:
+    def _progress_came(self, number: int, done: int, total: int | None) -> None:
+        if number not in self._reached:
+            turns.later(self, partial(self._progressed, number))
+        self._reached[number] = done, total
+
+    def _progressed(self, number: int) -> None:
+        reached = self._reached.pop(number)
         if number in self._answers:
-            self._answers[number].task.reached(done, total)
+            self._answers[number].task.reached(*reached)
             self.progressed.emit(self._answers[number].task)
 
     @Slot(object, object)
+    def _part_came(self, number: int, part: Any) -> None:
+        turns.later(self, partial(self._parted, number, part))
+
+    @Slot(object, object)
+    def _end_came(self, number: int, parcel: list[Any]) -> None:
+        turns.later(self, partial(self._ended, number, parcel))
+
     def _parted(self, number: int, part: Any) -> None:
         answers = self._answers.get(number)
         if answers is not None and answers.wanted and answers.partial is not None:
             answers.partial(part)
 
-    @Slot(object, object)
     def _ended(self, number: int, parcel: list[Any]) -> None:
         _, how, what = parcel
         parcel.clear()  # the worker may still hold the list

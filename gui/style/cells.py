@@ -778,7 +778,8 @@ class CellTree(QTreeView, StandsStill):
 
     def _words_came(self, first: QModelIndex, last: QModelIndex) -> None:
         for row in range(first.row(), min(last.row() + 1, MEASURED)):
-            self._measured.pop(row, None)
+            for column in range(first.column(), last.column() + 1):
+                self._measured.get(row, {}).pop(column, None)
         if self._given and not self._later.isActive():
             self._later.start()
 

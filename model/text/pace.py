@@ -6,8 +6,6 @@ import time
 from collections import deque
 from typing import Literal
 
-from model.text.sizes import size_text
-
 WINDOW = 5.0  # seconds over which the pace is measured
 SOON = 0.5  # seconds before a pace is told
 
@@ -49,6 +47,8 @@ class Pace:
 
     def words(self, unit: Literal["rows", "bytes"]) -> list[str]:
         """The pace and the time left as people read them, as far as known."""
+        from model.text.sizes import size_text  # a window starts without it
+
         rate, left = self.rate, self.left
         pace = [] if rate is None else [f"{size_text(round(rate))}/s" if unit == "bytes" else f"{round(rate):,}/s"]
         return pace + ([] if left is None else [f"{duration(left)} left"])

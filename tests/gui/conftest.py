@@ -11,7 +11,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import app, tasks
+from gui import app, tasks, turns
 from gui.style import preferences
 from gui.views.edit.editor_panel import EditorPanel
 from tests.gui.document_scenes import ID, NS, Desk, shown
@@ -46,10 +46,10 @@ def look(qapp: QApplication, home: object) -> Iterator[None]:
 
 @pytest.fixture
 def idle(qtbot: QtBot) -> Callable[[], None]:
-    """Waits until no task is running."""
+    """Waits until no task is running, and all of a page is made."""
 
     def wait() -> None:
-        qtbot.waitUntil(lambda: not tasks.tasks.running)
+        qtbot.waitUntil(lambda: not tasks.tasks.running and not turns.turns.waiting)
 
     return wait
 

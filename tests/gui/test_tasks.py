@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
 from pytestqt.qtbot import QtBot
 
-from gui import tasks
+from gui import tasks, turns
 from model.errors import Cancelled, Refused
 
 
@@ -70,6 +70,43 @@ def test_parts_arrive_in_order_before_the_end(owner: Owner, qtbot: QtBot) -> Non
     owner.run(work)
     qtbot.waitUntil(lambda: bool(owner.heard))
     assert owner.parts == list(range(50))
+
+
+def test_of_the_progress_that_comes_while_the_window_is_busy_only_the_last_is_told(owner: Owner, qtbot: QtBot) -> None:
+    told: list[tuple[int, int | None]] = []
+    ended = threading.Event()
+
+    def work(progress: tasks.Progress) -> None:
+        for total in (30, 20, 10):
+            progress(total, total)  # the last of so many is never held back
+        ended.set()
+
+    task = owner.run(work)
+    task.progressed.connect(lambda done, total: told.append((done, total)))
+    assert ended.wait(60)
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    assert told == [(10, 10)]
+
+
+def test_answers_that_come_together_have_a_turn_of_the_window_each(
+    owner: Owner, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "SHARE", 0)  # the window takes long for each
+    gate = threading.Barrier(3)
+
+    def work(progress: tasks.Progress) -> None:
+        progress.put("part")
+        gate.wait(60)
+
+    for _ in range(2):
+        owner.run(work)
+    gate.wait(60)
+    tasks.tasks._pool.waitForDone()
+    heard = []
+    while len(owner.heard) < 2:
+        QCoreApplication.processEvents()
+        heard.append(len(owner.heard) + len(owner.parts))
+    assert sorted({*heard} - {0}) == [1, 2, 3, 4]
 
 
 def test_cancelling_ends_the_work_at_its_next_checkpoint(owner: Owner, qtbot: QtBot) -> None:

@@ -8,11 +8,11 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
-from gui import copying, tasks
+from gui import copying, tasks, turns
 from gui.language import tr, translated
 from gui.parts.notices import Notices
 from gui.parts.reading import Reading
@@ -78,10 +78,6 @@ class ActivityPanel(QWidget):
         self.filter = ActivityFilter(self.id is None and "." in self.place, since)
         self.filter.looked.connect(self.look)
         self.strip = DayStrip()
-        self._strip_later = QTimer(self)
-        self._strip_later.setSingleShot(True)
-        self._strip_later.setInterval(0)
-        self._strip_later.timeout.connect(self._fill_strip)
         self.strip.chosen.connect(self.choose_day)
         self.model = ActivityModel()
         self.tree = ChangeTree(self.model)
@@ -421,7 +417,7 @@ class ActivityPanel(QWidget):
         several = len({row.ns for row in rows}) > 1
         self.tree.put(rows, self.grouping.checkedId(), several, any(row.reason for row in rows))
         if self.strip.isVisible():
-            self._strip_later.start()  # thousands of bars take a turn of the window
+            turns.later(self, self._fill_strip)  # thousands of bars take a turn of the window
         else:
             self._fill_strip()
         self._say()

@@ -38,6 +38,8 @@ HEADS = {
     "reason": tr("Reason"),
     "proof": tr("Proof"),
 }
+OF_OUTLINES, OF_MATCHES, OF_SIZES = ("history", "at", "author", "health"), ("matches",), ("size",)
+"""The columns whose cells need what is read after the page."""
 OBJECT_ID = re.compile("[0-9a-f]{24}")
 PREVIEWED = 18  # fields
 LARGE = 256 * 1024  # bytes; in a list, a larger document is only named
@@ -169,10 +171,7 @@ class DocumentsModel(RowsModel[Row]):
     def put_matches(self, found: Matches) -> None:
         """Show which versions match the filter."""
         self.matches[found.id] = found
-        at = self.row_of(found.id)
-        if at >= 0:
-            self.forget_cells(at)
-            self.touch(at)
+        self._renew(found.id, OF_MATCHES)
 
     def in_part(self) -> list[Row]:
         """The rows that are only a part of their stored document."""
@@ -182,22 +181,25 @@ class DocumentsModel(RowsModel[Row]):
         """Show how large the stored documents are."""
         self.sizes.update(sizes)
         for id in sizes:
-            if (at := self.row_of(id)) >= 0:
-                self.forget_cells(at)
-                self.touch(at)
+            self._renew(id, OF_SIZES)
 
     def put_outline(self, outline: Outline) -> None:
         """Show the outline of a history."""
         self.outlines[outline.id] = outline
-        at = self.row_of(outline.id)
-        if at >= 0:
-            self.forget_cells(at)
-            self.touch(at)
+        self._renew(outline.id, OF_OUTLINES)
 
-    def forget_cells(self, at: int = -1) -> None:
-        """Make the cells of a row, or of all, again when they are next drawn."""
-        for spot in [spot for spot in self._cells if at in (-1, spot[0])]:
-            del self._cells[spot]
+    def _renew(self, id: Value, names: Collection[str]) -> None:
+        """Draw some cells of a document again; the others are neither made nor measured again."""
+        at = self.row_of(id)
+        columns = [column for column, name in enumerate(self.columns) if name in names]
+        if at >= 0 and columns:
+            for column in columns:
+                self._cells.pop((at, column), None)
+            self.dataChanged.emit(self.index(at, columns[0]), self.index(at, columns[-1]))
+
+    def forget_cells(self) -> None:
+        """Make all cells again when they are next drawn."""
+        self._cells.clear()
 
     def cell(self, index: Index) -> Cell:
         spot = (index.row(), index.column())

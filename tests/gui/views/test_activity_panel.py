@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from gui import tasks
+from gui import tasks, turns
 from gui.pages.activity_page import ActivityPage
 from gui.style import theme
 from gui.style.states import StateView
@@ -69,7 +69,7 @@ def shown(qtbot: QtBot, session: Session, place: str = NS, id: Value | None = No
 
 
 def idle(qtbot: QtBot, panel: ActivityPanel) -> None:
-    qtbot.waitUntil(lambda: not tasks.tasks.running and not panel.is_reading)
+    qtbot.waitUntil(lambda: not (tasks.tasks.running or turns.turns.waiting or panel.is_reading))
 
 
 def listed(panel: ActivityPanel) -> list[tuple[str, list[str]]]:

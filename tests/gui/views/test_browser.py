@@ -91,6 +91,24 @@ def test_a_row_says_who_changed_it_last_and_its_tooltip_why() -> None:
     assert (model.cell(told).text, model.cell(told).tip) == ("ann", "the law says so")
 
 
+def test_what_is_read_after_the_page_renews_and_measures_only_its_own_columns(
+    panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_idle(qtbot, lambda: len(panel.model.outlines) == len(panel.model.rows))
+    qtbot.waitUntil(lambda: not panel.list._later.isActive())
+    made: list[str] = []
+    make = panel.model._cell
+    monkeypatch.setattr(panel.model, "_cell", lambda row, column: made.append(column) or make(row, column))
+    id = panel.model.rows[0].id
+    panel.model.put_outline(Outline(id, (), "Sound", "sound"))
+    panel.list.fit_columns()
+    assert set(made) == {"at", "author", "health", "history"} & {*panel.model.columns}
+    made.clear()
+    panel.model.put_sizes({id: 123_456})
+    panel.list.fit_columns()
+    assert made == ["size"]
+
+
 @pytest.mark.deep
 def test_the_list_says_who_changed_a_document_last_whose_history_another_program_wrote(
     qtbot: QtBot, homes: Path

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import tasks
+from gui import tasks, turns
 from gui.pages.base import Page
 from gui.pages.collection_page import CollectionPage
 from gui.pages.document_pages import DocumentPage
@@ -36,8 +36,8 @@ READ_ON_DEMAND = frozenset(("check", "repair", "health", "times", "collections")
 
 
 def wait_idle(qtbot: QtBot, until: Callable[[], bool] = lambda: True) -> None:
-    """Wait until nothing is being done and something holds."""
-    qtbot.waitUntil(lambda: not tasks.tasks.running and until())
+    """Wait until nothing is being done, all pages are whole, and something holds."""
+    qtbot.waitUntil(lambda: not tasks.tasks.running and not turns.turns.waiting and until())
 
 
 def new_window(qtbot: QtBot, width: int = 1440, height: int = 900) -> Window:
