@@ -24,6 +24,7 @@ from gui.pages.page_request import (
     TimesStart,
 )
 from gui.parts.document_side import DocumentSide, remembered
+from gui.parts.later_part import LaterPart
 from gui.style import boxes, focus_keeper, preferences, theme, wording
 from gui.style.layout_words import guard_sentence, layout_sentence
 from gui.style.states import button
@@ -50,6 +51,7 @@ LISTED, FEWEST = 18, 9
 borrows height; fewer are not made room for."""
 KEPT, ALONE = "collection/comparison", "collection/alone"
 COMPARISON = 142  # u; its tools and three rows
+HISTORY = 144  # u; its name and a strip
 
 
 class CollectionPage(Page):
@@ -72,8 +74,8 @@ class CollectionPage(Page):
         self.split.setHandleWidth(1)
         boxes.column(self).addWidget(self.split)
         self.browser = BrowserPanel(session, ns, self.split)
-        self.timeline = TimelinePanel(session, ns, self.split)
-        self.diff = DiffPanel(session, ns, self.split)
+        self._history_part = LaterPart(self._make_timeline, self.split)
+        self._comparison_part = LaterPart(self._make_diff, self.split)
         self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
         self.histories = HistoryExport(session, ns, self)
@@ -97,6 +99,49 @@ class CollectionPage(Page):
 
         return BatchWrites(self.session, self.ns, self, self._production)
 
+    @property
+    def timeline(self) -> TimelinePanel:
+        """The history of the chosen document."""
+        return self._history_part.get()
+
+    @property
+    def diff(self) -> DiffPanel:
+        """The comparison of two of its versions."""
+        return self._comparison_part.get()
+
+    def _make_timeline(self, parent: QWidget) -> TimelinePanel:
+        made = TimelinePanel(self.session, self.ns, parent)
+        made.loaded.connect(self._history_read)
+        made.loaded.connect(self._arrived)
+        made.compared.connect(self._compare)
+        made.cleared.connect(self._nothing_compared)
+        made.restore_asked.connect(self._restore)
+        made.take_back_asked.connect(self._take_back)
+        made.fitted.connect(self._form_changed)
+        made.remember_asked.connect(self._remember)
+        made.compare_remembered_asked.connect(self._compare_remembered)
+        for label, icon, call in (
+            (tr("Change map"), "grid-four", self.do_change_map),
+            (tr("Blame"), "user-list", self.do_blame),
+        ):
+            tool = button(label, call, "small", icon=icon)
+            tool.setEnabled(False)
+            tool.setAccessibleName(label)
+            made.add_tool(tool)
+            self._chain_buttons.append(tool)
+        self._fit(made)
+        return made
+
+    def _make_diff(self, parent: QWidget) -> DiffPanel:
+        made = DiffPanel(self.session, self.ns, parent)
+        made.ab_chosen.connect(self._versions_picked)
+        made.showing.connect(self._arrived)
+        made.restore_asked.connect(self._restore)
+        made.tools.wrapped.connect(self._divide)
+        made.say_answering(self.answers)
+        self._serve(made)
+        return made
+
     def _wire(self) -> None:
         self.browser.chosen.connect(self._choose)
         self.browser.alone.toggled.connect(self._put_alone)
@@ -112,30 +157,7 @@ class CollectionPage(Page):
         self.browser.many_asked.connect(self._fill_menu_of_many)
         self.browser.picked_changed.connect(self.changed)
         self.writes.several_asked.connect(self._insert_several)
-        self.timeline.loaded.connect(self._history_read)
-        self.timeline.loaded.connect(self._arrived)
-        self.timeline.compared.connect(self._compare)
-        self.timeline.cleared.connect(self.diff.clear)
-        self.timeline.restore_asked.connect(self._restore)
-        self.timeline.take_back_asked.connect(self._take_back)
-        self.timeline.fitted.connect(self._form_changed)
-        self.timeline.remember_asked.connect(self._remember)
-        self.timeline.compare_remembered_asked.connect(self._compare_remembered)
-        self.diff.ab_chosen.connect(self.timeline.set_ab)
-        self.diff.showing.connect(self._arrived)
-        self.diff.restore_asked.connect(self._restore)
-        self.diff.tools.wrapped.connect(self._divide)
-        self._serve(self.diff)
         self.writes.merge_asked.connect(self._merge)
-        for label, icon, call in (
-            (tr("Change map"), "grid-four", self.do_change_map),
-            (tr("Blame"), "user-list", self.do_blame),
-        ):
-            made = button(label, call, "small", icon=icon)
-            made.setEnabled(False)
-            made.setAccessibleName(label)
-            self.timeline.add_tool(made)
-            self._chain_buttons.append(made)
 
     # --- between panels
 
@@ -168,9 +190,10 @@ class CollectionPage(Page):
         info, page = self.browser.info, self.browser.page
         below = not self.browser.alone.isChecked() and (page is None or bool(page.rows))
         versions = info is None or info.keeps_history or (not info.belongs_to and "hash" in info.fields)
-        if (below, below and versions) != (not self.diff.isHidden(), not self.timeline.isHidden()):
-            self.diff.setVisible(below)
-            self.timeline.setVisible(below and versions)
+        history, comparison = self._history_part, self._comparison_part
+        if (below, below and versions) != (not comparison.isHidden(), not history.isHidden()):
+            comparison.setVisible(below)
+            history.setVisible(below and versions)
             self._divide()
 
     def _put_alone(self, on: bool) -> None:
@@ -180,6 +203,12 @@ class CollectionPage(Page):
     def _history_read(self, versions: list[Version]) -> None:
         self.diff.set_ab_choices(versions)
         self.changed.emit()
+
+    def _nothing_compared(self) -> None:
+        self.diff.clear()
+
+    def _versions_picked(self, a: Value | None, b: Value | None) -> None:
+        self.timeline.set_ab(a, b)
 
     def _compare(self, a: Version | None, b: Version) -> None:
         id = self.timeline.shown_id  # one chosen just now may still be read: the flags are another's
@@ -336,19 +365,21 @@ class CollectionPage(Page):
 
         What a short history leaves goes to the comparison: the list stays as it is from document to document.
         """
-        if self.diff.isHidden():
+        history, comparison = self._history_part, self._comparison_part
+        if comparison.isHidden():
             return
-        there, browser, history = self._height, self.browser, self.timeline
-        least, fewest = max(theme.px(COMPARISON), self.diff.minimumHeight()), browser.height_for(FEWEST)
+        there, browser = self._height, self.browser
+        tools = self.diff.minimumHeight() if comparison.is_made else 0
+        least, fewest = max(theme.px(COMPARISON), tools), browser.height_for(FEWEST)
         rest = there - self._strip
         if self._below is not None:
             above = rest - self._below
         else:
             above = rest - least - max(0, rest - least - browser.height_for(LISTED)) // 2
             above = min(above, max(fewest, browser.height_for(browser.rows_a_page)))
-        own = 0 if history.isHidden() else history.minimumHeight()
-        if own and history.as_list.isChecked():  # borrows from the comparison, then from the list
-            wanted = self._own or history.wanted
+        own = 0 if history.isHidden() else history.minimumHeight() if history.is_made else theme.px(HISTORY)
+        if own and history.is_made and self.timeline.as_list.isChecked():  # borrows from the comparison, then the list
+            wanted = self._own or self.timeline.wanted
             own += max(0, min(wanted - own, rest - least - min(above, fewest)))
             above = min(above, there - own - least)
         self.split.setSizes([max(1, above), own, max(1, there - above - own)])
@@ -361,7 +392,8 @@ class CollectionPage(Page):
     @property
     def _strip(self) -> int:
         """The height that is kept for the history, whether a short one needs it or not."""
-        return 0 if self.timeline.isHidden() else self.timeline.whole
+        part = self._history_part
+        return 0 if part.isHidden() else self.timeline.whole if part.is_made else theme.px(HISTORY)
 
     def _split_moved(self, *_: object) -> None:
         above, own, _below = self.split.sizes()
@@ -371,7 +403,13 @@ class CollectionPage(Page):
 
     def _form_changed(self) -> None:
         self._own = 0
+        self._fit(self.timeline)
         self._divide()
+
+    def _fit(self, timeline: TimelinePanel) -> None:
+        """Let the history have the height that its form needs."""
+        self._history_part.setMinimumHeight(timeline.minimumHeight())
+        self._history_part.setMaximumHeight(timeline.maximumHeight())
 
     # --- requests from the window
 
@@ -429,7 +467,7 @@ class CollectionPage(Page):
         return facts | self._facts_of_diff()
 
     def _facts_of_diff(self) -> set[str]:
-        if self.diff.comparison is None:
+        if not self._comparison_part.is_made or self.diff.comparison is None:
             return set()
         true = {
             "diff": True,
@@ -441,10 +479,13 @@ class CollectionPage(Page):
 
     def reasons(self) -> dict[str, str]:
         info = self.browser.info
+        is_made = self._comparison_part.is_made
+        why_not = self.diff.why_not_restore() if is_made else tr("Nothing is compared yet.")
+        is_alone = is_made and self.diff.is_alone
         said = {
             "document": tr("No document is chosen"),
-            "pair": tr("One version is shown by itself") if self.diff.is_alone else tr("Nothing is compared yet"),
-            "restorable": self.diff.why_not_restore(),
+            "pair": tr("One version is shown by itself") if is_alone else tr("Nothing is compared yet"),
+            "restorable": why_not,
             "readable": tr("This document does not decode; it is never written"),
             "numbers": tr("{ns} holds no counters that hand out numbers", ns=self.ns),
             "tokens": tr("{ns} keeps no counters that are raised in two steps", ns=self.ns),
@@ -469,11 +510,12 @@ class CollectionPage(Page):
 
     @property
     def explained(self) -> Sequence[QWidget]:
-        return (self.timeline, self.diff)
+        return (self._history_part, self._comparison_part)
 
     def panes(self) -> Sequence[QWidget]:
-        history: list[QWidget] = [] if self.timeline.isHidden() or self.timeline.is_brief else [self.timeline]
-        return [self.browser.bar.input, self.browser.list, *history, *([] if self.diff.isHidden() else [self.diff])]
+        history: list[QWidget] = [] if self._is_history_brief else [self.timeline]
+        comparison: list[QWidget] = [] if self._comparison_part.isHidden() else [self.diff]
+        return [self.browser.bar.input, self.browser.list, *history, *comparison]
 
     def on_show(self) -> Sequence[OnShow]:
         rows = [row for row in self.browser.model.rows if row.readable]
@@ -507,10 +549,12 @@ class CollectionPage(Page):
         self.browser.reread_info()
 
     def answering_changed(self) -> None:
-        self.diff.say_answering(self.answers)
+        if self._comparison_part.is_made:
+            self.diff.say_answering(self.answers)
 
     def writes_changed(self) -> None:
-        self.diff.say_writable()
+        if self._comparison_part.is_made:
+            self.diff.say_writable()
         self._loaded(None)  # asks again whether an index that writing needs is missing
 
     def memory(self) -> PageRequest:
@@ -738,7 +782,11 @@ class CollectionPage(Page):
     def _history(self) -> QWidget:
         """The part that tells the history; the comparison shows a document without earlier versions."""
         self.browser.alone.setChecked(False)
-        return self.diff if self.timeline.isHidden() or self.timeline.is_brief else self.timeline
+        return self.diff if self._is_history_brief else self.timeline
+
+    @property
+    def _is_history_brief(self) -> bool:
+        return self._history_part.isHidden() or self.timeline.is_brief
 
     def _bring(self, part: QWidget, id: Value | None) -> None:
         """Show a part and focus it; if it has nothing of the document yet, as soon as it has."""

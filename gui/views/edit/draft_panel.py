@@ -17,6 +17,7 @@ from gui.style.wording import many
 from gui.views.edit.editor_parts import JSON, TREE
 from gui.views.edit.editor_view import EditorView
 from gui.views.edit.field_finder import replaced
+from gui.views.edit.preview_pane import PreviewPane
 from model.values import canonical
 from model.values.canonical import Path
 
@@ -47,13 +48,17 @@ class DraftPanel(EditorView):
         self.json.typing_changed.connect(self.shown)
         self.head.view_chosen.connect(self.show_view)
         self.head.add.clicked.connect(self.add_field)
-        self.side.revert_all_asked.connect(self.revert_all)
-        self.side.revert_asked.connect(self.revert)
-        self.side.change_opened.connect(self.show_change)
         self.foot.undo.clicked.connect(self.undo)
         self.replacing.one_asked.connect(self.replace_one)
         self.replacing.all_asked.connect(self.replace_all)
         self.keys(("Ctrl+Z", self.undo), ("Ctrl+Shift+Z", self.redo))
+
+    def _make_side(self, parent: QWidget) -> PreviewPane:
+        made = super()._make_side(parent)
+        made.revert_all_asked.connect(self.revert_all)
+        made.revert_asked.connect(self.revert)
+        made.change_opened.connect(self.show_change)
+        return made
 
     @property
     def content(self) -> bytes:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from gui.parts.fields.edit_steps import Edit
 from gui.parts.fields.field_model import ACTION, FIELD, TYPE, FieldModel
 from gui.parts.fields.field_tree import FieldTree
+from gui.parts.later_part import LaterPart
 from gui.parts.notices import Notices
 from gui.style import boxes, focus_keeper, preferences, theme
 from gui.style.states import StateStack, hair
@@ -58,8 +59,7 @@ class EditorView(QWidget):
         self._views.addWidget(self.tree)
         self._views.addWidget(self.json)
         self.json.hide()
-        self.side = PreviewPane()
-        self._split.addWidget(self.side)
+        self._side_part = LaterPart(self._make_side, self._split)
         self._split.setStretchFactor(0, 1)
         self._split.setHandleWidth(1)
         self.notices, self.foot = Notices(), EditorFoot()
@@ -74,7 +74,6 @@ class EditorView(QWidget):
         self.head.finder.left.connect(self.focus_document)
         self.replacing.left.connect(self._leave_replacing)
         self.head.unfold.clicked.connect(lambda: self.fold(False))
-        self.side.fold_asked.connect(lambda: self.fold(True))
         self.head.last_set.toggled.connect(self._fit)
         self.tree.selectionModel().currentChanged.connect(self._tree_moved)
         self.json.text.moved.connect(self._json_moved)
@@ -85,6 +84,16 @@ class EditorView(QWidget):
             ("Shift+F3", self.finder.previous),
             ("Ctrl+B", self.toggle_fold),
         )
+
+    @property
+    def side(self) -> PreviewPane:
+        """The pane of the changes, and of what would be sent."""
+        return self._side_part.get()
+
+    def _make_side(self, parent: QWidget) -> PreviewPane:
+        made = PreviewPane(parent)
+        made.fold_asked.connect(lambda: self.fold(True))
+        return made
 
     def _recall_columns(self) -> None:
         """Give the columns the widths that a person set last."""
@@ -157,7 +166,7 @@ class EditorView(QWidget):
 
     def toggle_fold(self) -> None:
         """Fold or unfold the side pane."""
-        self.fold(self.side.isVisibleTo(self._split))
+        self.fold(self._side_part.isVisibleTo(self._split))
 
     def _fit(self, *_: object) -> None:
         both = not self.tree.isHidden() and not self.json.isHidden()
@@ -169,7 +178,7 @@ class EditorView(QWidget):
             part.setMinimumHeight(theme.px(BELOW) if low else 0)
         limit = theme.px(WIDE if self.head.last_set.isChecked() or both else FOLD_BELOW)
         folded = self.width() < limit if self._folded is None else self._folded
-        self.side.setVisible(not folded)
+        self._side_part.setVisible(not folded)
         self.head.unfold.setVisible(folded)
         self.head.narrow(self.width() < theme.px(ICONS_BELOW))
         if not folded:

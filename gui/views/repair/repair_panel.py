@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gui import messages, tasks
 from gui.language import tr, translated
+from gui.parts.later_part import LaterPart
 from gui.parts.ticked_list import TickedList
 from gui.parts.writes_in_doubt import WritesInDoubt
 from gui.style import boxes, icons, states, wording
@@ -88,8 +89,6 @@ class RepairPanel(QWidget):
         self.list = TickedList(self.model, self.model, tr("What was found"))
         self.list.fit(NARROW, WIDTHS, dispensable=(SIZE, WRITTEN))
         self.list.selectionModel().currentRowChanged.connect(self._chosen)
-        self.preview = ItemPreview()
-        self.preview.stepped.connect(self._step)
         self.question = QuestionBar()
         self.difference = DifferenceBar()
         self.difference.agreed_changed.connect(self._said)
@@ -108,6 +107,16 @@ class RepairPanel(QWidget):
             self.scan()
 
     # --- its parts
+
+    @property
+    def preview(self) -> ItemPreview:
+        """The writes that the chosen finding needs."""
+        return self._preview_part.get()
+
+    def _make_preview(self, parent: QWidget) -> ItemPreview:
+        made = ItemPreview(parent)
+        made.stepped.connect(self._step)
+        return made
 
     def _assemble(self) -> None:
         title, ticks, report = TitleRow(), TicksRow(self._tick_all), ReportRow(self._save_report)
@@ -145,7 +154,7 @@ class RepairPanel(QWidget):
         inner.addWidget(ticks)
         inner.addWidget(self.question)
         inner.addWidget(self.difference)
-        split.addWidget(self.preview)
+        self._preview_part = LaterPart(self._make_preview, split)
         boxes.share(split, 300, 330)
         column.addWidget(states.hair())
         column.addLayout(report)

@@ -1,0 +1,39 @@
+"""A part of a page that is made a moment after what is looked at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from PySide6.QtWidgets import QWidget
+
+from gui import turns
+from gui.style import boxes
+
+P = TypeVar("P", bound=QWidget)
+
+
+class LaterPart(QWidget, Generic[P]):
+    """The place of a part, which is made there in a turn of its own, or as soon as something needs it.
+
+    To make all of a page at once would stop the window for too long. ``make`` gets the parent.
+    """
+
+    def __init__(self, make: Callable[[QWidget], P], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._make = make
+        self._part: P | None = None
+        self._column = boxes.column(self)
+        turns.later(self, self.get)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the part is there."""
+        return self._part is not None
+
+    def get(self) -> P:
+        """The part, made now if it is not there yet; Qt shows it after the present events."""
+        if self._part is None:
+            self._part = self._make(self)
+            self._column.addWidget(self._part)
+        return self._part
