@@ -40,6 +40,7 @@ MOST = 10_000  # sentences that are cached
 _VALUE = re.compile(r"\{(\w*)\}")
 _GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # a number as the model writes it
 _WORD = re.compile(r"[^\W\d_]+")
+_LISTED = re.compile(r"([^ ,;]+(?:, [^ ,;]+)*) and ([^ ,;]+|\d[\d,]* more)")  # names as the model lists them
 _END = re.compile(r"(?<=[.?!]) (?=\S)")  # the end of a sentence that another one follows
 
 
@@ -284,7 +285,11 @@ def _is_plain(value: str) -> bool:
 
     Text in brackets is data, however long.
     """
-    if ("; " not in value and value.count(" ") < LONG) or (value[:1] + value[-1:]) in ("{}", "[]"):
+    if (
+        ("; " not in value and value.count(" ") < LONG)
+        or _LISTED.fullmatch(value)
+        or (value[:1] + value[-1:]) in ("{}", "[]")
+    ):
         return True
     behind = _END.split(value)[1:]
     return bool(_known_as(value)) and not (behind and all(map(_known_as, behind)))
@@ -305,7 +310,16 @@ def _value(value: str, first: bool, stays: bool) -> str:
     if " " not in value and not (first and value.istitle()):
         return value
     inner = value[0].lower() + value[1:] if first and not stays else value
-    return _said(inner) or _said(value) or _behind(value) or value
+    return _listed(value) or _said(inner) or _said(value) or _behind(value) or value
+
+
+def _listed(value: str) -> str:
+    """Several names, as in ``price, name and 3 more``; "" for anything else. The names stay as they are."""
+    found = _LISTED.fullmatch(value)
+    if found is None:
+        return ""
+    names, last = found.groups()
+    return names + (_template(f" and {last}") if " " in last else tr(" and ") + last)
 
 
 def _value_of(values: Mapping[str, str], name: re.Match[str]) -> str:
