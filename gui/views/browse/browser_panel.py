@@ -111,7 +111,9 @@ class BrowserPanel(QWidget):
         self.list.header().setSectionsClickable(True)
         self.list.header().sectionClicked.connect(self._sort_by_column)
         self.list.column_sized.connect(self._column_sized)
+        self.model.columns_change.connect(self.list.reset)
         self.model.modelReset.connect(self._fit_columns)
+        self.model.rowsInserted.connect(self._fit_columns)
         self._json_is_new = False  # nothing has been shown in it since it was opened
         self.json = QPlainTextEdit()
         self.json.setReadOnly(True)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt, Signal
 
 from gui.language import tr, translated
 from gui.paging import RowsModel
@@ -79,6 +79,8 @@ SHOWN = ("archive", "prev", "counter", "pending", "applied", "processed")
 class DocumentsModel(RowsModel[Row]):
     """The documents of one page, with the outlines of their histories as they arrive."""
 
+    columns_change = Signal()  # a view that still holds rows as columns change below them may end the process
+
     def __init__(self) -> None:
         super().__init__()
         self.columns: tuple[str, ...] = columns_for(None)
@@ -105,7 +107,7 @@ class DocumentsModel(RowsModel[Row]):
         telling: Sequence[Path] = (),
         own: Collection[str] = (),
     ) -> None:
-        """Fit the columns to a layout and to a query.
+        """Fit the columns to a layout and to a query; where they change, the list is empty until it is filled.
 
         The columns of content are the fields that the query names, else ``telling`` ones. ``own`` are names of the
         layout, which are no content.
@@ -131,9 +133,9 @@ class DocumentsModel(RowsModel[Row]):
         if columns == self.columns and paths == self.paths:
             self.headers = self._heads()
             return
-        self.fill([])  # Qt lays out rows that it still holds where columns change below them, and may end the process
+        self.columns_change.emit()
         self.beginResetModel()
-        self.columns, self.paths = columns, paths
+        self.rows, self.columns, self.paths = [], columns, paths
         self.headers = self._heads()
         self._cells.clear()
         self.endResetModel()
@@ -166,7 +168,10 @@ class DocumentsModel(RowsModel[Row]):
     def fill(self, rows: Sequence[Row], more: bool = False) -> None:
         self._cells.clear()
         self._common.clear()
-        super().fill(rows, more)
+        if self.rows:
+            super().fill(rows, more)
+        else:
+            self.add(rows, more)
 
     def put_matches(self, found: Matches) -> None:
         """Show which versions match the filter."""

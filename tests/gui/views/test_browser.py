@@ -318,11 +318,24 @@ def test_fields_become_columns_and_absence_is_said(panel: BrowserPanel, qtbot: Q
     assert field_names('{ "a.b": 1, c: 0, d: true }') == ["a.b", "d"]
 
 
+def test_the_list_is_reset_once_where_its_columns_change(panel: BrowserPanel, qtbot: QtBot) -> None:
+    resets: list[int] = []
+    panel.model.modelReset.connect(lambda: resets.append(panel.model.columnCount()))
+    for fields in ("status, no.such", "status", "status, product, holder.name"):
+        panel.bar.set_fields(fields)
+        wait_idle(qtbot)
+        assert resets.pop() == panel.model.columnCount()
+        assert panel.list.header().count() == panel.model.columnCount()
+        assert not resets
+        assert panel.list.currentIndex().isValid()
+
+
 def test_fields_that_tell_documents_apart_are_columns_from_the_first_moment(session: Session, qtbot: QtBot) -> None:
     made = BrowserPanel(session, "insurance.claims")
     qtbot.addWidget(made)
     shown_first: list[tuple[str, ...]] = []
-    made.model.modelReset.connect(lambda: shown_first.append(made.model.columns) if made.model.rows else None)
+    for filled in (made.model.modelReset, made.model.rowsInserted):
+        filled.connect(lambda: shown_first.append(made.model.columns) if made.model.rows else None)
     made.show()
     wait_idle(qtbot, lambda: made.page is not None)
     content = [name for name in made.model.columns if name.startswith("field:")]
