@@ -61,6 +61,7 @@ SLICE = (
     "tests/hosted",
     "tests/hostile",
     "tests/journeys",
+    "tests/killed_plans",
     "tests/migrating",
     "tests/model",
     "tests/over_time",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from model.commands.arguments import open_session
 from model.commands.output import Progress, json_row, table
-from model.commands.printed_outcomes import exit_status, say_way_back
+from model.commands.printed_outcomes import DONE, exit_status, say_way_back
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused
 from model.foundation.findings import Finding, Unchecked
@@ -116,11 +116,11 @@ def undo_run(args: argparse.Namespace) -> int:
     if args.source is None and needs_password(with_kept_password(source)):
         raise Refused(f"{source} wants a password that is not kept here; give --source URI with it.")
     with open_session(args, args.source or source) as session, Progress("Undoing write") as progress:
-        kinds: list[Kind] = []
+        kinds: list[str] = []
 
         def noted() -> Iterator[Outcome]:
             for outcome in session.way_back.undo_run(args.entry, progress, elsewhere=args.source is not None):
-                kinds.append(outcome.kind)
+                kinds.append(DONE if outcome.done else outcome.kind)
                 yield outcome
 
         if args.json:

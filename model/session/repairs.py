@@ -336,7 +336,8 @@ class Repairs:
         if prepared.verdict != "would":
             kinds: dict[Verdict, Kind] = {"refused": "refused", "changed": "conflict"}
             said = prepared.text if prepared.text.endswith(".") else f"{prepared.text}; nothing was written."
-            return Outcome(kinds.get(prepared.verdict, "skipped"), record.entry.ns, record.document, said)
+            kind = kinds.get(prepared.verdict, "skipped")
+            return Outcome(kind, record.entry.ns, record.document, said, done=prepared.verdict == "nothing")
         return again.send(undoing.item_of(record), prepared.steps[0], undoes=record.entry.id)
 
     def look_again(self, entry: str) -> Outcome:

@@ -1,0 +1,1 @@
+"""Plans whose process is killed at every write."""
