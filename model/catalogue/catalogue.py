@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import json
+import math
 import re
 import threading
 import time
@@ -21,6 +23,7 @@ from bson import Binary
 from msgspec.structs import replace
 
 from model import text
+from model.catalogue import kept_recognition
 from model.catalogue.kept_recognition import KeptRecognition
 from model.diff import changed_fields
 from model.errors import NotFound, Refused, Unreachable, Unreadable
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from model.profile import Profile
     from model.recognition import sampling
     from model.recognition.sampling import Sample
+    from model.storage.kept_states import StateFiles
 else:  # what is kept of earlier runs needs none of them
     kept_verdicts = LateModule("model.catalogue.kept_verdicts")
     recognise = LateModule("model.catalogue.recognise")
@@ -55,6 +59,8 @@ T = TypeVar("T")
 Listing: TypeAlias = Sequence[tuple[str, str, dict[str, Any], str]]
 """Name, type, options and UUID of each collection of a database."""
 BY_HAND = "a layout that was stated by hand"
+LATELY = 5.0
+"""For this many seconds, kept states are taken for those of a collection without asking again for its UUID."""
 ALL = 2**31 - 1
 """A limit above any number of rows."""
 _SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
@@ -76,14 +82,15 @@ class Catalogue:
         kept: KeptRecognition | None = None,
         class_of: ClassOf | None = None,
         verdicts: KeptVerdicts | None = None,
+        states: StateFiles | None = None,
     ) -> None:
         """``class_of`` tells a class of damage by its code; without it no damage speaks against a layout.
 
         ``kept`` holds the recognition of earlier runs, if the source stays the same between starts; ``verdicts`` those
-        on the collections of a server."""
+        on the collections of a server, ``states`` those of long histories of deltas there."""
         self._server, self._port, self._profile, self._source = server, port, profile, source
         self.database = database
-        self._kept, self._class_of, self._verdicts = kept, class_of, verdicts
+        self._kept, self._class_of, self._verdicts, self.states = kept, class_of, verdicts, states
         # The window asks from several threads. It is never held while the server is asked, which may take a minute.
         self._lock = threading.RLock()
         self._known: dict[str, tuple[CollectionInfo, CollectionProfile]] = {}
@@ -96,6 +103,7 @@ class Catalogue:
         self._supposed: dict[str, KeptVerdict] = {}  # verdicts in use that no sample has earned in this session
         self._keeping: dict[str, tuple[KeptVerdict, Listing]] = {}  # as they are kept, supposed ones or earned here
         self._held: set[str] = set()  # those of them that a document read has borne out
+        self._listed: dict[str, tuple[float, Listing]] = {}  # the collections of databases, and when they were listed
         self._damaged: dict[str, str] = {}  # what scans found to speak against a recognised layout; "": nothing
 
     def databases(self) -> list[str]:
@@ -447,11 +455,24 @@ class Catalogue:
             listed = self._server.listing(db)
             if isinstance(self._port, CompositeIds):
                 self._port.note_options(db, listed)
+            self._listed[db] = time.monotonic(), listed
             return listed
         except Unreachable:
             raise
         except Refused:
             return []
+
+    def _uuid(self, ns: str) -> str:
+        """The UUID of a collection, as of some seconds ago; "" if this user is not told it."""
+        db, name = split(ns)
+        at, listed = self._listed.get(db, (-math.inf, ()))
+        if time.monotonic() - at > LATELY:
+            listed = self._listing(ns)
+        return next((uuid for each, _, uuid in self._beside(ns, listed) if each == name), "")
+
+    def forget_states(self, ns: str, id: Value) -> int:
+        """Throw away the states that are kept of a document; returns how many files held some."""
+        return self.states.forget(ns, id) if self.states is not None else 0
 
     def _beside(self, ns: str, listed: Listing) -> list[tuple[str, str, str]]:
         """The collections to which a kept verdict belongs; [] if this user may not list them, so that none is kept."""
@@ -672,6 +693,9 @@ class Catalogue:
                 bound = self._bound.setdefault(ns, bind(self._port, profile))
                 if (supposed := self._supposed.get(ns)) is not None and supposed.proven is not None:
                     bound.proven_before = supposed.proven
+                if self.states is not None and bound.holds_changes:
+                    read_by = json.dumps(kept_recognition.told(profile))
+                    bound.kept_states = self.states.of(ns, partial(self._uuid, ns), read_by)
         return bound
 
     def with_versions(self, places: Sequence[str]) -> list[str]:
@@ -744,17 +768,24 @@ class Catalogue:
         """One version, the current one if ``v`` is None; raises ``NotFound``."""
         return self.read(ns, lambda layout: layout.version(id, v), lambda found: (found,))
 
-    def history(self, ns: str, id: Value, changed: bool, step: Checkpoint) -> Iterator[Version]:
-        """The versions newest first, each without content; with ``changed`` compared with the version before."""
+    def seen(self, ns: str, id: Value, v: Value | None = None) -> Version:
+        """One version to look at, as :meth:`.Layout.seen` returns it; raises ``NotFound``."""
+        return self.read(ns, lambda layout: layout.seen(id, v), lambda found: (found,))
+
+    def history(self, ns: str, id: Value, changed: bool, step: Checkpoint, early: bool = False) -> Iterator[Version]:
+        """The versions newest first, each without content; with ``changed`` compared with the version before.
+
+        They are to be looked at; ``early`` as for :meth:`.Layout.seen_history`.
+        """
         layout = self.layout(ns)
         if not changed:
-            for done, version in enumerate(self._borne_out(ns, layout.history(id)), 1):
+            for done, version in enumerate(self._borne_out(ns, layout.seen_history(id, early=early)), 1):
                 step(done, None)
                 yield version
             return
         count = partial(changed_fields, keys=layout.profile.keys)
         newer: Version | None = None
-        for done, version in enumerate(self._borne_out(ns, layout.history(id, contents=True)), 1):
+        for done, version in enumerate(self._borne_out(ns, layout.seen_history(id, True, early)), 1):
             step(done, None)
             # Held back by one: how many fields differ is only known once the version below has come.
             if newer is not None:
@@ -777,12 +808,12 @@ class Catalogue:
         return v
 
     def version_meant(self, ns: str, id: Value, meant: object) -> Version:
-        """The version that :meth:`find_version` finds, as it was read."""
+        """The version that :meth:`find_version` finds, to look at, as :meth:`seen` returns it."""
         if not isinstance(meant, str):
             meant = meant if isinstance(meant, Value) else Value.of(meant)
         for candidate in _versions_meant(meant) if isinstance(meant, str) else [meant]:
             try:
-                found = self.version(ns, id, candidate)
+                found = self.seen(ns, id, candidate)
             except NotFound:
                 continue
             if found.v is not None:

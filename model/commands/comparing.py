@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from model import text
-from model.commands.output import json_row, table
+from model.commands.output import json_row, table, tell_kept
 from model.commands.standard_streams import hand_on, say
 from model.diff import Diff, export
 from model.diff.comparison_rules import ComparisonRules, names_from_text
@@ -62,6 +62,7 @@ def differ(args: argparse.Namespace) -> int:
             given = given.with_unordered(session.history.rules(args.ns).unordered)
         old, new = (session.catalogue.version_meant(args.ns, id, number) for number in (v, w))
         found = session.history.compare_read(args.ns, old, new, given)
+    tell_kept(old, new)
     before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY
     changes = found.diff
     if args.keys:

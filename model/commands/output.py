@@ -17,7 +17,9 @@ from typing import Literal
 from model import text
 from model.commands.standard_streams import say
 from model.foundation.hidden_characters import plain
+from model.foundation.records import Version
 from model.text import scalars
+from model.text.names import version_name
 from model.text.pace import Pace
 from model.text.sizes import size_text
 from model.values.canonical import Value
@@ -86,6 +88,14 @@ def _width(cell: str) -> int:
 def moment(at: dt.datetime | None) -> str:
     """A time in UTC, for a column."""
     return _MISSING if at is None else at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def tell_kept(*versions: Version) -> None:
+    """Say beside the output which versions are made from kept states, and what reads the rest."""
+    if kept := [each for each in versions if each.kept_on is not None]:
+        names = " and ".join(version_name(each.v) for each in kept)
+        since = f"{'are' if len(kept) > 1 else 'is'} as kept on {moment(kept[0].kept_on)} UTC"
+        say(f"{names} {since}: no version before was read again; `palimpsest history` reads all.", file=sys.stderr)
 
 
 def size(count: int | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from model import text
 from model.commands.arguments import choose_layout, document, open_session, tell_doubt, tell_unseen, use_layout
-from model.commands.output import NEVER, Progress, json_row, moment, number, size, table
+from model.commands.output import NEVER, Progress, json_row, moment, number, size, table, tell_kept
 from model.commands.standard_streams import say
 from model.errors import NotFound, Refused, Unreadable
 from model.foundation.records import CollectionInfo, Row, Version
@@ -159,6 +159,7 @@ def show(args: argparse.Namespace) -> int:
         ) from None
     if version.detail == REPEATED:
         say(f"{id_name(id)} is {REPEATED}.", file=sys.stderr)
+    tell_kept(version)
     say(written)
     return 0
 
@@ -215,7 +216,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
             except NotFound as error:
                 why = error
     try:
-        return session.documents.find_current(ns, written)
+        return session.documents.find_current(ns, written, seen=True)
     except NotFound:
         if why is not None:
             raise why from None

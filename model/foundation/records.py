@@ -104,6 +104,7 @@ class Version:
     stored_bytes: int | None = None  # length of the stored document or row; None if nothing is stored
     aside: bool = False  # kept beside the current document, as a draft is: it never stood in its place
     landed: bool = True  # False for an archive row above the current version: its edit never reached the document
+    kept_on: dt.datetime | None = None  # when all that it is made from was last read, if that is not now
 
     def but(self, **changes: Any) -> Version:
         """A copy with some fields changed; ``dataclasses.replace`` takes five times as long."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from model.foundation.findings import Finding, Unchecked
     from model.layouts.archive_reader import ArchiveReader
     from model.recognition.sampling import Proposal, Sample
+    from model.storage.kept_states import StatesOf
     from model.writers.row_writer import RowWriter
 
 
@@ -277,21 +278,23 @@ class Layout(ABC):
         parts = dict(c.fields(id.data))  # people need not know the order of the parts
         return Value.document(c.document((part, parts[part]) for part in self.profile.id_parts))
 
-    def find_current(self, text: str) -> tuple[Value, Version]:
+    def find_current(self, text: str, seen: bool = False) -> tuple[Value, Version]:
         """The id that :meth:`find_id` returns, and the document's current version; raises as both do.
 
-        The likeliest meaning is read at once. It stands if no other id is stored that is written like this text.
+        The likeliest meaning is read at once. It stands if no other id is stored that is written like this text. The
+        version is to be looked at alone if only ``seen``, as :meth:`seen` returns it.
         """
+        read = self.seen if seen else self.version
         values = document_ids.likeliest_first(document_ids.values_of(text))
         if values and not self.profile.id_parts:
             likeliest, *others = values
             # If the likeliest id fails, find_id below tries all others.
             with contextlib.suppress(NotFound, Unreadable):
-                version = self.version(likeliest)
+                version = read(likeliest)
                 if not (others and self._may_exist(others)):
                     return likeliest, version
         id = self.find_id(text)
-        return id, self.version(id)
+        return id, read(id)
 
     def _may_exist(self, ids: Sequence[Value]) -> bool:
         """Whether one of these ids may be stored: one is, or the server refuses its type in queries."""
@@ -320,6 +323,23 @@ class Layout(ABC):
     def version(self, id: Value, v: Value | None = None) -> Version:
         """One version with ``content`` and ``raw``; the current one if ``v`` is None. Raises ``NotFound``."""
         return self.reader.version(id, v)
+
+    kept_states: StatesOf | None = None
+    """States of long histories that are kept on this computer; None if none may be."""
+
+    def seen(self, id: Value, v: Value | None = None) -> Version:
+        """A version to look at, as :meth:`version` returns it; it may be made from a kept state, and then says so.
+
+        Nothing is written from it.
+        """
+        return self.version(id, v)
+
+    def seen_history(self, id: Value, contents: Contents = False, early: bool = False) -> Iterator[Version]:
+        """The versions to look at, as :meth:`history` returns them; ``early``, the newest from a kept state.
+
+        Raises ``Refused`` if that state turns out not to be what is stored, once the others are read.
+        """
+        return self.history(id, contents)
 
     def ended_at(self, id: Value, v: Value) -> dt.datetime | None:
         """When a document was deleted after its version ``v``; None if nothing recorded that."""
@@ -460,6 +480,8 @@ class Layout(ABC):
             return "Only the current version can be edited; restore this one to work from it."
         if version.raw is None or version.content is None:
             return "This document cannot be read, so it can be shown and not written."
+        if version.kept_on is not None:
+            return "This version is told from a state that was kept, so it is only shown; read it again to edit it."
         if damage := unreadable(version.raw):
             return f"This document {damage}, so it can be shown and not written."
         if self.numbered and version.v is not None and version_damage(version.v):

@@ -21,7 +21,7 @@ A purge starts with the newest version, so that the others can still be folded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -31,7 +31,7 @@ from model.checks.facts import FactReader
 from model.checks.own_documents import own_documents
 from model.errors import NotFound, Refused
 from model.foundation.collection_profile import CollectionProfile
-from model.foundation.records import Version
+from model.foundation.records import Contents, Version
 from model.layouts.base import Layout
 from model.recognition import find_version_documents
 from model.recognition.sampling import Proposal, Sample
@@ -73,6 +73,15 @@ class Deltas(Layout):
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
         return find_version_documents.wanted(server, sample, find_version_documents.CHANGES)
+
+    def seen(self, id: Value, v: Value | None = None) -> Version:
+        """A version to look at, from a kept state near it if there is one."""
+        return self.version(id, v) if self.kept_states is None else self._states.seen(id, v, self.kept_states)
+
+    def seen_history(self, id: Value, contents: Contents = False, early: bool = False) -> Iterator[Version]:
+        """The versions to look at; ``early``, the newest from a kept state if there is one."""
+        kept = self.kept_states
+        return self.history(id, contents) if kept is None else self._states.seen_history(id, contents, kept, early)
 
     def content(self, raw: bytes) -> bytes:
         """The state of a stored version."""

@@ -1,9 +1,9 @@
 """Some fields of one document taken out of all of its versions, wherever they lie; there is no way back.
 
-Written are the stored versions, the copies in the quarantine, the journal's documents and the draft. Everything else
-of a version stays: its number, author and time, and its hash is that of what is left, unless it fitted nothing before:
-then it stays, so that a scan still tells it. The journal notes each write without contents. All of it may be repeated:
-what was erased before is not there any more.
+Written are the stored versions, the copies in the quarantine, the journal's documents and the draft; states that are
+kept to show versions faster are thrown away. Everything else of a version stays: its number, author and time, and its
+hash is that of what is left, unless it fitted nothing before: then it stays, so that a scan still tells it. The journal
+notes each write without contents. All of it may be repeated: what was erased before is not there any more.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ROUNDS = 5  # how often everything is looked for again while somebody writes
 LARGEST = 256 << 20  # bytes of a file that is looked through
 ELSEWHERE = (
     "the server's oplog, backups and the free space of its files",
-    "journals, drafts and exports on other computers",
+    "journals, drafts, kept states and exports on other computers",
     "other documents, collections and programs that hold the same values",
 )
 """What no erasure from here can reach, for the certificate."""
@@ -52,7 +52,7 @@ ELSEWHERE = (
 class Trace(Struct, frozen=True):
     """A place that holds some of the fields."""
 
-    place: str  # versions, archive, quarantine, journal, draft
+    place: str  # versions, archive, quarantine, journal, draft, states
     where: str  # a collection or a file
     count: int  # stored documents, entries or drafts
 
@@ -148,6 +148,9 @@ class Erasing(Struct):
             found.append(Trace("journal", str(self.writer.journal.path), count))
         if self.drafts.get(self.writer.source, ns, id) is not None:
             found.append(Trace("draft", f"the draft of {id_name(id)}", 1))
+        states = self.writer.catalogue.states
+        if states is not None and (files := states.files(ns, id)):
+            found.append(Trace("states", str(states.folder), len(files)))
         return Found(tuple(found), misfits)
 
     def apply(
@@ -174,6 +177,8 @@ class Erasing(Struct):
         counts: dict[tuple[str, str], int] = {}
         cleaned = Cleaned(layout, id, paths)
         ground = self._ground()  # one for all writes: it asks once what the server can compare
+        # First and last: what is shown while this goes on may be kept again.
+        states, kept = self.writer.catalogue.states, self.writer.catalogue.forget_states(ns, id)
         for _ in range(ROUNDS):
             todo = list(self._stored(ground, layout, id, cleaned))
             for done, each in enumerate(todo):
@@ -189,6 +194,9 @@ class Erasing(Struct):
         if self.drafts.get(source, ns, id) is not None:
             self.drafts.discard(source, ns, id)
             counts["draft", f"the draft of {id_name(id)}"] = 1
+        kept = max(kept, self.writer.catalogue.forget_states(ns, id))
+        if states is not None and kept:
+            counts["states", str(states.folder)] = kept
         files, looked = _files_with(cleaned.texts, self.writer.journal.path.parent)
         return Certificate(
             ns, id, tuple(paths), source, writer.author_of(layout) or writer.author or "", writer.reason or "", name,

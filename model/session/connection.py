@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a command that only reads needs none of them
     from model.checks.damage_tally import KnownClass
     from model.layouts.base import Layout
     from model.profile import Profile
+    from model.storage.kept_states import StateFiles
     from model.userdata.journal import Journal
     from model.writing.writer import Writer
 
@@ -47,8 +48,9 @@ class Connection:
         self.port = CompositeIds(opened.server, lambda ns: self.catalogue.profile_of_ids(ns))
         kept = KeptRecognition(folders.kept_again(home), opened.server.loaded) if self.is_sample else None
         verdicts = None if opened.is_local else _verdicts(home, opened.text)
+        states = None if opened.is_local else _states(home, opened.text)
         self.catalogue = Catalogue(
-            opened.server, self.port, profile, opened.text, opened.database, kept, _class_of, verdicts
+            opened.server, self.port, profile, opened.text, opened.database, kept, _class_of, verdicts, states
         )
         self.trust = Trust(opened, self.catalogue, home, lambda: self.name)
         self.dump = UnreadDump(opened, self.catalogue)
@@ -109,6 +111,13 @@ def _verdicts(home: FilePath | None, source: str) -> KeptVerdicts:
     from model.catalogue.kept_verdicts import KeptVerdicts
 
     return KeptVerdicts(folders.kept_again(home), source)
+
+
+def _states(home: FilePath | None, source: str) -> StateFiles:
+    from model.catalogue.kept_recognition import name_for
+    from model.storage.kept_states import StateFiles
+
+    return StateFiles(folders.kept_again(home), source, name_for)
 
 
 def value_of(value: object) -> Value:

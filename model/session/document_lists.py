@@ -179,13 +179,16 @@ class DocumentLists:
         if not self._catalogue.is_supposed(ns):
             return self._catalogue.layout(ns).find_id(text)
         with contextlib.suppress(NotFound):  # a deleted document has an id, and no current version
-            return self.find_current(ns, text)[0]
+            return self.find_current(ns, text, seen=True)[0]
         self._catalogue.look_again(ns)
         return self._catalogue.layout(ns).find_id(text)
 
-    def find_current(self, ns: str, text: str) -> tuple[Value, Version]:
-        """The stored id that a text means, and its current version; raises as :meth:`find_id` does."""
-        return self._catalogue.read(ns, lambda layout: layout.find_current(text), lambda found: (found[1],))
+    def find_current(self, ns: str, text: str, seen: bool = False) -> tuple[Value, Version]:
+        """The stored id that a text means, and its current version; raises as :meth:`find_id` does.
+
+        A version that is only ``seen`` may be made from a kept state, and nothing is written from it.
+        """
+        return self._catalogue.read(ns, lambda layout: layout.find_current(text, seen), lambda found: (found[1],))
 
 
 def _mark(raw: bytes) -> bytes:

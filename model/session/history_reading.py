@@ -71,26 +71,41 @@ class HistoryReading:
         self._dump = connection.dump
 
     def versions(
-        self, ns: str, id: Value | object, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
+        self,
+        ns: str,
+        id: Value | object,
+        checkpoint: Checkpoint = no_checkpoint,
+        changed: bool = True,
+        early: bool = False,
     ) -> DocumentHistory:
         """The versions of a document newest first, with entries for missing numbers; also as plain rows.
 
         An ``id`` is text for :meth:`.DocumentLists.find_id`, a ``Value`` or a Python object. With ``changed`` each
         version counts the fields that differ from the previous one. Raises ``NotFound`` when versions are read.
+
+        ``early``: the newest may come from a kept state, as :meth:`seen`, before all are read; raises ``Refused`` then
+        if these turn out not to be what it was made from.
         """
         self._dump.need_histories(ns)
         stored_id = self._connection.id_of(ns, id)
-        versions = self._catalogue.history(ns, stored_id, changed, checkpoint)
+        versions = self._catalogue.history(ns, stored_id, changed, checkpoint, early)
         return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
 
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with content and stored document; the current one if ``v`` is None. Raises ``NotFound``."""
         return self._catalogue.version(ns, id, v)
 
+    def seen(self, ns: str, id: Value, v: Value | None = None) -> Version:
+        """A version to look at, as :meth:`version` returns it, or made from a kept state: ``kept_on`` then says when.
+
+        Nothing is written from it.
+        """
+        return self._catalogue.seen(ns, id, v)
+
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
-        """One version for reading, the current one if ``v`` is None; raises ``NotFound``."""
+        """One version for reading, the current one if ``v`` is None, as :meth:`seen`; raises ``NotFound``."""
         layout = self._catalogue.layout(ns)
-        base = layout.version(id, v)
+        base = layout.seen(id, v)
         document = self._connection.shown(layout, base)
         legacy_uuids.learn([document])
         return Opened(ns, id, base, layout.locked, False, "It is shown to be read.", document)
@@ -110,11 +125,11 @@ class HistoryReading:
     def compare(
         self, ns: str, id: Value, v: Value | None, w: Value | None, rules: ComparisonRules = EXACT
     ) -> Comparison:
-        """Two versions and the difference from the first to the second; None means the current one.
+        """Two versions, as :meth:`seen`, and the difference from the first to the second; None means the current one.
 
         ``rules`` leave out differences that do not count.
         """
-        a, b = (self._catalogue.version(ns, id, each) for each in (v, w))
+        a, b = (self._catalogue.seen(ns, id, each) for each in (v, w))
         return self.compare_read(ns, a, b, rules)
 
     def compare_read(self, ns: str, a: Version, b: Version, rules: ComparisonRules = EXACT) -> Comparison:

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from model.errors import NotFound, Refused, Unreadable
+from model.foundation import kept_files
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Contents, Outline, Row, Version
 from model.server.retry import Terms
@@ -18,6 +19,7 @@ from model.storage.delta_folding import Delta, Fold, folded, newest_states, rebu
 from model.storage.delta_snapshots import LONG, DeltaSnapshots
 from model.storage.field_reader import FieldReader
 from model.storage.gaps import after, announced, are_times, loss, newest_first, outlined, with_gaps
+from model.storage.kept_states import AGAIN, KeptHistory, StatesOf, kept_from
 from model.storage.newest_query import TOGETHER, PageQuery
 from model.storage.outlines import outlines
 from model.storage.reserved_fields import (
@@ -31,6 +33,7 @@ from model.storage.reserved_fields import (
     same_version,
 )
 from model.storage.version_documents import VersionDocuments
+from model.storage.version_pages import PAGE
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -202,6 +205,9 @@ class DeltaStates:
         stored = list(self.documents.of(id, whole=True))
         if not stored:
             raise NotFound(f"There is no document {id_name(id)} in {self.ns}; refresh the list.")
+        yield from self._all(stored, contents)
+
+    def _all(self, stored: Sequence[bytes], contents: Contents) -> Iterator[Version]:
         versions = self._undoubted(stored) or self._folded(self._states(stored))
         for version in with_gaps(versions, loss(self.profile), self.documents.claim):
             yield version if contents else version.without_content()
@@ -256,18 +262,18 @@ class DeltaStates:
 
     def version(self, id: Value, v: Value | None = None) -> Version:
         """The newest state, or the state of one version."""
-        if v is None:
-            newest = self._newest(id)
-            if newest.deleted:
-                raise self.documents.gone(id, newest.raw or c.EMPTY)
-            return newest
-        stored = self._of(id)
-        if (found := self._rebuilt(stored, v)) is not None:
-            return found
-        for version in self._folded(self._states(stored)):
-            if same_version(v, version.v):
-                return version
-        raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+        return self._version_in(self._of(id), id, v)
+
+    def _version_in(self, stored: Sequence[bytes], id: Value, v: Value | None) -> Version:
+        found = self._rebuilt(stored, v)
+        if found is None:
+            states = self._folded(self._states(stored))
+            found = next((each for each in states if v is None or same_version(v, each.v)), None)
+        if found is None:
+            raise NotFound(f"{id_name(id)} has no version {version_name(v)} in {self.ns}.")
+        if v is None and found.deleted:
+            raise self.documents.gone(id, found.raw or c.EMPTY)
+        return found
 
     def _of(self, id: Value) -> list[bytes]:
         """The stored versions of a document, highest number first; raises ``NotFound`` if there are none."""
@@ -330,18 +336,130 @@ class DeltaStates:
 
         The first is number 1, or any where a version after missing ones is whole. Raises ``Unreadable``.
         """
-        newest = number = len(stored)
+        newest = len(stored)
         if self.profile.after_gap and stored:
-            newest = number = max(number_of(legible_field(stored[0], self.profile.version)) or 0, number)
-        for raw in stored:
+            newest = max(number_of(legible_field(stored[0], self.profile.version)) or 0, newest)
+        return newest if self._count_up(stored[::-1], newest - len(stored) + 1) else 0
+
+    def _count_up(self, rows: Iterable[bytes], number: int) -> bool:
+        """Whether stored versions, oldest first, count up from a number and hold nothing special.
+
+        Raises ``Unreadable``.
+        """
+        for raw in rows:
             (at,) = self._number.spans(raw)
             # The bytes of a name may also be part of a value; that only costs the closer look.
             if at is None or at[0] not in WHOLE_NUMBERS or any(mark in raw for mark in self._judged):
-                return 0
+                return False
             if int.from_bytes(raw[at[1] : at[2]], "little", signed=True) != number:
-                return 0
-            number -= 1
-        return newest
+                return False
+            number += 1
+        return True
+
+    # --- to be looked at: from kept states
+
+    def seen(self, id: Value, v: Value | None, kept: StatesOf) -> Version:
+        """A version as :meth:`version` returns it, from a kept state near it if there is one: it then says so."""
+        known = kept.get(id)
+        if known is not None and (found := self._near(id, v, known)) is not None:
+            return found
+        stored = self._of(id)
+        self._keep(id, stored, kept, known, anew=True)
+        return self._version_in(stored, id, v)
+
+    def seen_history(self, id: Value, contents: Contents, kept: StatesOf, early: bool) -> Iterator[Version]:
+        """The states as :meth:`history` returns them; the newest come ``early`` from a kept state, and say so.
+
+        Who goes on after these gets all versions read: if they are not those that the state was made from, what came
+        before is not true. Raises ``Refused`` then.
+        """
+        known = kept.get(id)
+        base = known.below(known.highest - PAGE) if known is not None and early else 0
+        first = known.state(base) if known is not None and base > 0 else None
+        above = self._above(id, base, known.step + LONG, known) if known is not None and first is not None else None
+        if known is None or first is None or above is None:
+            stored = self._of(id)
+            self._keep(id, stored, kept, known)
+            yield from self._all(stored, contents)
+            return
+        states = newest_states(above[1:], self.own.names, first)
+        for raw, state in zip(reversed(above), chain(states, [first]), strict=True):
+            found = self._with_state(self.documents.made(raw), state, raw is above[-1])
+            yield (found if contents else found.without_content()).but(kept_on=known.moment)
+        stored = list(self.documents.of(id, whole=True))
+        newer = len(stored) - base - len(above) + 1
+        is_same = newer >= 0 and stored[newer : newer + len(above)] == above[::-1] and known.is_of(stored)
+        self._keep(id, stored, kept, known)
+        if not is_same:
+            raise Refused(f"{self._changed(id, known)} The newest may have been shown otherwise; read it again.")
+        whole = self._undoubted(stored) or self._folded(self._states(stored))
+        for found in islice(whole, newer + len(above), None):
+            yield found if contents else found.without_content()
+
+    def _keep(
+        self, id: Value, stored: Sequence[bytes], kept: StatesOf, known: KeptHistory | None, anew: bool = False
+    ) -> None:
+        """Keep the states of a long history that was read whole, unless they were kept just now; ``anew``, even then.
+
+        If it is not what the known ones were made from, that is told.
+        """
+        if known is not None and known.is_of(stored):
+            if not anew and time.time() - known.at < AGAIN and len(stored) - known.highest < LONG // 2:
+                return
+        elif known is not None:
+            kept.forget(id)
+            kept_files.notices.tell(f"{self._changed(id, known)} What was kept of it then is not used any more.")
+        try:
+            if self._snapshots_of(stored) is not None:
+                kept.keep(id, kept_from(stored, self.own.names, time.time()))
+        except Unreadable:
+            return
+
+    def _changed(self, id: Value, known: KeptHistory) -> str:
+        since = f"{known.moment:%Y-%m-%d %H:%M} UTC"
+        return f"Earlier versions of {id_name(id)} in {self.ns} were changed or removed since {since}."
+
+    def _near(self, id: Value, v: Value | None, known: KeptHistory) -> Version | None:
+        """A version by the nearest kept state below it; None if all versions must be read to tell."""
+        number = None if v is None else number_of(v)
+        if v is not None and (number is None or v.type not in WHOLE_NUMBERS or number < 1):
+            return None
+        base = known.highest if number is None else known.below(number)
+        if (state := known.state(base)) is None:
+            return None
+        rows = self._above(id, base, known.step + LONG if number is None else number - base + 1, known)
+        if rows is None:
+            return None
+        wanted = len(rows) - 1 if number is None else number - base - (base == 0)
+        if not 0 <= wanted < len(rows):
+            return None
+        try:
+            content = rebuilt(rows[base > 0 : wanted + 1], self.own.names, state)
+        except Unreadable:
+            return None
+        # One row more was asked for: without it this is the newest.
+        found = self._with_state(self.documents.made(rows[wanted]), content, wanted == len(rows) - 1)
+        return found.but(kept_on=known.moment)
+
+    def _above(self, id: Value, base: int, most: int, known: KeptHistory) -> list[bytes] | None:
+        """The stored versions from number ``base`` on, and at most ``most`` further ones; oldest first.
+
+        None if the version with that number is not the one with which the state was kept, if anything in them is in
+        doubt, or if there are more than a kept state is good for.
+        """
+        p, first = self.profile, max(base, 1)
+        where = {p.id: {"$eq": id}, p.version: {"$gte": first}}
+        order = {p.id: 1, p.version: 1}
+        if most > known.step + LONG:
+            return None
+        rows = list(self.server.find(self.ns, where, sort=order, limit=most + 1))
+        try:
+            sound = 0 < len(rows) <= known.step + LONG and self._count_up(rows, first)
+            if not sound or self._remove_fields(rows) or any(c.get(raw, (p.id,)) != id for raw in rows):
+                return None
+        except Unreadable:
+            return None
+        return rows if known.holds(first, rows) else None
 
     def outline(self, ids: Sequence[Value]) -> Iterator[Outline]:
         """The numbers of each document's versions; those after a gap are unproven."""

@@ -40,6 +40,9 @@ LOOKED_AT = 1000
 SETTLED_AFTER = dt.timedelta(minutes=2)
 """A write that has not arrived by then counts as lost; before, it may still be on its way."""
 
+FOLLOWING = frozenset(("edit", "restore", "create", "change"))
+"""Actions that add a version and leave the earlier ones as they are, so that states kept of these stay true."""
+
 
 class Writer(Struct, frozen=True):
     """Writes to one source; the caller has checked that writing is allowed."""
@@ -293,6 +296,8 @@ class Writer(Struct, frozen=True):
             said = outcome.detail.replace(EDIT_IN_DOUBT, UNDO_IN_DOUBT) if intent.undoes else outcome.detail
             outcome = replace(outcome, token=str(token), detail=said)
         outcome = replace(outcome, entry=entry)
+        if intent.action not in FOLLOWING and intent.document is not None:
+            self.catalogue.forget_states(intent.ns, intent.document)
         try:
             self.end(entry, outcome, stored(outcome))
         except Refused as error:

@@ -7432,6 +7432,10 @@ Nummern: {numbering}</translation>
       <translation>wie es damals stand</translation>
     </message>
     <message>
+      <source>as kept on {when}</source>
+      <translation>wie aufbewahrt am {when}</translation>
+    </message>
+    <message>
       <source>as long as this connection is open</source>
       <translation>solange diese Verbindung offen ist</translation>
     </message>
@@ -8158,6 +8162,10 @@ Nummern: {numbering}</translation>
     <message>
       <source>journal</source>
       <translation>Journal</translation>
+    </message>
+    <message>
+      <source>kept states</source>
+      <translation>aufbewahrte Zustände</translation>
     </message>
     <message>
       <source>last set by</source>
@@ -11295,6 +11303,10 @@ Zum Verbinden öffnen</translation>
       <translation>Frühere Versionen tragen vielleicht noch {0}: {1}</translation>
     </message>
     <message>
+      <source>Earlier versions of {0} in {1} were changed or removed since {2}.</source>
+      <translation>Frühere Versionen von {0} in {1} wurden seit {2} geändert oder entfernt.</translation>
+    </message>
+    <message>
       <source>Earlier versions of {0} were there before the archive was fed.</source>
       <translation>Für {0} gab es schon frühere Versionen, bevor das Archiv gefüttert wurde.</translation>
     </message>
@@ -14019,6 +14031,10 @@ Zum Verbinden öffnen</translation>
       <translation>Dieser Benutzer sieht keine Datenbank; bitten Sie um die Rolle read.</translation>
     </message>
     <message>
+      <source>This version is told from a state that was kept, so it is only shown; read it again to edit it.</source>
+      <translation>Diese Version stammt aus einem aufbewahrten Zustand und wird daher nur gezeigt; lesen Sie sie neu, um sie zu bearbeiten.</translation>
+    </message>
+    <message>
       <source>This way of logging in needs a user; name it in the address.</source>
       <translation>Diese Art der Anmeldung braucht einen Benutzer; nennen Sie ihn in der Adresse.</translation>
     </message>
@@ -15539,8 +15555,8 @@ Zum Verbinden öffnen</translation>
       <translation>seine {0} sind nicht die, die exportiert wurden</translation>
     </message>
     <message>
-      <source>journals, drafts and exports on other computers</source>
-      <translation>Journale, Entwürfe und Exporte auf anderen Rechnern</translation>
+      <source>journals, drafts, kept states and exports on other computers</source>
+      <translation>Journale, Entwürfe, aufbewahrte Zustände und Exporte auf anderen Rechnern</translation>
     </message>
     <message>
       <source>just the newest</source>
@@ -17207,6 +17223,10 @@ Zum Verbinden öffnen</translation>
       <translation>{0} Die üblichen Namen des Layouts sind eingetragen.</translation>
     </message>
     <message>
+      <source>{0} The newest may have been shown otherwise; read it again.</source>
+      <translation>{0} Die neuesten wurden vielleicht anders gezeigt; lesen Sie neu.</translation>
+    </message>
+    <message>
       <source>{0} The other documents, {1}, are shown.</source>
       <translation>{0} Die übrigen Dokumente, {1}, werden gezeigt.</translation>
     </message>
@@ -17237,6 +17257,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>{0} Trying again.</source>
       <translation>{0} Es wird erneut versucht.</translation>
+    </message>
+    <message>
+      <source>{0} What was kept of it then is not used any more.</source>
+      <translation>{0} Was damals davon aufbewahrt wurde, wird nicht mehr verwendet.</translation>
     </message>
     <message>
       <source>{0} What was stored could not be hashed again. {1}</source>

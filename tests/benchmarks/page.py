@@ -41,6 +41,9 @@ The size counts documents for pages, edits and lists, and versions of one docume
 | --- | --- | --- | --- | --- | --- |
 {actions}
 
+*From a kept state* is beside the driver that reads only those rows: of the version alone, or of the hundred;
+reading all that lead to it takes the driver hundreds of times as long.
+
 The last rows are commands and sessions that start anew; *by look-ups* is a server without `$unionWith`,
 *the same again* a session after another one, with the layout that was kept, and an edit by a command has
 its journal with it.

@@ -197,6 +197,29 @@ def opening(layout: str, size: int, clock: str) -> Cost:
         return ground.cost(size, lambda session: session.history.version(NS, ID, v), bare)
 
 
+def glancing(layout: str, size: int, clock: str) -> Cost:
+    """One version to look at, from a state that is kept near it, beside its row alone."""
+    middle = size // 2 - 3
+    with served(layout, 1, size, clock) as ground:
+        where, v = ground.shop["things"], Value.of(middle)
+
+        def bare() -> object:
+            return list(where.find({"docId": "d000000", "v": middle}).limit(1))
+
+        return ground.cost(size, lambda session: session.history.seen(NS, ID, v), bare)
+
+
+def beginning(layout: str, size: int, clock: str) -> Cost:
+    """The first hundred of so many versions from a kept state, beside their rows alone."""
+    with served(layout, 1, size, clock) as ground:
+        where, keys = ground.shop["things"], [("docId", 1), ("v", -1)]
+
+        def ours(session: Session) -> object:
+            return list(islice(session.history.versions(NS, ID, early=True), 100))
+
+        return ground.cost(size, ours, lambda: list(where.find({"docId": "d000000"}).sort(keys).limit(100)))
+
+
 def history(layout: str, size: int, clock: str) -> Cost:
     """The first hundred of so many versions."""
     with served(layout, 1, size, clock) as ground:
@@ -442,10 +465,12 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("one of many versions, flagged", opening, "flagged", (100, 3000, 100_000), lambda _: 1, 1.5),
     ("one of many versions, archive", opening, "archive", (100, 3000, 100_000), lambda _: 1, 1.5),
     ("one of many versions, deltas", opening, "deltas", (100, 3000, 100_000), lambda size: 3 + size // 1000, 2.5),
+    ("one from a kept state, deltas", glancing, "deltas", (3000, 10_000, 100_000), lambda _: 1, 60.0),
     ("one of many versions, embedded", opening, "embedded", (100, 1000, 10_000), lambda _: 1, 1.5),
     ("the first 100 of a history, versions", history, "versions", (1000, 10_000, 100_000), lambda _: 1, 1.2),
     ("the first 100 of a history, archive", history, "archive", (1000, 10_000, 100_000), lambda _: 2, 1.2),
     ("the first 100 of a history, deltas", history, "deltas", (100, 3000, 100_000), lambda size: 3 + size // 1000, 3.0),
+    ("the first 100 from a kept state, deltas", beginning, "deltas", (3000, 10_000, 100_000), lambda _: 1, 10.0),
     ("a bisection, versions", bisecting, "versions", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
     ("a bisection, archive", bisecting, "archive", (1000, 10_000, 100_000), lambda size: 4 + size // 1000, 2.0),
     ("a turn found by halving, versions", halving, "versions", (2000, 10_000, 100_000), _twice_halved, 2.0),

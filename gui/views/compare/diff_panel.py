@@ -835,6 +835,8 @@ def _titles(version: Version, named: str) -> list[str]:
     The time goes first, then the reason, then the date: who it was stays the longest.
     """
     state = translated(version.state) if version.state in ("damaged", "unproven") else ""
+    if version.kept_on is not None:
+        state = tr("as kept on {when}", when=wording.moment(version.kept_on))
     current = tr("current") if version.current and version.v is not None else ""
     name = f"{named} {name_of(version)}".strip()
     date = wording.date(version.at)

@@ -91,7 +91,9 @@ class DocumentView(QWidget):
         stored = tr("stored in {places}", places=PLACES[version.stored]) if numbered and not version.current else ""
         raw = version.raw if version.raw is not None else version.content or b""
         date = wording.moment(version.at)
-        self.said.setText(", ".join(filter(None, (date, stored, tr("{raw} as stored", raw=wording.size(len(raw)))))))
+        kept = tr("as kept on {when}", when=wording.moment(version.kept_on)) if version.kept_on is not None else ""
+        size = tr("{raw} as stored", raw=wording.size(len(raw)))
+        self.said.setText(", ".join(filter(None, (kept, date, stored, size))))
         self.compare.setVisible(not alone and not version.current)
         self.edit.setVisible(version.current and not name)
         self.tree.setAccessibleName(tr("Fields of {name}", name=self.name.text()))

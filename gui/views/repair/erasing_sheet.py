@@ -28,6 +28,7 @@ PLACES = {
     "quarantine": tr("quarantine"),
     "journal": tr("journal"),
     "draft": tr("draft"),
+    "states": tr("kept states"),
 }
 """The kinds of places, in words."""
 

@@ -258,7 +258,7 @@ class TimelinePanel(QWidget):
         session, ns = self._session, self._ns
 
         def versions(progress: tasks.Progress) -> Iterator[Version]:
-            for one in session.history.versions(ns, id, progress):
+            for one in session.history.versions(ns, id, progress, early=True):
                 _ = one.state, one.changed  # computed here, not in the window that shows all of them
                 yield one
 
@@ -664,7 +664,7 @@ class TimelinePanel(QWidget):
         session, ns, v = self._session, self._ns, one.v
 
         def read_raw(progress: tasks.Progress) -> bytes | None:
-            raw = session.history.version(ns, id, v).raw
+            raw = session.history.seen(ns, id, v).raw
             return None if raw is None else session.history.stored(ns, raw)
 
         tasks.run(read_raw, done=dialog.show_raw, failed=dialog.show_error, owner=dialog, title=tr("Reading a version"))
