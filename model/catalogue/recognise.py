@@ -24,7 +24,7 @@ from model.catalogue.several_writers import parts_of, several_writers
 from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile, LockField
-from model.foundation.records import Checkpoint, CollectionInfo, no_checkpoint
+from model.foundation.records import Checkpoint, CollectionInfo, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.layouts.log import Log
 from model.layouts.plain import Plain
@@ -54,6 +54,7 @@ from model.recognition.small_collections import SmallCollections
 from model.server.port import Listed
 from model.server.retry import Port
 from model.storage import overflow_archive
+from model.storage.reserved_fields import number_of
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writers.writers import presets, title
@@ -406,11 +407,22 @@ def _with_author(server: Port, profile: CollectionProfile, sample: Sample) -> Co
     ids = [id for each in sample.documents if (id := each.get(profile.id)) is not None]
     for id in list(dict.fromkeys(ids))[:SEALS_TRIED]:
         with contextlib.suppress(Refused):
-            beside, within = (bind(server, each).version(id) for each in (profile, sealed))
-            if beside.hash != within.hash:
+            beside, within = (one.state == "damaged" for one in _sealed_version(server, id, (profile, sealed)))
+            if beside != within:
                 # One document decides: its hash fits with the author or without, and a collection has one recipe.
-                return sealed if beside.state == "damaged" and within.state == "present" else profile
+                return sealed if beside else profile
     return profile
+
+
+def _sealed_version(server: Port, id: Value, profiles: Sequence[CollectionProfile]) -> list[Version]:
+    """A version as each profile reads it: the current one, or the first in an archive that has the hashes."""
+    layouts = [bind(server, each) for each in profiles]
+    found = [layout.version(id) for layout in layouts]
+    number = number_of(found[0].v)
+    if number is None or any(one.state == "damaged" for one in found):
+        return found
+    first = [layout.first_between(id, 0, number) for layout in layouts]
+    return [one for one in first if one is not None] or found
 
 
 def _with_marks(server: Port, profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:

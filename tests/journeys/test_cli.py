@@ -101,6 +101,17 @@ def test_show_prints_content_that_reads_back_exactly(run: Run, source: str, ns: 
     assert text.from_text(out) == canonical.encode(session_scenes.contract(4))
 
 
+def test_a_profile_as_it_is_printed_reads_every_hash_as_before(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "layouts.toml"
+    file.write_text(run("profile", "sample:")[1], "utf-8")
+    for ns, id in (("contracts", "K-204109"), ("contracts", "K-204117"), ("customers", "5fc661629b1e8a0707c40115")):
+        plainly, stated = (
+            run("history", "sample:", f"insurance.{ns}", id, *how) for how in ([], ["--profile", str(file)])
+        )
+        assert plainly[0] == 0
+        assert stated == plainly
+
+
 @pytest.mark.parametrize("how", [["K-1@2"], ["K-1@v2"], ["K-1", "--version", "2"], ['"K-1"@2']])
 def test_show_takes_a_version_behind_an_at(run: Run, source: str, ns: str, how: list[str]) -> None:
     _, out, _ = run("show", source, ns, *how)
