@@ -41,7 +41,7 @@ class ItemsModel(RowsModel[Item]):
         """The column headers; the last one says whether rows were already repaired."""
         return (
             "",
-            "_id",
+            tr("Document"),
             tr("What was found"),
             tr("Written"),
             tr("Size"),

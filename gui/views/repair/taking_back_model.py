@@ -41,7 +41,7 @@ class TakingBackModel(RowsModel[Chosen]):
     @property
     def headers(self) -> tuple[str, ...]:  # type: ignore[override]
         """The column headers; the last one says whether anything was written."""
-        return "", "_id", *self.kind.columns, tr("Result") if self.ends else tr("Dry run")
+        return "", tr("Document"), *self.kind.columns, tr("Result") if self.ends else tr("Dry run")
 
     @property
     def fitting(self) -> tuple[Sequence[int], Sequence[int]]:
