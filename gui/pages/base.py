@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -280,6 +280,10 @@ class Page(QWidget):
         if answers != self.answers:
             self.answers = answers
             self.answering_changed()
+
+    def hear_silence(self, silent: Collection[Session]) -> None:
+        """Hear which open connections do not answer; one of those whose documents are shown here is enough."""
+        self.say_answering(not any(session in silent for session in self.sessions))
 
     def answering_changed(self) -> None:
         """Offer actions that need the server, and promise its news, only while it :attr:`answers`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtWidgets import QWidget
 
@@ -13,6 +13,7 @@ from gui.pages.page_request import CollectionsStart, PageRequest, PairStart, Tak
 from gui.parts.document_side import DocumentSide
 from gui.style import wording
 from gui.views.compare.collections_panel import CollectionsPanel
+from model.foundation.news import News
 from model.session import Session
 from model.session.two_collections import Standing
 from model.values.canonical import Value
@@ -72,8 +73,20 @@ class CollectionsPage(Page):
     def panes(self) -> Sequence[QWidget]:
         return [self.panel.collection, self.panel.list]
 
-    def answering_changed(self) -> None:
-        self.panel.say_answering(self.answers)
+    @property
+    def sessions(self) -> Sequence[Session]:
+        return tuple(dict.fromkeys(session for session, _ in self.panel.sides))
+
+    def hear_silence(self, silent: Collection[Session]) -> None:
+        super().hear_silence(silent)
+        self.panel.say_silent(silent)
+
+    def shows(self, item: News) -> bool:
+        places = ((session.data, ns) for session, ns in self.panel.sides)
+        return item.moved and self.panel.is_read and (item.data, item.outcome.ns) in places
+
+    def follow(self) -> None:
+        self.panel.follow()
 
     def memory(self) -> PageRequest:
         return PageRequest(self.kind, self.ns)

@@ -236,7 +236,7 @@ class Workspace(QWidget):
         self.sidebar.touch(self._sessions.silent)
         open_here = [] if session is None else list(self.tab_area.pages_of(session))
         for page in open_here:
-            page.say_answering(watch is None or watch.lost is None)
+            page.hear_silence(self._sessions.silent)
         self._waiting = max((page.waiting for page in open_here), default=0)
         self._count_repairs()
 

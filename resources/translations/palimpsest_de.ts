@@ -2032,6 +2032,10 @@ Nummern: {numbering}</translation>
       <translation>Zu kopierende Dokumente, nach {ns} in {name}</translation>
     </message>
     <message>
+      <source>Documents were written since; Compare reads them again.</source>
+      <translation>Seitdem wurden Dokumente geschrieben; Vergleichen liest sie neu.</translation>
+    </message>
+    <message>
       <source>Does not decode</source>
       <translation>Nicht dekodierbar</translation>
     </message>

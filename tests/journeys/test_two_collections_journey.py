@@ -180,16 +180,60 @@ def test_what_only_the_other_side_has_is_copied_back(
     assert database["l"].find_one({"_id": "D"})["n"] == 1
 
 
-def test_nothing_is_compared_while_the_server_is_silent(qtbot: QtBot, contracts: tuple[Window, str, str]) -> None:
-    window, _, there = contracts
+def test_nothing_is_compared_while_either_server_is_silent(
+    qtbot: QtBot, contracts: tuple[Window, str, str], tmp_path: Path
+) -> None:
+    window, here, there = contracts
+    own, dump = window.sessions[0], tmp_path / "shop" / "r.bson"
+    dump.parent.mkdir()
+    dump.write_bytes(c.encode({"_id": 1, "n": 1}))
+    other = open_source(qtbot, window, Opening(str(dump)))
+    window.workspace.open(own, PageRequest("collection", here))
+    wait_idle(qtbot)
     panel = compared(qtbot, window, there)
     QTest.mouseClick(panel.all, LEFT)
     page = window.workspace.page
-    assert page is not None
-    page.say_answering(False)
+    assert isinstance(page, CollectionsPage)
+    page.hear_silence([own])
     assert not panel.run.isEnabled()
     assert not panel.copy.isEnabled()
     assert panel.run.toolTip().endswith("does not answer now, so nothing can be read.")
-    page.say_answering(True)
-    assert panel.run.isEnabled()
+    page.hear_silence([other])
+    assert panel.run.isEnabled(), "that one is not compared"
     assert panel.copy.isEnabled()
+    panel.connection.setCurrentIndex(window.sessions.index(other))
+    assert not panel.run.isEnabled()
+    assert other.name in panel.run.toolTip()
+    assert panel.copy.isEnabled(), "what is on show comes from elsewhere"
+    page.hear_silence([])
+    panel.collection.setText("shop.r")
+    panel.run.click()
+    wait_idle(qtbot, lambda: bool(panel.model.rows) and not panel.reading.is_on)
+    assert page.sessions == (own, other)
+    QTest.mouseClick(panel.all, LEFT)
+    page.hear_silence([other])
+    assert not panel.copy.isEnabled()
+
+
+def test_the_list_is_read_again_once_documents_were_copied(
+    qtbot: QtBot, database: Any, contracts: tuple[Window, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, _, there = contracts
+    panel = compared(qtbot, window, there)
+    page = window.workspace.page
+    assert page is not None
+    panel.model.tick([row for row in panel.model.rows if row.key in (Value.of("A"), Value.of("D"))], on=True)
+    panel.list.setCurrentIndex(panel.model.index(1, 1))
+    panel.collection.setText("what is typed stays")
+    plan = copied(qtbot, window, panel, 0)
+    QTest.mouseClick(plan.go, LEFT)
+    wait_idle(qtbot, lambda: bool(plan.model.ends) and not page.is_behind and not panel.reading.is_on)
+    qtbot.waitUntil(lambda: [row.key.python() for row in panel.model.rows] == ["B", "C", "D"] and not page.is_behind)
+    assert [row.key.python() for row in panel.model.ticked] == ["D"], "what was not copied stays ticked"
+    assert panel.model.rows[panel.list.currentIndex().row()].key == Value.of("B")
+    assert panel.said.text() == "1 the same, 1 ahead, 1 diverged, 1 only there."
+    monkeypatch.setattr("gui.views.compare.collections_panel.FEW", 0)
+    rows = list(panel.model.rows)
+    plan.undo(plan.run)
+    wait_idle(qtbot, lambda: not plan.model.ends and not plan.reading.is_on and "written since" in panel.said.text())
+    assert panel.model.rows == rows, "of many documents, it is only said"

@@ -79,7 +79,8 @@ def test_adopted_code_saves_everything_once(tmp_path: Path, language: str, layou
 
 @pytest.mark.deep
 @pytest.mark.long
-def test_ten_thousand_edits_of_adopted_code_are_saved_once(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_ten_thousand_edits_of_adopted_code_are_saved_once(tmp_path: Path, language: str, seed: int) -> None:
     with LocalServer() as local:
-        audit = edited(local.uri, tmp_path / "code", "python", "archive", 3_334, seed)
+        audit = edited(local.uri, tmp_path / "code", language, "archive", 3_334, seed)
     assert sum(map(len, audit.seen.claims.values())) == 3 * 3_334

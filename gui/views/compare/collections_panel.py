@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, Signal
@@ -30,6 +30,7 @@ NAME, WHAT, HERE, THERE, SINCE = range(1, 6)
 PAUSE = 0.2  # seconds after which the documents found so far are passed on
 WIDE, NARROW = (44, 240, 130, 100, 100, 100), (44, 180, 120, 80, 80, 80)
 MOST = 20_000  # documents listed; the others are only counted
+FEW = 20_000  # documents that are compared again by themselves after a write
 LOOKS: dict[str, Badge] = {
     "changed": Badge(tr("changed"), "chg", "chgT", "replace"),
     "ahead": Badge(tr("ahead"), "add", "addT", "add"),
@@ -115,12 +116,16 @@ class CollectionsPanel(QWidget):
         self._sessions = list(self._places)
         self._other: tuple[Session, str] | None = None
         self._paired_by = self._filter = ""
-        self._answers = True
+        self._silent: list[Session] = []
+        self._looked = 0  # documents of the last comparison; 0 before it has ended
+        self._kept: set[Value] = set()  # ticks that stay when it is read again
+        self._current: Value | None = None
         self.counts: Counter[str] = Counter()
         self.connection = DropDown()
         self.connection.setProperty("tall", True)
         self.connection.addItems([text.plain(each.name) for each in self._sessions])
         self.connection.setCurrentIndex(self._sessions.index(session) if session in self._sessions else 0)
+        self.connection.currentIndexChanged.connect(self._fit)
         self.collection = CompletingLine(self._names)
         self.key = QLineEdit()
         self.key.setProperty("mono", True)
@@ -225,16 +230,31 @@ class CollectionsPanel(QWidget):
         )
         self.all.setIcon(icons.tick(ticked, rows))
         why = "" if ticked else tr("Nothing is ticked.")
-        why = why if self._answers else wording.unread(self._session.name)
+        why = self._unread(self._other[0] if self._other is not None else self._session) or why
         self.copy.setEnabled(not why)
         self.copy.setToolTip(wording.tip(why or tr("Shows first what would be written; nothing is written yet")))
         self._foot.setVisible(bool(rows) and not self.reading.is_on)
 
-    def say_answering(self, answers: bool) -> None:
-        """Offer reading only while the server answers."""
-        self._answers = answers
+    @property
+    def sides(self) -> list[tuple[Session, str]]:
+        """The collections that were compared last, each with its connection."""
+        return [(self._session, self._ns), *([self._other] if self._other is not None else [])]
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a comparison is on show."""
+        return self._looked > 0
+
+    def say_silent(self, silent: Collection[Session]) -> None:
+        """Offer reading only while the servers of both sides answer."""
+        self._silent = list(silent)
         self._fit()
         self._say_ticks()
+
+    def _unread(self, other: Session) -> str:
+        """Why the two collections cannot be read now; "" if both servers answer."""
+        lost = next((each for each in (self._session, other) if each in self._silent), None)
+        return "" if lost is None else wording.unread(lost.name)
 
     def _names(self, typed: str, at: int, asked: bool) -> Offer | None:
         known = self._places[self._sessions[self.connection.currentIndex()]]
@@ -243,8 +263,8 @@ class CollectionsPanel(QWidget):
             return None
         return Offer(0, len(typed), tuple(Completion(name, "", name) for name in names))
 
-    def _fit(self) -> None:
-        why = "" if self._answers else wording.unread(self._session.name)
+    def _fit(self, *_: object) -> None:
+        why = self._unread(self._sessions[self.connection.currentIndex()])
         self.run.setEnabled(bool(self.collection.text().strip()) and not why)
         self.run.setToolTip(wording.tip(why))
 
@@ -254,10 +274,26 @@ class CollectionsPanel(QWidget):
             return
         other, ns = self._sessions[self.connection.currentIndex()], self.collection.text().strip()
         self._other, self._paired_by = (other, ns), self.key.text().strip()
+        self._filter = self.filter.text().strip()
+        self._kept, self._current = set(), None
+        self._read(other, ns)
+
+    def follow(self) -> None:
+        """Compare once more what was compared last, after a write; of many documents, only say that there was one."""
+        if self._other is None or self._unread(self._other[0]):
+            return
+        if self._looked > FEW:
+            self._say(tr("Documents were written since; Compare reads them again."))
+            return
+        if self.model.rows:  # else it is read again already
+            row = self.model.at(self.list.currentIndex())
+            self._kept, self._current = {row.key for row in self.model.ticked}, None if row is None else row.key
+        self._read(*self._other)
+
+    def _read(self, other: Session, ns: str) -> None:
         self.counts = Counter()
         self.model.clear()
         self._counted.hide()
-        self._filter = self.filter.text().strip()
         rules, key, filter = kept_rules.kept(self._session.source, self._ns), self._paired_by, self._filter
 
         def work(progress: tasks.Progress) -> SideBySide:
@@ -283,6 +319,11 @@ class CollectionsPanel(QWidget):
 
     def _done(self, found: SideBySide) -> None:
         same = wording.count(found.same)
+        self._looked = max(1, found.same + sum(self.counts.values()))
+        self.model.tick([row for row in self.model.rows if row.key in self._kept], on=True)
+        at = next((n for n, row in enumerate(self.model.rows) if row.key == self._current), None)
+        if at is not None:
+            self.list.setCurrentIndex(self.model.index(at, NAME))
         if self.model.rows:
             self.states.show_content()
         else:
