@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Hashable, Sequence
 from itertools import chain, islice
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
-from gui import copying
+from gui import copying, turns
 from gui.language import tr
 from gui.style import theme
 from gui.style.cells import CellTree
@@ -35,6 +34,7 @@ NARROW = (172, 84, 112, 110, 60, 104, 170, 100)  # at 1024 pixels, so that the f
 TIME = 120  # the first column if days are the headings
 ROOM = 1080
 AT_ONCE, SHARE = 300, 0.01  # changes below headings that expand at once, and the seconds of each later turn
+AHEAD = 60  # headings; more are not in sight together
 
 
 class ChangeTree(CellTree):
@@ -50,10 +50,7 @@ class ChangeTree(CellTree):
         self._filling = False
         self._first: Hashable = None  # the row chosen because it was the newest
         self._next = 0  # the first heading that is not expanded yet
-        self._turns = QTimer(self)
-        self._turns.setSingleShot(True)
-        self._turns.setInterval(0)
-        self._turns.timeout.connect(self._expand_more)
+        self._is_expanding = False  # a turn is due in which more are
         self._there: set[int] = set()  # the columns with texts
         self._words: dict[int, int] = {}  # the widths that their texts need
         self._shares: ChangeColumns | None = None  # a person's widths stay until these change
@@ -118,22 +115,41 @@ class ChangeTree(CellTree):
         self._filling = False
         self._say_day()
         self.picked_changed.emit()
-        self._turns.start()
+        if not self._is_expanding:
+            self._is_expanding = True
+            turns.later(self, self._expand_more)
 
     def _expand_next(self) -> None:
         group = self._changes.groups[self._next]
         self.setExpanded(self._changes.index(self._next, 0), ("group", group.key) not in self._closed)
         self._next += 1
 
-    def _expand_more(self, seconds: float = SHARE) -> None:
-        """Expand further headings below those in sight: to lay out thousands of rows takes long."""
-        end = time.monotonic() + seconds
-        self._filling = True
+    def _expand_more(self) -> bool:
+        """Expand further headings below those in sight, as to lay out thousands of rows takes long; False: that was
+        all.
+        """
+        end = time.monotonic() + SHARE
         while self._next < len(self._changes.groups) and time.monotonic() < end:
+            self._expand_to(self._next)
+        self._is_expanding = self._next < len(self._changes.groups)
+        return self._is_expanding
+
+    def _expand_to(self, last: int) -> None:
+        """Expand all headings up to a number."""
+        self._filling = True
+        while self._next <= min(last, len(self._changes.groups) - 1):
             self._expand_next()
         self._filling = False
-        if self._next < len(self._changes.groups):
-            self._turns.start()
+
+    def _expand_for(self, event: QKeyEvent) -> None:
+        """Expand the headings to which a key may lead; other keys, and the modifiers of shortcuts, do not wait."""
+        words = event.text().isprintable() and event.text().strip()  # they lead to a row that begins with them
+        if words or event.key() == Qt.Key.Key_End or event.matches(QKeySequence.StandardKey.SelectAll):
+            self._expand_to(len(self._changes.groups))
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_PageDown):
+            here = self.currentIndex()
+            heading = here.parent() if here.parent().isValid() else here
+            self._expand_to(heading.row() + AHEAD)
 
     def _top(self) -> tuple[Hashable, int]:
         """The row at the upper edge, and how far below the edge it begins; None if the view is at its top."""
@@ -190,7 +206,7 @@ class ChangeTree(CellTree):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._first = None
-        self._expand_more(math.inf)  # the key may lead to the end
+        self._expand_for(event)
         if event.matches(QKeySequence.StandardKey.Copy):
             copying.put(self.copied())
             return

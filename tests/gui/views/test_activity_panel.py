@@ -528,7 +528,7 @@ def test_a_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot
     assert not panel.filter.wider.isVisible()
 
 
-@pytest.mark.parametrize("way", ["waiting", "a key"])
+@pytest.mark.parametrize("way", ["waiting", "a key", "another key"])
 def test_headings_far_below_expand_later_and_before_a_key_leads_there(way: str, qtbot: QtBot) -> None:
     model = ActivityModel()
     tree = ChangeTree(model)
@@ -548,6 +548,15 @@ def test_headings_far_below_expand_later_and_before_a_key_leads_there(way: str, 
     if way == "waiting":
         qtbot.waitUntil(lambda: expanded() == 900)
     else:
+        if way == "another key":
+            before = expanded()
+            QTest.keyClick(tree, Qt.Key.Key_Control)
+            QTest.keyClick(tree, Qt.Key.Key_F5, Qt.KeyboardModifier.ShiftModifier)
+            assert expanded() == before  # no shortcut waits for what is out of sight
+            tree.setCurrentIndex(model.index(before - 1, 0))
+            QTest.keyClick(tree, Qt.Key.Key_PageDown)
+            assert before < expanded() < 900
+            tree.setCurrentIndex(model.index(0, 0))
         QTest.keyClick(tree, Qt.Key.Key_End)
         assert expanded() == 900
         assert tree.currentIndex() == model.index(1, 0, model.index(899, 0))
