@@ -55,6 +55,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui import turns
 from gui.style import focus_ring, icons, preferences, symbols, theme, wording
 from gui.style.live_resize import StandsStill
 from model.foundation.hidden_characters import plain as seen
@@ -555,7 +556,7 @@ class CellTree(QTreeView, StandsStill):
         for timer, wait in ((self._soon, 0), (self._later, LATER)):
             timer.setSingleShot(True)
             timer.setInterval(wait)
-            timer.timeout.connect(self.fit_columns)
+            timer.timeout.connect(self._fit_later)
         self._lit = QRect()  # the row drawn as hovered
         self.pointed = QModelIndex()  # the row under the pointer, asked for once a painting: X answers from afar
         self.setItemDelegate(delegate or CellDelegate(self, row_height))
@@ -653,6 +654,9 @@ class CellTree(QTreeView, StandsStill):
         super().resizeEvent(event)
         self._keep_current(event.oldSize().height())
         self.fit_columns()
+
+    def _fit_later(self) -> None:
+        turns.later(self, self.fit_columns)
 
     def fit_columns(self) -> None:
         """Fit the columns to the view's width, unless a person sized one.

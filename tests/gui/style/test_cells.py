@@ -24,6 +24,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOptionHeader, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
+from gui import turns
 from gui.paging import Pager, RowsModel, refill
 from gui.style import cells, icons, preferences, symbols, theme, wording, zooming
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
@@ -231,14 +232,14 @@ def test_a_row_that_was_filled_anew_under_the_pointer_is_drawn_anew_when_the_poi
 
     view.setFocus()
     view.activateWindow()
-    qtbot.waitUntil(lambda: view.hasFocus() and not view._soon.isActive())
+    qtbot.waitUntil(lambda: view.hasFocus() and not (view._soon.isActive() or turns.turns.waiting))
     watch = Watch()
     seen.installEventFilter(watch)
     move(first)
     drawn = QRegion()
     model.beginResetModel()
     model.endResetModel()
-    qtbot.waitUntil(lambda: drawn.contains(first) and not view._soon.isActive())
+    qtbot.waitUntil(lambda: drawn.contains(first) and not (view._soon.isActive() or turns.turns.waiting))
     drawn = QRegion()
     move(last)
     assert drawn.contains(first)
@@ -506,7 +507,7 @@ def _listed(qtbot: QtBot, width: int, row: str) -> tuple[CellTree, _Told]:
     made.resize(width, 200)
     made.show()
     model.fill([row])
-    qtbot.waitUntil(lambda: not made._soon.isActive())
+    qtbot.waitUntil(lambda: not (made._soon.isActive() or turns.turns.waiting))
     return made, model
 
 
@@ -559,7 +560,7 @@ def counted(qtbot: QtBot) -> tuple[CellTree, _Counted]:
     made.resize(560, 200)
     made.show()
     model.fill([f"{at}|23 Nov|K-{at}|ended" for at in range(5)])
-    qtbot.waitUntil(lambda: not made._soon.isActive())
+    qtbot.waitUntil(lambda: not (made._soon.isActive() or turns.turns.waiting))
     return made, model
 
 

@@ -15,7 +15,7 @@ from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from gui import copying
+from gui import copying, turns
 from gui.style import preferences, theme, wording
 from gui.style.cells import BRIEF, CELL, Cell, _elided, full_width
 from gui.views.browse.browser_panel import BrowserPanel
@@ -95,7 +95,7 @@ def test_what_is_read_after_the_page_renews_and_measures_only_its_own_columns(
     panel: BrowserPanel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait_idle(qtbot, lambda: len(panel.model.outlines) == len(panel.model.rows))
-    qtbot.waitUntil(lambda: not panel.list._later.isActive())
+    qtbot.waitUntil(lambda: not (panel.list._later.isActive() or turns.turns.waiting))
     made: list[str] = []
     make = panel.model._cell
     monkeypatch.setattr(panel.model, "_cell", lambda row, column: made.append(column) or make(row, column))
@@ -645,7 +645,7 @@ def test_in_a_narrow_list_size_and_further_content_go_before_words_are_cut(panel
 def test_who_changed_a_document_goes_only_after_further_columns_of_content(panel: BrowserPanel, qtbot: QtBot) -> None:
     for width in range(1100, 700, -20):
         panel.resize(width, 340)
-        qtbot.waitUntil(lambda: not panel.list._later.isActive())
+        qtbot.waitUntil(lambda: not (panel.list._later.isActive() or turns.turns.waiting))
         assert "author" not in hidden(panel) or set(CONTENT[1:]) <= set(hidden(panel))
     assert "author" in hidden(panel)
 
