@@ -11,7 +11,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenuBar, QWidget
 from shiboken6 import isValid
 
-from gui import messages, tasks
+from gui import messages, tasks, turns
 from gui.actions import TITLES, Actions, Handlers, Item, keys_text
 from gui.language import tr
 from gui.pages import page_registry
@@ -150,9 +150,9 @@ class WindowCommands(QObject):
             "menus": self.do_menus,
             "next-pane": partial(self._pane, 1),
             "previous-pane": partial(self._pane, -1),
-            "theme-light": partial(preferences.put, "theme", "light"),
-            "theme-dark": partial(preferences.put, "theme", "dark"),
-            "theme-system": partial(preferences.put, "theme", "system"),
+            "theme-light": partial(self._put_theme, "light"),
+            "theme-dark": partial(self._put_theme, "dark"),
+            "theme-system": partial(self._put_theme, "system"),
             "zoom-in": partial(self._zoom, 1),
             "zoom-out": partial(self._zoom, -1),
             "zoom-reset": partial(preferences.put, "zoom", 100),
@@ -386,7 +386,11 @@ class WindowCommands(QObject):
         focus_keeper.give(panes[(at + by) % len(panes)], reason=Qt.FocusReason.ShortcutFocusReason)
 
     def toggle_theme(self) -> None:
-        preferences.put("theme", "light" if theme.is_dark() else "dark")
+        self._put_theme("light" if theme.is_dark() else "dark")
+
+    def _put_theme(self, name: str) -> None:
+        # What chose the colours closes first: to style all that is in sight takes a turn.
+        turns.later(self, partial(preferences.put, "theme", name))
 
     def _zoom(self, by: int) -> None:
         preferences.put("zoom", zooming.step(by))

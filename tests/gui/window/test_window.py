@@ -500,12 +500,12 @@ def test_whatever_is_enabled_does_something_on_every_page(window: Window, qtbot:
 
 
 @pytest.mark.deep
-def test_the_theme_changes_with_one_press_and_is_remembered(window: Window) -> None:
+def test_the_theme_changes_with_one_press_and_is_remembered(window: Window, qtbot: QtBot) -> None:
     window.title.theme.click()
-    assert theme.is_dark()
+    qtbot.waitUntil(theme.is_dark)
     assert preferences.get("theme") == "dark"
     window.title.theme.click()
-    assert not theme.is_dark()
+    qtbot.waitUntil(lambda: not theme.is_dark())
 
 
 @pytest.mark.deep
