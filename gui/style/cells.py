@@ -173,18 +173,15 @@ class CellDelegate(QStyledItemDelegate):
         rect = QRectF(option.rect)
         painter.save()
         painter.setClipRect(rect, Qt.ClipOperation.IntersectClip)
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        state = option.state
         if cell.hatch:
             symbols.hatch(painter, rect)
-        elif cell.ground and not (chosen and cell.ground == "surface"):
+        elif cell.ground and not (cell.ground == "surface" and state & QStyle.StateFlag.State_Selected):
             painter.fillRect(rect, theme.colour(cell.ground))
         if cell.bar:
             painter.fillRect(QRectF(rect.left(), rect.top(), theme.px(3), rect.height()), theme.colour(cell.bar))
         self._content(painter, rect.adjusted(theme.px(8), 0, -theme.px(8), 0), cell, option)
-        focus = bool(option.state & QStyle.StateFlag.State_HasFocus) and bool(
-            option.state & QStyle.StateFlag.State_Active
-        )
-        if focus:
+        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Active:
             painter.setPen(QPen(theme.colour("acc"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -7,6 +7,7 @@ Symbols are painted, never typed, so that no font can lack or distort them. They
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
@@ -232,10 +233,14 @@ def miniature_width(marks: Sequence[tuple[str, str, bool]]) -> float:
     return theme.px(PITCH) * (len(marks) + 1)
 
 
+@lru_cache(maxsize=4096)
 def badge_width(text: str, symbol: str = "") -> float:
     """The width of a badge that :func:`badge` draws."""
     beside = theme.px(15 if text else 10) if symbol else 0  # an icon alone has equal room at both sides
     return QFontMetricsF(theme.font(11, 500)).horizontalAdvance(text) + theme.px(12) + beside
+
+
+theme.signals.scaled.connect(badge_width.cache_clear)
 
 
 def badge_cut(text: str, symbol: str, room: float) -> str:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from gui.style import symbols, theme
+from gui.style import preferences, symbols, theme
 from gui.style.states import BusyLine, DropDown, StateStack
 from gui.tour.gallery import BADGES, Gallery, _Badges
 from model.errors import Unreachable
@@ -244,6 +244,17 @@ def test_the_page_of_states_draws_hovered_and_focused_controls_and_every_badge(q
     ends = [x + symbols.badge_width(text, symbol) for (x, _), (text, _, _, symbol) in zip(places, BADGES, strict=True)]
     assert max(ends) <= badges.width()
     assert max(middle for _, middle in places) < badges.height()
+
+
+def test_a_badge_is_measured_once_and_again_at_another_zoom() -> None:
+    symbols.badge_width.cache_clear()
+    width = symbols.badge_width("archive", "git-diff")
+    assert symbols.badge_width("archive", "git-diff") == width
+    assert symbols.badge_width.cache_info().misses == 1
+    preferences.put("zoom", 150)
+    assert symbols.badge_width("archive", "git-diff") > width * 1.3
+    preferences.put("zoom", 100)
+    assert symbols.badge_width("archive", "git-diff") == width
 
 
 def test_a_choice_that_is_cut_says_so_with_an_ellipsis(qtbot: QtBot) -> None:
