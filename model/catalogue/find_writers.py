@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -41,14 +41,15 @@ WRONG = 5  # 1 in WRONG of the documents examined may be damaged
 def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
     """A proposal for each collection whose history a known program writes."""
     taken: set[str] = set()
-    for known in (each for each in presets().values() if _field_in(each)):
+    named, sharing = _writers()
+    for known in named:
         for sample in samples:
             if (apart := _apart(server, known, sample, samples)) is not None:
                 taken |= {apart.profile.ns, *apart.rows}
                 yield apart
     for rows in samples:
-        for known in presets().values():
-            if _field_in(known) or rows.ns in taken or not signed(rows, known):
+        for known in sharing:
+            if rows.ns in taken or not signed(rows, known):
                 continue
             for where, documents in _groups(rows, known):
                 others = [each for each in samples if each.ns != rows.ns and each.ns not in taken]
@@ -56,6 +57,13 @@ def written(server: Port, samples: Sequence[Sample]) -> Iterator[Proposal]:
                 if made is not None:
                     taken.add(made.profile.ns)
                     yield made
+
+
+@cache
+def _writers() -> tuple[Sequence[WriterPreset], Sequence[WriterPreset]]:
+    """The programs that write a collection of rows for each document, and the others."""
+    every = presets().values()
+    return [each for each in every if _field_in(each)], [each for each in every if not _field_in(each)]
 
 
 def _field_in(known: WriterPreset) -> str:
@@ -87,8 +95,11 @@ def _apart(server: Port, known: WriterPreset, documents: Sample, samples: Sequen
 
 def signed(rows: Sample, known: WriterPreset) -> bool:
     """Whether every sampled row has the fields of the program's rows."""
-    return bool(rows.documents) and all(
-        value_at(row.raw, path) is not None for row in rows.documents for path in known.fields
+    # Most rows lack the first names already, which are at hand.
+    return (
+        bool(rows.documents)
+        and all(not path or path.partition(".")[0] in rows.documents[0].fields for path in known.fields)
+        and all(value_at(row.raw, path) is not None for row in rows.documents for path in known.fields)
     )
 
 

@@ -727,11 +727,18 @@ def _alone(server: Port, sample: Sample) -> Proposal:
 
 def _proposals(server: Port, sample: Sample) -> Iterator[Proposal]:
     """The opinion of each judge that has one."""
-    kinds: list[type[Layout] | Pattern] = [*LAYOUTS.values(), *PATTERNS.values()]
-    for kind in kinds:
-        with contextlib.suppress(Unreadable, NotAllowed):
-            if (made := kind.proposed(server, sample)) is not None:
-                yield made
+    for kind in _judges():
+        try:
+            made = kind.proposed(server, sample)
+        except (Unreadable, NotAllowed):
+            continue
+        if made is not None:
+            yield made
+
+
+@cache
+def _judges() -> Sequence[type[Layout] | Pattern]:
+    return [*LAYOUTS.values(), *PATTERNS.values()]
 
 
 def _nothing(sample: Sample, but: Proposal | None) -> Proposal:

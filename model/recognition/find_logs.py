@@ -144,6 +144,8 @@ def _event_in(document: Document) -> Value | None:
 
 def _all_recorded(sample: Sample) -> list[RecordedChange | None]:
     """The records of all rows; an empty list of changes counts, if other rows have changes in that field."""
+    if not _may_record(tuple(sample.names)) and c.ARRAY not in sample.kinds:
+        return [None] * len(sample.documents)
     made = [record_in(d) for d in sample.documents]
     lists = {name for each in made if each is not None for name in each.kept_in}
     for at, (document, each) in enumerate(zip(sample.documents, made, strict=True)):

@@ -583,8 +583,7 @@ def _promising(sample: Sample, id: str, version: str) -> bool:
 def _repeats(sample: Sample, id: str, version: str) -> bool:
     """Whether too many of the sampled documents with one id have the same version."""
     met: dict[Value, list[int]] = defaultdict(list)
-    for document in sample.documents:
-        value, place = document.get(id), document.place(version)
+    for value, place in zip(sample.column(id), sample.places(version), strict=True):
         if value is not None and value.type in KEYS and place is not None:
             met[value].append(place)
     several = [places for places in met.values() if len(places) > 1]
@@ -595,7 +594,8 @@ def _repeats(sample: Sample, id: str, version: str) -> bool:
 
 def occurs_twice(sample: Sample, id: str, version: str) -> bool:
     """Whether two sampled documents have both values in common, as no unique index on the two fields allows."""
-    pairs = [(a, b) for d in sample.documents if (a := d.get(id)) is not None and (b := d.get(version)) is not None]
+    columns = zip(sample.column(id), sample.column(version), strict=True)
+    pairs = [(a, b) for a, b in columns if a is not None and b is not None]
     return len({*pairs}) < len(pairs)
 
 

@@ -116,13 +116,13 @@ def _without_repeats(documents: Iterable[Document]) -> list[Document]:
 
 def usual_token(documents: Sequence[Document]) -> str:
     """The usual write token, where nearly all of these documents carry it; else "", as nobody's documents gain one."""
-    carrying = sum(_carries(document) for document in documents)
+    carrying = sum(value.type == c.OBJECT_ID for value in _tokens_in(documents))
     return TOKEN if documents and carrying >= CARRIED * len(documents) else ""
 
 
 def token_doubt(documents: Sequence[Document], ns: str) -> str:
     """Why nobody can tell whether documents carry the usual write token, one sentence; "" if that is plain."""
-    found = [value for each in documents if (value := _token_in(each)) is not None]
+    found = _tokens_in(documents)
     if len(found) < max(FEWEST_ODD, ODD * len(documents)):
         return ""
     other = next((value for value in found if value.type != c.OBJECT_ID), None)
@@ -133,16 +133,19 @@ def token_doubt(documents: Sequence[Document], ns: str) -> str:
     return f"{len(found)} of {len(documents)} documents sampled in {ns} have {TOKEN}, the name of a write token."
 
 
+def _tokens_in(documents: Sequence[Document]) -> list[Value]:
+    """The usual write tokens of those of some documents that have one."""
+    try:
+        return [value for each in documents if (value := each.fields.get(TOKEN)) is not None]
+    except Unreadable:
+        return [value for each in documents if (value := _token_in(each)) is not None]
+
+
 def _token_in(document: Document) -> Value | None:
     try:
         return document.get(TOKEN)
     except Unreadable:
         return None
-
-
-def _carries(document: Document) -> bool:
-    found = _token_in(document)
-    return found is not None and found.type == c.OBJECT_ID
 
 
 def _names(documents: Sequence[Document], own: Collection[str], kinds: Collection[int], share: float) -> list[str]:

@@ -354,7 +354,7 @@ def _with_inner(sample: Sample) -> list[Shape]:
             if depth < DEEPEST:
                 look(f"{path}.{name}", each, depth + 1)
 
-    for document in sample.documents:
+    for document in sample.documents if c.OBJECT in sample.kinds else ():
         for name, value in document.fields.items():
             if can_play_a_role(name):
                 look(name, value, 1)

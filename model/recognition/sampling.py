@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar, cast
 
 from msgspec import Struct
@@ -47,6 +48,10 @@ SEEDS = 3  # collections, of which one must have a document to look them up from
 AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
 WITHIN_MS = 1500  # for one look-up; without an index it may scan the whole collection
 
+HASHED = (c.STRING, c.BINARY)
+_TYPE = attrgetter("type")
+SIGN = 0x80
+"""The last byte of a negative number is at least that."""
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
 
 
@@ -58,12 +63,7 @@ class Document(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def fields(self) -> dict[str, Value]:
         """The fields in stored order."""
-        pairs = c.fields(self.raw)
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            found = dict(reversed(pairs))
-            return {name: found[name] for name, _ in pairs}
-        return found
+        return _fields(self.raw)
 
     def get(self, name: str) -> Value | None:
         """A field, or None."""
@@ -72,6 +72,15 @@ class Document(Struct, frozen=True, eq=False, dict=True):
     def place(self, name: str) -> int | None:
         """The position that a field gives the document among versions."""
         return place_of(self.fields.get(name))
+
+
+def _fields(raw: bytes) -> dict[str, Value]:
+    pairs = c.fields(raw)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        found = dict(reversed(pairs))
+        return {name: found[name] for name, _ in pairs}
+    return found
 
 
 class SampledIndex(Struct, frozen=True):
@@ -133,6 +142,11 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         """The indexes, read on first use: most collections are recognised without them."""
         return self.ask_indexes()
 
+    @property
+    def names(self) -> Iterable[str]:
+        """The names of all fields in the sampled documents."""
+        return self._values
+
     @cached_property
     def usual(self) -> frozenset[str]:
         """The names that most documents have, except those with a leading underscore."""
@@ -162,6 +176,19 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         """Each field of the sampled documents that can play a role, in order of appearance."""
         total, values = len(self.documents), self._values.items()
         return {name: Shape(name, tuple(found), total) for name, found in values if can_play_a_role(name)}
+
+    @cached_property
+    def kinds(self) -> frozenset[int]:
+        """The BSON types of all fields in the sampled documents."""
+        return frozenset(map(_TYPE, chain.from_iterable(self._values.values())))
+
+    def column(self, name: str) -> tuple[Value | None, ...]:
+        """A field in each sampled document, None where it is missing."""
+        return self.once(_column, name)
+
+    def places(self, name: str) -> tuple[int | None, ...]:
+        """The position that a field gives each sampled document among versions."""
+        return self.once(_places, name)
 
     @cached_property
     def _values(self) -> Mapping[str, Sequence[Value]]:
@@ -195,7 +222,7 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def types(self) -> Counter[int]:
         """How often each BSON type occurred."""
-        return Counter(value.type for value in self.values)
+        return Counter(map(_TYPE, self.values))
 
     @cached_property
     def distinct(self) -> int:
@@ -206,12 +233,17 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
         """The share of sampled documents that have the field with one of these types."""
         if not self.total:
             return 0.0
-        return (sum(self.types[kind] for kind in types) if types else len(self.values)) / self.total
+        if not types:
+            return len(self.values) / self.total
+        of_type = self.types.get  # a counter computes what it lacks, and is asked thousands of times
+        return sum([of_type(kind, 0) for kind in types]) / self.total
 
     @cached_property
     def numbered(self) -> float:
         """The share of sampled documents in which it is a whole number from 0."""
-        fits = sum(1 for v in self.values if v.type in WHOLE_NUMBERS and (place_of(v) or 0) >= 0)
+        if self.types.keys().isdisjoint(WHOLE_NUMBERS):
+            return 0.0
+        fits = sum([v.type in WHOLE_NUMBERS and v.data[-1] < SIGN for v in self.values])
         return fits / self.total if self.total else 0.0
 
     @cached_property
@@ -223,7 +255,9 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def sealing(self) -> float:
         """The share of sampled documents in which it looks like a hash."""
-        return sum(map(is_hash, self.values)) / self.total if self.total else 0.0
+        if self.types.keys().isdisjoint(HASHED):
+            return 0.0
+        return sum([shape_of(v) is not None for v in self.values]) / self.total if self.total else 0.0
 
 
 def usual_names(documents: Sequence[Document]) -> frozenset[str]:
@@ -234,6 +268,14 @@ def usual_names(documents: Sequence[Document]) -> frozenset[str]:
 def _usual(counts: Mapping[str, int], total: int) -> frozenset[str]:
     # Names with an underscore mostly belong to a framework, and every collection of it would look like the others.
     return frozenset(name for name, n in counts.items() if 2 * n > total and not name.startswith("_"))
+
+
+def _column(sample: Sample, name: str) -> tuple[Value | None, ...]:
+    return tuple([document.fields.get(name) for document in sample.documents])
+
+
+def _places(sample: Sample, name: str) -> tuple[int | None, ...]:
+    return tuple(map(place_of, sample.column(name)))
 
 
 def _every(sample: Sample, name: str) -> frozenset[Value]:
@@ -278,6 +320,9 @@ def begin(server: Port, ns: str, most: int = SAMPLE_BYTES) -> Beginning:
     return Beginning(tuple(found), len(found) <= WHOLE)
 
 
+_AT, _ROW = b"\x10at\x00", b"\x03row\x00"
+
+
 def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iterator[tuple[int, bytes]]:
     """The rows of pipelines over collections of one database, each with its pipeline's number, in order.
 
@@ -285,32 +330,40 @@ def together(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iter
     example if a server cannot join collections.
     """
     for start in range(0, len(parts), JOINED):
-        some, is_begun = parts[start : start + JOINED], False
+        some = parts[start : start + JOINED]
+        rows = _united(server, some, start)
         try:
-            for at, row in _united(server, some):
-                is_begun = True
-                yield start + at, row
+            first = next(rows, None)
         except OF_CIRCUMSTANCE:
             raise
         except Refused as refused:
-            if is_begun:
-                raise
             # Servers without `$unionWith` have `$lookup`, with which one document gathers the rows of all.
             for at, row in _looked_up(server, some, refused):
                 yield start + at, row
+            continue
+        if first is not None:
+            yield first
+            yield from rows
 
 
-def _united(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]]) -> Iterator[tuple[int, bytes]]:
+def _united(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]], start: int) -> Iterator[tuple[int, bytes]]:
     told: list[tuple[str, list[Terms]]] = [
         # Each row says from which pipeline it is, because one answer has those of all.
         (ns, [*stages, {"$replaceRoot": {"newRoot": {"at": at, "row": "$$ROOT"}}}])
-        for at, (ns, stages) in enumerate(parts)
+        for at, (ns, stages) in enumerate(parts, start)
     ]
     (first, pipeline), *more = told
     unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": stages}} for ns, stages in more]
     for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
-        at, row = (value for _, value in c.fields(raw))
-        yield at.python(), row.data
+        yield _parted(raw)
+
+
+def _parted(raw: bytes) -> tuple[int, bytes]:
+    """The number of the pipeline and the row, cut out without an object for each if they stand as usual."""
+    if raw.startswith(_AT, 4) and raw.startswith(_ROW, 12) and int.from_bytes(raw[17:21], "little") == len(raw) - 18:
+        return int.from_bytes(raw[8:12], "little"), raw[17:-1]
+    at, row = (value for _, value in c.fields(raw))
+    return at.python(), row.data
 
 
 def _looked_up(
@@ -342,13 +395,13 @@ def beginnings(server: Port, places: Sequence[str], most: int = SAMPLE_BYTES) ->
     found: dict[str, Beginning] = {}
     limits: dict[str, int] = {}
     for ns, rows in _joined_firsts(server, dict.fromkeys(places, 2)).items():
-        first, whole = _read(iter(rows), 2, most // 3)
+        first, whole = _begun(rows, 2, most // 3)
         if whole:
             found[ns] = Beginning(tuple(first), True)
         elif max(map(len, first)) * ((limit := _limit(first, most)) - 1) <= min(WHOLE_BYTES, most // 4):
             limits[ns] = limit
     for ns, rows in _joined_firsts(server, limits).items():
-        first, whole = _read(iter(rows), limits[ns], most // 2)
+        first, whole = _begun(rows, limits[ns], most // 2)
         found[ns] = Beginning(tuple(first), whole)
     return found
 
@@ -422,6 +475,9 @@ class _Taken:
 
     def add(self, rows: Iterable[bytes], budget: int, distinct: bool = False) -> bool:
         """Add rows up to this many bytes; returns whether these were all. None of ``distinct`` ones comes twice."""
+        if distinct and isinstance(rows, list) and sum(map(len, rows)) <= budget:
+            self.found.update(zip(rows, rows, strict=True))
+            return True
         with contextlib.suppress(_Passed):
             for raw in _within(iter(rows)):
                 self.found.setdefault(raw if distinct else _key(raw), raw)
@@ -482,6 +538,11 @@ def _read(rows: Iterator[bytes], limit: int, budget: int) -> tuple[list[bytes], 
     return found, False
 
 
+def _begun(rows: Sequence[bytes], limit: int, budget: int) -> tuple[list[bytes], bool]:
+    """What :func:`_read` returns for rows that are there."""
+    return (list(rows), len(rows) < limit) if sum(map(len, rows)) <= budget else _read(iter(rows), limit, budget)
+
+
 def _picked(server: Port, ns: str, size: int) -> Iterator[bytes]:
     return server.aggregate(ns, [{"$sample": {"size": size}}], max_ms=WITHIN_MS)
 
@@ -528,8 +589,8 @@ def read(raw: bytes) -> Document | None:
     """A document whose fields can be read, or None."""
     document = Document(raw)
     try:
-        if not document.fields:
-            return document
+        # Where the property would keep them: there are thousands of documents, and asking it takes as long.
+        vars(document)["fields"] = _fields(raw)
     except Unreadable:
         return None
     return document

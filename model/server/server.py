@@ -634,17 +634,18 @@ class Server:
 
         The driver does so only on servers with sessions; others close connections as well, idle ones above all.
         """
-        begun = False
+        rows = ask()
         try:
-            for raw in ask():
-                begun = True
-                yield raw
-            return
+            first = next(rows, None)
         except AutoReconnect as error:
             alone = self._facts is not None and not self._facts.sessions and self._client.options.retry_reads
-            if begun or not alone or isinstance(error, NetworkTimeout | ServerSelectionTimeoutError):
+            if not alone or isinstance(error, NetworkTimeout | ServerSelectionTimeoutError):
                 raise
-        yield from ask()
+            yield from ask()
+            return
+        if first is not None:
+            yield first
+            yield from rows
 
     def _batches(
         self, ns: str, command: dict[str, Any], few: bool, projected: bool, most: int, at_once: int
