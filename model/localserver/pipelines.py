@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 
 from bson.int64 import Int64
 
@@ -57,6 +57,8 @@ def matching(
     if natural:
         return (raw for _, raw in limit.watch(collection.backwards()) if matcher.matches(raw))
     candidates, ordered, _ = collection.find(matcher, sort, allowed=limit)
+    if matcher.everything and ordered:
+        return (raw for _, raw in limit.watch(candidates))
     found = ((position, raw) for position, raw in limit.watch(candidates) if matcher.matches(raw))
     if not ordered and collection.large is not None:
         return collection.in_order(found, sort)
@@ -351,10 +353,14 @@ def _facet(store: Store, db: str, documents: Documents, stage: tuple[str, Elemen
 
 
 def _union(store: Store, db: str, documents: Documents, stage: tuple[str, Element]) -> Iterator[bytes]:
+    # Not a generator over the documents: each row would pass through those of all later unions.
+    return chain(documents, _united(store, db, stage))
+
+
+def _united(store: Store, db: str, stage: tuple[str, Element]) -> Iterator[bytes]:
     simple = stage[1][0] == c.STRING
     name = stage[1][1][4:-1].decode("utf-8", "surrogateescape") if simple else _text(stage, "coll")
     pipeline = (None if simple else _member(stage, "pipeline")) or (c.ARRAY, c.EMPTY)
-    yield from documents
     yield from aggregate(store, db, store.get(db, name), pipeline)
 
 

@@ -30,6 +30,9 @@ class TimeLimit:
 
     def watch(self, rows: Iterator[T]) -> Iterator[T]:
         """Pass on rows until the time is up."""
+        return rows if self._until is None else self._watched(rows)
+
+    def _watched(self, rows: Iterator[T]) -> Iterator[T]:
         for i, row in enumerate(rows):
             if i % 128 == 0 and self._until is not None and clock() > self._until:
                 raise CommandError(50, "operation exceeded time limit")

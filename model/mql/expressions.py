@@ -6,7 +6,7 @@ value, as in the result of ``"$nothing.there"``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -14,7 +14,7 @@ from model.errors import Unreadable
 from model.mql import arithmetic as a
 from model.mql import order
 from model.mql.command_error import CommandError
-from model.mql.functions import DATE_PARTS, FUNCTIONS, array_input, array_of, now, object_of, truth
+from model.mql.functions import DATE_PARTS, FUNCTIONS, array_input, array_of, now, truth
 from model.mql.order import Element
 from model.values import canonical as c
 
@@ -63,6 +63,7 @@ class Tables:
         return here
 
 
+_TYPES = [bytes((kind,)) for kind in range(256)]
 _WORTH_A_TABLE = 8  # look-ups; fewer read only up to their field, which is cheaper
 Expression = Callable[[Scope], Element | None]
 
@@ -88,8 +89,20 @@ def compile_expression(operand: Element) -> Expression:
         if len(pairs) > 1:
             raise CommandError(15983, "an expression specification must contain exactly one field")
         return _operator(*pairs[0])
-    compiled = [(name, compile_expression(e)) for name, e in pairs]
-    return lambda scope: object_of((name, part(scope)) for name, part in compiled)
+    return _object([(c.name_bytes(name) + b"\x00", compile_expression(e)) for name, e in pairs])
+
+
+def _object(fields: Sequence[tuple[bytes, Expression]]) -> Expression:
+    """A document of fields, without missing ones; it is made for each row of a pipeline."""
+
+    def made(scope: Scope) -> Element:
+        parts: list[bytes] = []
+        for name, part in fields:
+            if (found := part(scope)) is not None:
+                parts += (_TYPES[found[0]], name, found[1])
+        return c.OBJECT, c.joined(parts)
+
+    return made
 
 
 def _reference(text: str) -> Expression:
@@ -98,6 +111,8 @@ def _reference(text: str) -> Expression:
         return lambda scope: scope.look_up(path)
     name, _, rest = text[2:].partition(".")
     path = order.path_of(rest) if rest else ()
+    if text == "$$ROOT":
+        return lambda scope: scope.variables.get("ROOT", (c.OBJECT, scope.root))
 
     def variable(scope: Scope) -> Element | None:
         if name in scope.variables:
