@@ -13,9 +13,9 @@ from msgspec import Struct, field
 
 from model import text
 from model.browsing.indexes_in_use import keys_text
-from model.catalogue import recognise
 from model.catalogue.catalogue import Catalogue
 from model.errors import Unreadable
+from model.layouts.registry import bind
 from model.server.port import Port, Terms
 from model.server.server import Server
 from model.storage.composite_ids import CompositeIds
@@ -116,7 +116,7 @@ def explain(server: Server, catalogue: Catalogue, ns: str, query: PageQuery, max
     """
     recorder = ReadRecorder(server)
     port = CompositeIds(cast(Server, recorder), catalogue.profile_of_ids)
-    layout = recognise.bind(port, catalogue.known(ns)[1])
+    layout = bind(port, catalogue.known(ns)[1])
     recorder.reads.clear()
     next(layout.page(query), None)
     made: dict[str, list[dict[str, Any]]] = {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from rapidfuzz.distance import Prefix
-
+from model.diff.distances import distances
 from model.diff.json_patch import json_patch
 from model.diff.operations import Diff, Move, Operation, Reorder, Retype, TextEdit
 from model.errors import Refused
@@ -83,7 +82,9 @@ def _sentence(op: Operation, zone: str) -> str:
     if op.old.type != op.new.type:
         return f"{start} changed from {old}, {_named(op.old.kind)}, to {new}, {_named(op.new.kind)}."
     alike = (
-        f", from byte {Prefix.similarity(_content(op.old), _content(op.new))} on" if _alike(old) == _alike(new) else ""
+        f", from byte {distances().Prefix.similarity(_content(op.old), _content(op.new))} on"
+        if _alike(old) == _alike(new)
+        else ""
     )
     return f"{start} changed from {old} to {new}{alike}."
 
@@ -137,7 +138,7 @@ def _alike(text: str) -> str:
 def _first_bytes(old: Value, new: Value) -> str:
     """The first bytes in which two values differ that look alike, such as long binaries of one size."""
     a, b = _content(old), _content(new)
-    at = Prefix.similarity(a, b)
+    at = distances().Prefix.similarity(a, b)
     return f"    ~ at byte {at}: {_hex(a, at)} -> {_hex(b, at)}"
 
 

@@ -9,30 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bson import ObjectId
 from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue.catalogue import Catalogue
 from model.counting import counters, pending, processed
 from model.errors import NotFound, Refused
 from model.foundation.records import Counting, Outcome, PendingToken, Version
-from model.layouts.base import Layout
 from model.layouts.registry import pattern_of
-from model.profile import CollectionProfile
 from model.server.guards import refuse_twin
 from model.server.retry import Port, run
 from model.storage.content_hashes import content_hash
-from model.storage.swap_steps import Stamp
 from model.text.names import id_name, version_name
 from model.userdata.journal import Intent
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS
-from model.writing.writer import Writer
+
+if TYPE_CHECKING:
+    from model.catalogue.catalogue import Catalogue
+    from model.foundation.collection_profile import CollectionProfile
+    from model.layouts.base import Layout
+    from model.storage.swap_steps import Stamp
+    from model.writing.writer import Writer
 
 TRIES = 20
 BY_HASH = "hash"

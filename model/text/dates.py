@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import re
-import zoneinfo
 
 from model.errors import Refused, Unreadable
 from model.text import scalars
@@ -28,6 +27,8 @@ def zone_named(name: str) -> dt.tzinfo:
     """The time zone of this name; raises ``Refused`` if there is none."""
     if name == "UTC":
         return dt.UTC
+    import zoneinfo  # it reads how Python was built
+
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -41,6 +40,8 @@ def moment_from_text(written: str, now: dt.datetime | None = None, zone: str = "
 
     A time without a zone is in ``zone``, an IANA name. Raises ``Refused`` with the forms that are understood.
     """
+    from zoneinfo import ZoneInfo  # it reads how Python was built
+
     now = now or dt.datetime.now(dt.UTC)
     text = written.strip()
     try:

@@ -14,8 +14,6 @@ from msgspec import Struct
 from model import text
 from model.diff import Reorder, Retype, diff
 from model.errors import NotFound, Refused
-from model.foundation.records import Version
-from model.layouts.base import Layout
 from model.storage import update_operators
 from model.text import path_text
 from model.values import canonical
@@ -23,6 +21,8 @@ from model.values.canonical import Path, Value
 from model.writing.remains import Remains, remains
 
 if TYPE_CHECKING:
+    from model.foundation.records import Version
+    from model.layouts.base import Layout
     from model.merge import Merge
 
 

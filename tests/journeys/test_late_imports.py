@@ -230,6 +230,8 @@ def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
     assert {"model.catalogue.catalogue", "gui.pages.document_pages"} <= there
     rooms = {f"model.{room}" for room in ("operations", "exchange", "feed", "repair", "scan")}
     assert not {*rooms, "model.localserver.dumps", "model.localserver.local_server", "xml.etree"} & there
+    assert not {"model.catalogue.recognise", "model.writers", "model.profile", "model.localserver.store"} & there
+    assert not {"rapidfuzz", "zoneinfo", "email.message"} & there
 
 
 def test_a_process_that_serves_the_sample_imports_nothing_of_files_and_dumps() -> None:
