@@ -9720,6 +9720,10 @@ Nummern: {numbering}</translation>
       <translation>{name} ist gemerkt; wählen Sie ein anderes, dann Vergleich › Mit dem Gemerkten</translation>
     </message>
     <message>
+      <source>{name} is the layout's own field: leave it out, or as it is.</source>
+      <translation>{name} gehört dem Layout: lassen Sie das Feld weg, oder wie es ist.</translation>
+    </message>
+    <message>
       <source>{name} is unsafe to write to, and editing is allowed here all the same. {unsafe}</source>
       <translation>In {name} zu schreiben ist unsicher, und Bearbeiten ist hier trotzdem erlaubt. {unsafe}</translation>
     </message>

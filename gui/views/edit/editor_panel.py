@@ -277,6 +277,7 @@ class EditorPanel(DraftPanel):
             for side in locked_fields(opened.document, opened.locked)
         ]
         self.model.set_locked(*sides)
+        self.json.set_locked(field for side in sides for field in side)
 
     def _locked_value(self, name: str, value: Value) -> Value | None:
         """The value of a locked field in the version that the draft began from, as far as known."""

@@ -8,6 +8,7 @@ its type.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 
 from msgspec import Struct
@@ -28,6 +29,8 @@ from gui.style.wording import size
 from gui.views.edit.json_text import JsonText
 from model import diff, text
 from model.errors import Refused
+from model.values import canonical
+from model.values.canonical import Value
 
 PAUSE = 250  # milliseconds of silence before the text is read
 SMALL = 128 * 1024  # bytes; a larger text is read in a task
@@ -72,6 +75,7 @@ class JsonView(QWidget):
         super().__init__(parent)
         boxes.ground(self, "surface")
         self._content = b""
+        self._locked: dict[str, Value] = {}
         self._writings: list[_Writing] = [_Writing(0, b"", False)]
         self._shown = False
         self._error = ""
@@ -133,6 +137,10 @@ class JsonView(QWidget):
         """The content that the text was written from, before anything was typed."""
         depth = self.text.document().availableUndoSteps()
         return next(each for each in reversed(self._writings) if each.depth <= depth)
+
+    def set_locked(self, fields: Iterable[tuple[str, Value]]) -> None:
+        """Set the fields that the layout keeps for itself: a text may have them as they are, and nothing else."""
+        self._locked = dict(fields)
 
     def show_content(self, content: bytes, afresh: bool = False) -> None:
         """Show a content; a text that already means it stays as it was typed.
@@ -272,6 +280,12 @@ class JsonView(QWidget):
 
     def _taken(self, made: bytes) -> None:
         self._taking = False
+        kept = [(name, value) for name, value in canonical.fields(made) if name in self._locked]
+        if other := [name for name, value in kept if value != self._locked[name]]:
+            self._say(tr("{name} is the layout's own field: leave it out, or as it is.", name=other[0]))
+            self.typing_changed.emit()
+            return
+        made = canonical.without(made, [name for name, _ in kept]) if kept else made  # as of a whole one that is pasted
         self._say("")
         if made != self._content:
             self._content = made

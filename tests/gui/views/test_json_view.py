@@ -20,7 +20,7 @@ from model import text
 from model.errors import Refused
 from model.values import canonical
 from model.values.canonical import Path, Value
-from tests.gui.document_scenes import Desk
+from tests.gui.document_scenes import ID, NS, Desk
 from tests.gui.field_support import Open, type_into
 
 CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -80,6 +80,39 @@ def test_an_error_goes_away_once_the_text_is_a_document_again(view: JsonView, qt
     qtbot.waitUntil(lambda: not view.error)
     assert not view.line.isVisible()
     assert not view.text.error_marks
+
+
+def test_a_whole_document_that_is_pasted_leaves_out_the_layouts_own_fields_if_they_are_as_they_were(
+    view: JsonView, qtbot: QtBot
+) -> None:
+    content, seen = canonical.encode({"a": 1}), list[bytes]()
+    view.set_locked([("_id", Value.of("K-1")), ("v", Value.of(6))])
+    view.show_content(content)
+    view.edited.connect(seen.append)
+    view.text.setPlainText('{"_id": "K-1", "v": {"$numberInt": "6"}, "a": {"$numberInt": "2"}}')
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen == [canonical.encode({"a": 2})]
+    view.text.setPlainText('{"_id": "K-1", "v": {"$numberInt": "5"}, "a": {"$numberInt": "3"}}')
+    qtbot.waitUntil(lambda: bool(view.error))
+    assert view.line.text() == "v is the layout's own field: leave it out, or as it is."
+    assert seen == [canonical.encode({"a": 2})]
+    view.text.setPlainText('{"a": {"$numberInt": "3"}, "o": {"v": "deeper it is content"}}')
+    qtbot.waitUntil(lambda: not view.error)
+    assert seen[1:] == [canonical.encode({"a": 3, "o": {"v": "deeper it is content"}})]
+
+
+@pytest.mark.deep
+def test_the_stored_document_pasted_over_the_text_of_the_editor_changes_nothing(
+    qtbot: QtBot, desk: Desk, opened: Open
+) -> None:
+    panel = opened(desk)
+    panel.show_view(JSON)
+    stored = desk.as_session().history.version(NS, ID).raw
+    assert stored is not None
+    panel.json.text.setPlainText(text.to_text(stored))
+    panel.json.flush(wait=True)
+    assert panel.json.error == ""
+    assert not panel.is_dirty
 
 
 def test_a_text_that_stands_for_the_content_is_not_written_anew(view: JsonView, qtbot: QtBot) -> None:
