@@ -13,7 +13,7 @@ from model.commands.printed_outcomes import counted, exit_status, print_outcomes
 from model.commands.standard_streams import say
 from model.errors import Refused
 from model.session import Session
-from model.session.two_collections import CopyAcross, SideBySide, Standing
+from model.session.two_collections import CopyAcross, SideBySide, Standing, TwoCollections
 from model.text.names import id_name, version_name
 from model.values.canonical import Value
 
@@ -41,6 +41,7 @@ def compare(args: argparse.Namespace) -> int:
                 say(said, file=sys.stderr if args.json else sys.stdout)
             if rules:
                 say(rules.words, file=sys.stderr if args.json else sys.stdout)
+            _say_setup(two, args.json, progress)
             found = two.compare(rules, progress)
             differing: list[Standing] | None = [] if args.plan else None
             _print(found, differing, args.json, progress)
@@ -51,6 +52,17 @@ def compare(args: argparse.Namespace) -> int:
             say(f"{how_many} would be refused there and not ticked in the plan, the first: {why}", file=sys.stderr)
         say(_summed(found), file=sys.stderr if args.json else sys.stdout)
     return 1 if found.counts else 0
+
+
+def _say_setup(two: TwoCollections, as_json: bool, progress: Progress) -> None:
+    """Print how the collections are set up differently, a line each."""
+    differing, note = two.setup()
+    progress.make_way()
+    if note:
+        say(note, file=sys.stderr)
+    for each in differing:
+        row = {"setup": each.what, "name": each.name, "here": each.here, "there": each.there}
+        say(json_row(**row) if as_json else each.said)
 
 
 def _print(found: SideBySide, kept: list[Standing] | None, as_json: bool, progress: Progress) -> None:

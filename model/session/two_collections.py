@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.browsing.setup_differences import SetupDifference, compared
 from model.catalogue.catalogue import filter_terms
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import Refused
@@ -10,7 +11,10 @@ from model.operations.copying_across import Copied, CopyAcross, CopyPlan, new_co
 from model.operations.side_by_side import Side, SideBySide, Standing, flipped
 from model.session.connection import Connection
 
-__all__ = ["Copied", "CopyAcross", "CopyPlan", "SideBySide", "Standing", "TwoCollections", "flipped", "new_copies"]
+__all__ = [
+    "Copied", "CopyAcross", "CopyPlan", "SetupDifference", "SideBySide", "Standing", "TwoCollections", "flipped",
+    "new_copies",
+]  # fmt: skip
 
 
 class TwoCollections:
@@ -43,6 +47,12 @@ class TwoCollections:
         there = self._there
         trust = there.trust
         return CopyAcross(*self._sides, self._here.source, there.writer, trust.check_allowed, trust.is_production)
+
+    def setup(self) -> tuple[tuple[SetupDifference, ...], str]:
+        """The indexes and options that differ, and a sentence on what could not be compared, else ""."""
+        sides = ((self._here, self._ns), (self._there, self._other))
+        here, there = ((each.port, ns, each.opened.is_local and not each.is_sample) for each, ns in sides)
+        return compared(here, there)
 
     @property
     def unordered(self) -> ComparisonRules:

@@ -7360,6 +7360,10 @@ Nummern: {numbering}</translation>
       <translation>und zurück</translation>
     </message>
     <message>
+      <source>and {count} more</source>
+      <translation>und {count} weitere</translation>
+    </message>
+    <message>
       <source>and {further_fields}</source>
       <translation>und {further_fields}</translation>
     </message>
@@ -11519,6 +11523,26 @@ Zum Verbinden öffnen</translation>
       <translation>In {0} gilt: {1}; das täte ein Schreibvorgang nach dem Layout {2} nicht.</translation>
     </message>
     <message>
+      <source>Index {0}: {1} here, {2} there.</source>
+      <translation>Index {0}: {1} hier, {2} dort.</translation>
+    </message>
+    <message>
+      <source>Index {0}{1} is only here.</source>
+      <translation>Index {0}{1} gibt es nur hier.</translation>
+    </message>
+    <message>
+      <source>Index {0}{1} is only there.</source>
+      <translation>Index {0}{1} gibt es nur dort.</translation>
+    </message>
+    <message>
+      <source>Indexes and options are not compared, as the file of {0} names none.</source>
+      <translation>Indizes und Optionen werden nicht verglichen, da die Datei von {0} keine nennt.</translation>
+    </message>
+    <message>
+      <source>Indexes and options are not compared: {0}</source>
+      <translation>Indizes und Optionen werden nicht verglichen: {0}</translation>
+    </message>
+    <message>
       <source>Inserted and replaced documents keep the order of their fields.{0}</source>
       <translation>Eingefügte und ersetzte Dokumente behalten die Reihenfolge ihrer Felder.{0}</translation>
     </message>
@@ -12417,6 +12441,10 @@ Zum Verbinden öffnen</translation>
     <message>
       <source>OpenID Connect needs the ENVIRONMENT that gives the token: azure, gcp or k8s.</source>
       <translation>OpenID Connect braucht die ENVIRONMENT, die das Token gibt: azure, gcp oder k8s.</translation>
+    </message>
+    <message>
+      <source>Option {0}: {1} here, {2} there.</source>
+      <translation>Option {0}: {1} hier, {2} dort.</translation>
     </message>
     <message>
       <source>Others change it all the time; try again.</source>

@@ -80,6 +80,19 @@ def test_a_filter_is_named_and_compares_what_matches_on_either_side(
     assert run(*asked[:-1], "{n")[0] == 2
 
 
+def test_differing_indexes_are_told_at_the_top(
+    run: Run, rows: Rows, server_uri: str, pair: tuple[str, str], database: Any
+) -> None:
+    database["l"].create_index("no", unique=True)
+    asked = ("compare", server_uri, pair[0], server_uri, pair[1])
+    status, out, err = run(*asked)
+    assert (status, err, out.partition("\n")[0]) == (1, "", "Index { no: 1 }, unique is only here.")
+    assert rows(*asked)[1][0] == {"setup": "index", "name": "{ no: 1 }", "here": "unique", "there": None}
+    database["r"].delete_many({})
+    database["l"].delete_many({})
+    assert run(*asked)[0] == 0, "the status is that of the documents"
+
+
 def test_what_a_unique_index_there_would_reject_is_not_ticked(
     run: Run, server_uri: str, pair: tuple[str, str], database: Any, tmp_path: Path
 ) -> None:

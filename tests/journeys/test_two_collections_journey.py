@@ -30,6 +30,7 @@ LEFT = Qt.MouseButton.LeftButton
 def test_two_collections_are_compared_and_a_pair_opens(qtbot: QtBot, database: Any, server_uri: str) -> None:
     database["l"].insert_many([{"_id": n, "n": n} for n in (1, 2, 3)])
     database["r"].insert_many([{"_id": n, "n": n if n != 2 else 7} for n in (2, 3, 4)])
+    database["l"].create_index("n", sparse=True)
     here, there = f"{database.name}.l", f"{database.name}.r"
     window = new_window(qtbot)
     session = open_source(qtbot, window, Opening(server_uri))
@@ -50,6 +51,8 @@ def test_two_collections_are_compared_and_a_pair_opens(qtbot: QtBot, database: A
     found = [(row.key.python(), row.change) for row in panel.model.rows]
     assert found == [(1, "only here"), (2, "changed"), (4, "only there")]
     assert panel.said.text() == "1 the same, 1 only here, 1 changed, 1 only there."
+    assert panel.setup.text() == "Index { n: 1 }, sparse is only here."
+    assert panel.setup.isVisible()
     panel.list.activated.emit(panel.model.index(1, 0))
     wait_idle(qtbot, lambda: isinstance(window.workspace.page, PairPage))
     pair = window.workspace.page

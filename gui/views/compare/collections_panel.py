@@ -29,6 +29,7 @@ from model.values.canonical import Value
 NAME, WHAT, HERE, THERE, SINCE = range(1, 6)
 PAUSE = 0.2  # seconds after which the documents found so far are passed on
 WIDE, NARROW = (44, 240, 130, 100, 100, 100), (44, 180, 120, 80, 80, 80)
+LINES = 6  # indexes and options named above the list
 MOST = 20_000  # documents listed; the others are only counted
 FEW = 20_000  # documents that are compared again by themselves after a write
 LOOKS: dict[str, Badge] = {
@@ -167,7 +168,12 @@ class CollectionsPanel(QWidget):
             row.addLayout(boxes.named(name, field))
         counted = QWidget()
         boxes.ground(counted, "surface")
-        boxes.row(counted, 16, 6).addWidget(self.said)
+        self.setup = words("", "second", wrap=True)
+        self.setup.hide()
+        lines = boxes.column(counted)
+        lines.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
+        lines.addWidget(self.setup)
+        lines.addWidget(self.said)
         self._counted = counted
         counted.hide()
         column = boxes.column(self)
@@ -294,14 +300,16 @@ class CollectionsPanel(QWidget):
         self.counts = Counter()
         self.model.clear()
         self._counted.hide()
+        self.setup.hide()
         rules, key, filter = kept_rules.kept(self._session.source, self._ns), self._paired_by, self._filter
 
-        def work(progress: tasks.Progress) -> SideBySide:
+        def work(progress: tasks.Progress) -> tuple[SideBySide, list[str]]:
             two = self._session.beside(self._ns, other, ns, key, filter)
             found = two.compare(rules.with_unordered(two.unordered.unordered), progress)
             for some in tasks.portions(found, PAUSE):
                 progress.put(some)
-            return found
+            differing, note = two.setup()
+            return found, [note] if note else [each.said for each in differing]
 
         said = tr("Comparing {ns} with {ns2}", ns=self._ns, ns2=ns)
         self.reading.ask(work, self._done, said, title=said, partial=self._arrived)
@@ -317,7 +325,8 @@ class CollectionsPanel(QWidget):
         if some and not self.list.currentIndex().isValid():
             self.list.setCurrentIndex(self.model.index(0, NAME))
 
-    def _done(self, found: SideBySide) -> None:
+    def _done(self, read: tuple[SideBySide, list[str]]) -> None:
+        found, setup = read
         same = wording.count(found.same)
         self._looked = max(1, found.same + sum(self.counts.values()))
         self.model.tick([row for row in self.model.rows if row.key in self._kept], on=True)
@@ -332,7 +341,17 @@ class CollectionsPanel(QWidget):
             )
         half = tr("{count} of these match the filter on one side only.", count=wording.count(found.half))
         self._say(tr("{same} the same", same=same), half if found.half else "", translated(found.rules.words))
+        self._say_setup(setup)
         self.compared.emit()
+
+    def _say_setup(self, setup: Sequence[str]) -> None:
+        """Tell how the collections are set up differently, a line each."""
+        lines = [*map(translated, setup[:LINES])]
+        if len(setup) > LINES:
+            lines.append(tr("and {count} more", count=wording.count(len(setup) - LINES)))
+        self.setup.setText("\n".join(lines))
+        self.setup.setToolTip(wording.tip("\n".join(map(translated, setup))) if len(setup) > LINES else "")
+        self.setup.setVisible(bool(setup))
 
     def _stopped(self) -> None:
         if self.model.rows:
