@@ -7,6 +7,7 @@ import argparse
 from model.commands.arguments import choose_layout, find_id, open_session
 from model.commands.output import Progress, json_row
 from model.commands.printed_outcomes import (
+    DONE,
     exit_status,
     outcome_table,
     planned_row,
@@ -91,4 +92,4 @@ def _planned(args: argparse.Namespace, plan: RetentionPlan, drawn: list[Thinned]
         outcome_table(((word_of(each.kind), each.id, each.detail) for each in drawn), progress)
         count, won = sum(len(each.gone) for each in going), sum(each.bytes for each in going)
         say(f"{count:,} versions of {len(going):,} documents would go, {size_text(won)}; --apply does it.")
-    return exit_status([each.kind for each in drawn])
+    return exit_status([DONE if each.done else each.kind for each in drawn])

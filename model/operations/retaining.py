@@ -112,7 +112,7 @@ class Thinned(Struct, frozen=True):
     detail: str
     gone: tuple[Version, ...] = ()  # with their stored documents, newest first
     bytes: int = 0  # that are won
-    done: bool = False  # what a plan names is gone already
+    done: bool = False  # nothing is to be done: what a plan names is gone already, or a hold keeps all
     checkpoint: WholeVersion | None = None  # the oldest version left, if it holds only changes
 
     @property
@@ -233,7 +233,7 @@ class Retaining(Struct, frozen=True):
         holds = following.condition(rule.hold) if rule.hold else None
         held = [holds is not None and bool(it.content) and holds(_seen(layout, id, it)) for it in versions]
         if held[current]:
-            return Thinned(id, "skipped", f"{who} is held, so all of its versions stay.")
+            return Thinned(id, "skipped", f"{who} is held, so all of its versions stay.", done=True)
         stay = rule.kept(versions, _now()) | {at for at, hold in enumerate(held) if hold}
         gone = [each for at, each in enumerate(versions) if at not in stay and not _why_not(each)]
         if wanted.digests is not None:

@@ -86,3 +86,25 @@ def test_bad_words_are_one_sentence(run: Run, server_uri: str, orders: tuple[str
         status, out, err = run("retain", server_uri, ns, *words, "--profile", profile)
         assert (status, out, said.lower() in err.lower()) == (2, "", True), (words, err)
         assert len(err.strip().splitlines()) == 1
+
+
+def test_every_night_it_ends_with_0_and_writes_only_what_came(
+    run: Run, rows: Rows, server_uri: str, database: Any, orders: tuple[str, str], tmp_path: Path
+) -> None:
+    ns, profile = orders
+    rule = ("retain", server_uri, ns, "--keep", "2", "--hold", '{"_id": "B"}', "--profile", profile)
+    night = (*rule, "--apply")
+    assert run(*rule)[0] == 0, "a hold is what was asked for"
+    status, done = rows(*night)
+    assert (status, [(row["id"], row["outcome"]) for row in done]) == (0, [("A", "applied"), ("B", "skipped")])
+    left = [*database["orders_past"].find(), *database["quarantine"].find()]
+    for _ in range(2):
+        status, done = rows(*night)
+        assert (status, [(row["id"], row["outcome"]) for row in done]) == (0, [("B", "skipped")])
+        assert [*database["orders_past"].find(), *database["quarantine"].find()] == left, "nothing is written"
+    assert run("edit", server_uri, ns, "A", "--set", "total=5", "--profile", profile)[0] == 0
+    plan = str(tmp_path / "today.json")
+    assert run(*rule, "--plan", plan)[0] == 0
+    assert run("retain", server_uri, ns, "--plan", plan, "--apply", "--profile", profile)[0] == 0
+    assert past(database) == [("A", 4), ("B", 1), ("B", 2), ("B", 3)]
+    assert run("retain", server_uri, ns, "--plan", plan, "--apply", "--profile", profile)[0] == 0, "once more"
