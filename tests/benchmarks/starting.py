@@ -1,11 +1,11 @@
 """``python -m tests.benchmarks.starting``: what a start costs, and for how long the window is then silent.
 
-Commands run as a person runs them; their processor time is printed, the least of several runs. Windows open on a
-display of their own and are watched from outside: when the first one is drawn, when nothing changes any more, how
-much memory they then hold, and how long they take to answer a ping every 20 ms, at rest and during keys, scrolling
-and resizing. ``--peer PROGRAM`` runs git-cola, or another program with its arguments, in turn with ours. The peer
-should use Qt for Python like ours: ``pip install git-cola PySide6`` in an environment of its own, and
-``QT_API=pyside6``.
+Commands run as a person runs them; their processor time is printed, the middle one of several runs with the least and
+the most. Windows open on a display of their own and are watched from outside: when the first one is drawn, when nothing
+changes any more, how much memory they then hold, and how long they take to answer a ping every 20 ms, at rest and
+during keys, scrolling and resizing. ``--peer PROGRAM`` runs git-cola, or another program with its arguments, in turn
+with ours. The peer should use Qt for Python like ours: ``pip install git-cola PySide6`` in an environment of its own,
+and ``QT_API=pyside6``.
 
 Installed programs are compiled; so byte code is kept here too, and each first run is left out.
 """
@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 from tests.benchmarks.x_display import HEIGHT, WIDTH, XDisplay
 from tests.support import ROOT
@@ -35,7 +36,8 @@ COMMANDS = (
     (0.2, ["diff", "{one}", "{two}"]),
     (0.25, ["history", "sample:", "insurance.contracts", "K-204117"]),
 )
-MEGABYTES, IDLE, DRIVEN, SHARE = 130, 20, 50, 0.5
+MEGABYTES, IDLE, DRIVEN = 100, 20, 50
+PAINTED, SETTLED = 0.5, 1.0  # times the peer's time
 QUIET = 3.0  # seconds without a change after which a window has settled
 _BLINK = 200  # pixels: a cursor that blinks is no change
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -175,6 +177,11 @@ def _driven(display: XDisplay, window: int) -> Iterator[float]:
     yield 0.06
 
 
+def middle(starts: list[Start], figure: str) -> float:
+    """A figure in the middle one of several starts."""
+    return float(median(getattr(start, figure) for start in starts))
+
+
 def least(starts: list[Start], figure: str) -> float:
     """The least that a figure was in any start: other work on the machine only adds to it."""
     return min(float(getattr(start, figure)) for start in starts)
@@ -188,7 +195,7 @@ def longest(starts: list[Start], figure: str) -> float:
 def main() -> int:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.starting", description=__doc__)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--peer", metavar="PROGRAM", default=shutil.which("git-cola") or "", help="with its arguments")
     parser.add_argument("--only", choices=("commands", "windows"))
     wanted = parser.parse_args()
@@ -208,13 +215,14 @@ def _commands(home: Path, environment: dict[str, str], runs: int) -> list[str]:
     for number, file in enumerate(names.values()):
         Path(file).write_text(json.dumps({"a": number, "b": [1, 2, 3]}))
     missed = []
-    print(f"{'seconds of processor time':<52}{'':>10}{'to reach':>10}")
+    print(f"{'seconds of processor time':<52}{'':>24}{'to reach':>10}")
     for target, words in COMMANDS:
         command = ours(*(word.format_map(names) for word in words))
-        took = min([processor_seconds(command, environment) for _ in range(runs + 1)][1:])
+        took = sorted([processor_seconds(command, environment) for _ in range(runs + 1)][1:])
+        middle, spread = took[len(took) // 2], f"({took[0]:.3f} to {took[-1]:.3f})"
         shown = " ".join(word.strip("{}") for word in words)
-        print(f"palimpsest {shown:<41}{took:>10.3f}{target:>10.2f}", flush=True)
-        missed += [words[0]] if took > target else []
+        print(f"palimpsest {shown:<41}{middle:>7.3f} {spread:>16}{target:>10.2f}", flush=True)
+        missed += [words[0]] if middle > target else []
     return missed
 
 
@@ -237,10 +245,13 @@ def _windows(environment: dict[str, str], peer: list[str], runs: int) -> list[st
         missed.extend(f"{said} ({name})" for name in late)
 
     print(f"\n{'window':<42}{''.join(f'{name:>10}' for name in programs)}{'to reach':>10}")
-    for said, figure in (("first paint", "drawn"), ("settled", "settled")):
+    for said, figure, share in (("first paint", "drawn", PAINTED), ("settled", "settled", SETTLED)):
         for unit, end in (("ms", ""), ("ms of processor time", "_cpu")):
-            found = {name: least(each, figure + end) * 1000 for name, each in starts.items()}
-            row(said, unit, found, SHARE * found.get("peer", 0.0))
+            found = {name: middle(each, figure + end) * 1000 for name, each in starts.items()}
+            row(said, unit, found, share * found.get("peer", 0.0))
+            for which, of in (("the least", min), ("the most", max)):
+                edge = {name: of(getattr(s, figure + end) for s in each) * 1000 for name, each in starts.items()}
+                row(f"  {which}", unit, edge, 0)
     row("memory of the window's process", "MB", {n: least(each, "megabytes") for n, each in starts.items()}, MEGABYTES)
     row("memory of all its processes", "MB", {n: least(each, "all_megabytes") for n, each in starts.items()}, 0)
     for said, figure, target in (
