@@ -46,6 +46,35 @@ def may_write(privileges: Privileges) -> bool:
     return not privileges or any(writing & {*map(str, each.get("actions") or ())} for each in privileges)
 
 
+def may_read(ns: str, privileges: Privileges) -> bool:
+    """Whether documents of a collection may be read; True if the privileges are not known, or say nothing of it."""
+    db, _, collection = ns.partition(".")
+    if not privileges or collection.startswith("system."):
+        return True
+    reading = [each for each in privileges if {"find", "anyAction"} & {*map(str, each.get("actions") or ())}]
+    return any(_covers(each.get("resource"), db, collection) for each in reading)
+
+
+def _covers(resource: Any, db: str, collection: str) -> bool:
+    """Whether a resource is, or may be, one with this collection."""
+    if not isinstance(resource, Mapping) or not {"db", "collection"} <= resource.keys():
+        return not (isinstance(resource, Mapping) and "cluster" in resource)
+    return resource["db"] in ("", db) and resource["collection"] in ("", collection)
+
+
+def read_by(ns: str, command: Mapping[str, Any]) -> list[str]:
+    """The collections whose documents a query reads, as far as it names them at its top level."""
+    stages = [stage for stage in command.get("pipeline", ()) if isinstance(stage, Mapping)]
+    named = [
+        said.get("coll") or said.get("from") if isinstance(said, Mapping) else said
+        for stage in stages
+        for name, said in stage.items()
+        if name in ("$unionWith", "$lookup")
+    ]
+    db = ns.partition(".")[0]
+    return [ns, *(f"{db}.{each}" for each in named if isinstance(each, str))]
+
+
 def databases_in(privileges: Privileges) -> list[str]:
     """The databases that privileges name, sorted."""
     return sorted({str(each.get("db") or "") for each in _resources(privileges)} - {""})

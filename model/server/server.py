@@ -58,7 +58,17 @@ from model.server.duplicate_key import DuplicateKey, shown
 from model.server.engines import engine_of, kinds_in
 from model.server.known_types import names_decimals, takes_types, without_decimals
 from model.server.port import Reply, Terms, Write, bson_of
-from model.server.privileges import Privileges, asked_for, collections_in, databases_in, may_write, missing
+from model.server.privileges import (
+    Privileges,
+    asked_for,
+    collections_in,
+    databases_in,
+    lacks,
+    may_read,
+    may_write,
+    missing,
+    read_by,
+)
 from model.server.shard_keys import ShardKeys
 from model.server.tunnel import Tunnel
 from model.server.tunnel import trouble_with as tunnel_trouble
@@ -69,6 +79,10 @@ RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument
 LONGEST_VERSION = 100  # characters
 LONGEST_NAME = 1000  # characters of a name; servers allow 255 bytes
 OWN_DATABASES = ("admin", "config", "local")
+READS = ("find", "aggregate")
+RIGHTS_LAST = 5.0
+"""For this many seconds after a refused read, the privileges of this user are taken for what they were then."""
+
 SYSTEM = "system"
 """The kind of collections in a dump that its server kept for itself."""
 
@@ -190,6 +204,11 @@ class Server:
         self._most = BATCH_MOST
         self._decimals = True  # whether its filters may name decimals
         self._reached: TopologyDescription | None = None  # the topology when a server last accepted writes
+        self._rights: tuple[float, Privileges] = (
+            -math.inf,
+            (),
+        )  # when they were asked for after refused reads, and they
+        self._refused: set[str] = set()  # the collections of reads that were refused until then
         self._unknown_stages: dict[str, str] = {}  # stages of pipelines that this server does not know, with its words
         self._brings = True  # whether the server has the command that returns the written document
         self.read_only = read_only
@@ -617,6 +636,7 @@ class Server:
         stages = {name for stage in command.get("pipeline", ()) for name in stage}
         if unknown := stages & self._unknown_stages.keys():
             raise Refused(self._unknown_stages[unknown.pop()])
+        self._refuse_as_before(ns, command)
         try:
             yield from self._asked_again(lambda: self._batches(ns, command, few, projected, most, at_once))
         except OperationFailure as error:
@@ -625,9 +645,37 @@ class Server:
             refused = self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command))
             if error.code in UNKNOWN_STAGE and (told := STAGE.search(str(error))) is not None:
                 self._unknown_stages[told[2]] = str(refused)
+            if isinstance(refused, NotAllowed):
+                self._learn_rights(ns, command)
             raise refused from None
         except Exception as error:  # a malformed answer makes the driver raise anything
             raise self._trouble(error, asked_for(command), ns.removesuffix(".$cmd"), index_for(command)) from None
+
+    def _refuse_as_before(self, ns: str, command: Mapping[str, Any]) -> None:
+        """Raise ``NotAllowed`` for a read that this user lacked the privilege for a moment ago, without asking."""
+        at, known = self._rights
+        if not known or asked_for(command) not in READS:
+            return
+        if time.monotonic() - at > RIGHTS_LAST:
+            self._rights = (-math.inf, ())
+            return
+        for each in read_by(ns, command):
+            if not may_read(each, known):
+                raise NotAllowed(lacks(asked_for(command), each))
+
+    def _learn_rights(self, ns: str, command: Mapping[str, Any]) -> None:
+        """After refused reads of several collections, ask which others are refused: there may be hundreds.
+
+        What the server tells has to explain the refusal, or it says nothing of others.
+        """
+        if asked_for(command) not in READS or time.monotonic() - self._rights[0] <= RIGHTS_LAST:
+            return
+        places = read_by(ns, command)
+        self._refused |= {*places}
+        if len(self._refused) > 1:
+            told = self._privileges()
+            explained = any(not may_read(each, told) for each in places)
+            self._rights, self._refused = (time.monotonic(), told if explained else ()), set()
 
     def _asked_again(self, ask: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
         """The rows of a query, which is sent once more if its connection was lost before the first row.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from model.localserver import LocalServer
 from model.profile import stated
 from model.profile.profile_file import block
 from model.server import server
+from model.server.privileges import may_read
 from model.server.retry import Server
 from model.session import Session
 from model.storage import composite_ids
@@ -28,7 +30,7 @@ from tests import support
 from tests.guarded_server import GuardedServer
 from tests.model.command_log import CommandLog, listening
 from tests.model.test_command_counts import named, stored
-from tests.privileges import may
+from tests.privileges import Need, may
 from tests.servers.hosted_server import PROFILES, HostedServer, without_stages
 
 JOINS = PROFILES["standalone"]
@@ -169,6 +171,51 @@ def test_a_document_among_many_collections_is_shown_in_a_dozen_commands_the_firs
             assert len(log.names) <= 12
             with Session.open(uri) as session:
                 assert session.catalogue.known("db.things")[0].layout == layout
+
+
+LISTS_ALL = [may("db", "listCollections"), *(may("db", *FEW, collection=name) for name in ("things", "things_history"))]
+
+
+@pytest.mark.parametrize("layout", ["versions", pytest.param("hashed", marks=[pytest.mark.deep, pytest.mark.slice])])
+def test_what_a_user_may_not_read_is_learnt_from_the_first_refusal(
+    layout: str, log: CommandLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with GuardedServer({"eva": "p"}, {"eva": LISTS_ALL}) as guarded:
+        uri = f"mongodb://eva:p@{guarded.host}/?serverSelectionTimeoutMS=60000"
+        load(guarded.store, layout, support.by_depth(24, 200), 8)
+        assert run("show", uri, "db.things", "d3") == 0
+        assert len(log.names) <= 12
+        log.clear()
+        capsys.readouterr()
+        assert run("collections", uri, "--json") == 0
+        assert len(log.names) <= 12
+        told = capsys.readouterr().out
+        with Session.open(uri) as session:
+            with pytest.raises(Refused, match=r"lacks the privilege find on db\.c0"):
+                session.documents.page("db.c0")
+            guarded.allow("eva", [*LISTS_ALL, may("db", *FEW, collection="c0")])
+            monkeypatch.setattr(server, "RIGHTS_LAST", 0.0)
+            session.catalogue.look_anew()
+            assert len(session.documents.page("db.c0").rows) == 8
+        guarded.allow("eva", LISTS_ALL)
+        assert run("collections", uri, "--json") == 0
+        assert capsys.readouterr().out == told, "it is the same as where each is asked"
+
+
+def test_privileges_forbid_no_read_that_the_server_allows(seed: int) -> None:
+    rng, forbidden = random.Random(seed), 0
+    resources = [{"anyResource": True}, {"cluster": True}, {"db": "db", "system_buckets": "a"}]
+    resources += [{"db": db, "collection": name} for db in ("", "db", "other") for name in ("", "a", "b")]
+    for _ in range(500):
+        drawn = [{"resource": rng.choice(resources), "actions": rng.sample(["find", "insert", "listCollections"], 2)}]
+        drawn += [{"resource": rng.choice(resources), "actions": ["find"]} for _ in range(rng.randint(0, 2))]
+        for name in ("a", "b", "system.views"):
+            allowed = may_read(f"db.{name}", drawn)
+            known = [each for each in drawn if "system_buckets" not in each["resource"]]
+            assert allowed or not Need("find", "db", name).met_by(known)
+            forbidden += not allowed
+    assert forbidden > 100
+    assert may_read("db.a", [])
 
 
 @pytest.mark.parametrize(
