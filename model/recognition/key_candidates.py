@@ -593,7 +593,10 @@ def _repeats(sample: Sample, id: str, version: str) -> bool:
 
 
 def occurs_twice(sample: Sample, id: str, version: str) -> bool:
-    """Whether two sampled documents have both values in common, as no unique index on the two fields allows."""
+    """Whether two sampled documents have both values in common, as no unique index on the two fields allows.
+
+    A partial one may, and counts for none.
+    """
     columns = zip(sample.column(id), sample.column(version), strict=True)
     pairs = [(a, b) for a, b in columns if a is not None and b is not None]
     return len({*pairs}) < len(pairs)

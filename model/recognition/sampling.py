@@ -84,7 +84,7 @@ def _fields(raw: bytes) -> dict[str, Value]:
 
 
 class SampledIndex(Struct, frozen=True):
-    """The fields of an index, in order, and whether it is unique."""
+    """The fields of an index that holds all documents, in order, and whether it is unique."""
 
     names: tuple[str, ...]
     unique: bool
@@ -549,7 +549,9 @@ def _picked(server: Port, ns: str, size: int) -> Iterator[bytes]:
 
 def _indexes(server: Port, ns: str) -> tuple[SampledIndex, ...]:
     try:
-        return tuple(map(_index, gently(lambda: server.indexes(ns), NOTHING)))
+        found = gently(lambda: server.indexes(ns), NOTHING)
+        # A partial index keeps nothing unique but what it holds, and leads to nothing else; a hidden one leads nowhere.
+        return tuple(_index(each) for each in found if not (each.get("partialFilterExpression") or each.get("hidden")))
     except NotAllowed:
         return ()
 

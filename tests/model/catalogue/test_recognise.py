@@ -17,14 +17,17 @@ from pymongo.errors import PyMongoError
 from model.catalogue.recognise import LAYOUTS, as_stated, bind, profile_for, recognise
 from model.catalogue.verdict import SURE
 from model.errors import NotAllowed, Refused
+from model.localserver import LocalServer
 from model.profile import Profile, stated
 from model.recognition.sampling import JOINED_BYTES, take
 from model.recognition.small_collections import SmallCollections
 from model.server.retry import Server, Terms
+from model.session import Session
 from model.values import canonical as c
 from tests import support
 from tests.model.catalogue import recognition_scenes as ground
 from tests.model.catalogue.recognition_scenes import NAMES, SEEDS, Db, Names, known
+from tests.model.test_command_counts import stored
 
 
 @pytest.fixture(params=support.some(NAMES, "others"))
@@ -525,3 +528,17 @@ def test_a_small_collection_at_hand_is_asked_for_ids_as_its_server_is(server: Se
     database["ids"].insert_many([{"_id": id, "at": at} for at, id in enumerate(stored)])
     assert sorted(here) == sorted(bson.decode(raw)["at"] for raw in server.find(ns, filter)) == [0, 1, 2, 3, 4, 5]
     assert list(small.find(ns, filter, projection={"_id": 1}, skip=3, limit=1)) == [bson.encode({"_id": "a"})]
+
+
+def test_a_partial_unique_index_is_told_as_no_unique_one() -> None:
+    told = {}
+    for partial in ({}, {"partialFilterExpression": {"v": {"$gt": 1}}}, {"hidden": True}):
+        with LocalServer() as local, Session.open(local.uri) as session:
+            for name, rows in stored("archive", 40).items():
+                local.load(f"db.{name}", map(bson.encode, rows))
+                if "docId" in rows[0]:
+                    local.index(f"db.{name}", [("docId", 1), ("v", 1)], unique=True, **partial)
+            info = session.catalogue.info("db.things")
+            assert info.layout == "archive"
+            told[next(iter(partial), "")] = "unique index" in info.why
+    assert told == {"": True, "partialFilterExpression": False, "hidden": False}
