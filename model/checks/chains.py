@@ -112,8 +112,12 @@ class Chains(Struct):
     # --- reading
 
     def _take(self, part: Part, lazily: bool = False) -> Callable[[bytes], tuple[Value, SomeFact] | None]:
+        at_once = part.reader.taken_at_once if lazily else None
+
         def take(raw: bytes) -> tuple[Value, SomeFact] | None:
             self._held += len(raw)
+            if at_once is not None and self._held <= HELD and (taken := at_once(raw)) is not None:
+                return taken
             # Undecoded rows are cheap for the processor and dear in memory, so one huge history is read at once.
             damage, id, fact = part.reader.read(raw, lazily and self._held <= HELD)
             if damage:
@@ -205,10 +209,16 @@ class Chains(Struct):
             yield _of_group(group)
 
     def _suspect(self, facts: Sequence[SomeFact], ground: CheckContext) -> bool:
-        return bool(self._judged(facts, ground)) or (self.beyond is not None and any(f.carries_hash for f in facts))
+        drafts = self.judge(facts, ground)
+        if drafts and self._of_damaged(drafts, facts):
+            return True
+        return self.beyond is not None and any(fact.carries_hash for fact in facts)
 
     def _judged(self, facts: Sequence[SomeFact], ground: CheckContext) -> list[DamageDraft]:
-        drafts = self.judge(facts, ground)
+        return self._of_damaged(self.judge(facts, ground), facts)
+
+    def _of_damaged(self, drafts: list[DamageDraft], facts: Sequence[SomeFact]) -> list[DamageDraft]:
+        """The damage found, without gaps if a document that cannot be read may be what is missing."""
         if drafts and any(fact.damaged and fact.whole.v is None for fact in facts):
             drafts = [each for each in drafts if each.code not in GAPS]  # the missing version may be a damaged document
         return drafts

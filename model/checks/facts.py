@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
@@ -197,6 +197,30 @@ class FactReader(Struct, frozen=True, dict=True):
         if seen is None and (seen := self._glance_again(raw)) is None:
             return self.fact(id, raw)
         return LazyFact.made(id, seen, raw, self)
+
+    @cached_property
+    def taken_at_once(self) -> Callable[[bytes], tuple[Value, LazyFact] | None] | None:
+        """Makes the id and the fact of a sound document by one walk; None in doubt, or for an array as id.
+
+        None without the walker. It is called for each version of a scan, so it calls nothing that it need not.
+        """
+        if c.walker is None:
+            return None
+        glance, names, latest = c.walker.glance, self._names, self._latest
+        archived, new = self.archived, tuple.__new__
+
+        def taken(raw: bytes) -> tuple[Value, LazyFact] | None:
+            if (seen := glance(raw, names)) is None:
+                return None
+            kind, data, counted, at = seen
+            if kind is None or kind == c.ARRAY:
+                return None
+            id = latest.id
+            if id.data != data or id.type != kind:
+                id = latest.id = Value(kind, data)
+            return id, new(LazyFact, (id, counted, at, archived, raw, self))
+
+        return taken
 
     # --- read
 

@@ -188,15 +188,20 @@ def _runs_behind(
     key: Key | None = None
     items: list[tuple[Value, T]] = []
     where = _wanted(reading, ns, name, behind)
+    latest: Value | None = None
     for raw in reading.within(reading.port.find(ns, where, sort={name: 1}), name):
         reading.looked()
         taken = take(raw)
         if taken is None:
             continue
         id = taken[0]
-        if items and (id is (latest := items[-1][0]) or (id.data == latest.data and id.type == latest.type)):
+        if id is latest:
+            items.append(taken)
+            continue
+        if latest is not None and id.data == latest.data and id.type == latest.type:
             items.append((latest, taken[1]))
             continue
+        latest = id
         now = value_key(id)
         if key is not None and now != key:
             yield EqualIds(key, items)

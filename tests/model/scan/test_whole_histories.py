@@ -147,14 +147,18 @@ def test_few_bytes_of_a_long_history_are_held(monkeypatch: pytest.MonkeyPatch) -
         local.load("db.things", map(bson.encode, stored))
         local.index("db.things", [("docId", 1), ("v", 1)], unique=True)
         with Session.open(local.uri, Profile((stated("db.things", "versions"),))) as session:
-            read = FactReader.read
+            taking = chains.Chains._take
 
-            def noted(self: FactReader, raw: bytes, lazily: bool = False) -> Any:
-                found = read(self, raw, lazily)
-                held.append(found[2])
-                return found
+            def noted(self: chains.Chains, part: chains.Part, lazily: bool = False) -> Any:
+                take = taking(self, part, lazily)
 
-            monkeypatch.setattr(FactReader, "read", noted)
+                def one(raw: bytes) -> Any:
+                    held.append(None if (taken := take(raw)) is None else taken[1])
+                    return taken
+
+                return one
+
+            monkeypatch.setattr(chains.Chains, "_take", noted)
             found = list(session.scans.scan(["db.things"]))
     assert [(each.id, each.detail) for each in found if isinstance(each, Finding)] == [
         (Value.of("K-1"), "v50 missing: retention or loss"),
