@@ -973,3 +973,12 @@ def test_rules_leave_out_what_does_not_count_and_say_so(qtbot: QtBot) -> None:
     panel.use(EXACT)
     shown.settle()
     assert (panel.model.count, panel.rule_line.isHidden()) == (before, True)
+
+
+def test_a_version_from_a_kept_state_says_since_when_in_the_heading() -> None:
+    kept = dt.datetime(2026, 11, 29, 17, 30, tzinfo=dt.UTC)
+    version = Version(Value.of(7), None, None, "delta", "present", False, None, None)
+    assert not any("as kept on" in said for said in diff_panel._titles(version, "A"))
+    wide, *_ = diff_panel._titles(version.but(kept_on=kept), "A")
+    assert wide.startswith("A v7, as kept on ")
+    assert "2026" in wide
