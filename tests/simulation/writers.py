@@ -89,6 +89,10 @@ class OneCollection:
     def keep_learned(self, ns: str) -> None:
         """Keep nothing: each schedule is its own."""
 
+    def forget_states(self, ns: str, id: Value) -> int:
+        """Nothing is kept of long histories."""
+        return 0
+
     def info(self, ns: str) -> Any:
         return SimpleNamespace(belongs_to=None)
 
