@@ -100,7 +100,7 @@ class Told:
         return SimpleNamespace(read=lambda checkpoint, partial=None: chain(ns, id, checkpoint, partial))
 
     def versions(
-        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True
+        self, ns: str, id: Value, checkpoint: Checkpoint = no_checkpoint, changed: bool = True, early: bool = False
     ) -> Iterator[Version]:
         """The versions, newest first."""
         if self.fails is not None:
