@@ -111,7 +111,7 @@ FIRST_HEARD = {
     ),
     "repair": (
         "What was found",
-        "ticked, _id: K-204120, What was found: v9 above current v8, Written: .*, Dry run: Would be removed",
+        "ticked, Document: K-204120, What was found: v9 above current v8, Written: .*, Dry run: Would be removed",
     ),
     "taking-back": ("Documents of which changes", "K-204117, ticked, Versions: v14, Dry run: Can be taken back"),
     "health": ("Scans, newest first", r".*, Documents: 17,\d+, Took: .*, Findings: 31, A3 15, V1 2, .*"),
