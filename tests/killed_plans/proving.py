@@ -76,7 +76,8 @@ class Proof:
     def _undone(self) -> Iterator[str]:
         """Undo the run; all is as it was, or where a version says what was taken back, the content is."""
         at = self.scene
-        at.feed()
+        if at.kind == "change":
+            at.feed()  # its undo is a further version, which needs the one before in the archive
         name = str(json.loads((at.home / "plan.json").read_text("utf-8"))["run"])
         words = ["undo", name, "--source", at.uri, "--profile", str(at.profile)]
         _, status, said = run(self.again, words, at.home)

@@ -92,8 +92,9 @@ class Scene:
         """What the feeder of a stream does: it stores the current version in the archive."""
         for name in ("things", "others") if self.layout == "stream" else ():
             for row in self.eyes[DB][name].find():
-                row["docId"] = row.pop("_id")
-                self.eyes[DB][f"{name}_past"].update_one({"docId": row["docId"], "v": row["v"]}, {"$set": row}, True)
+                kept, past = {"docId": row.pop("_id"), **row}, self.eyes[DB][f"{name}_past"]
+                if past.find_one({"docId": kept["docId"], "v": kept["v"]}) is None:
+                    past.insert_one(kept)  # its fields in the order in which they are
 
     def raw(self) -> Kept:
         """Every stored document."""
