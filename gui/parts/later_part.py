@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from gui import turns
@@ -36,4 +37,18 @@ class LaterPart(QWidget, Generic[P]):
         if self._part is None:
             self._part = self._make(self)
             self._column.addWidget(self._part)
+            self._reached_here(self._part)
         return self._part
+
+    def _reached_here(self, part: QWidget) -> None:
+        """Let Tab reach the part where it stands, and not behind all that was made before it."""
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # only what takes the focus has a place in that order
+        before: QWidget = self
+        each: QWidget | None = part
+        while each is not None and (each is part or part.isAncestorOf(each)):
+            after = each.nextInFocusChain()
+            if each.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                QWidget.setTabOrder(before, each)
+                before = each
+            each = after
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

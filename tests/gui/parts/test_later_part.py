@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import turns
@@ -60,6 +62,35 @@ def test_a_part_that_is_needed_is_made_at_once_and_not_again(qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: part.isVisible() and not turns.turns.waiting)
     assert desk.made == ["second", "first"]
     assert desk.second.get() is part
+
+
+def test_tab_reaches_a_part_where_it_stands_whenever_it_was_made(qtbot: QtBot) -> None:
+    page = QWidget()
+    qtbot.addWidget(page)
+    column = boxes.column(page)
+
+    def two(name: str, parent: QWidget) -> QWidget:
+        part = QWidget(parent)
+        row = boxes.row(part)
+        for side in ("left", "right"):
+            row.addWidget(QPushButton(f"{name} {side}", part))
+        return part
+
+    upper, lower = (LaterPart(partial(two, name), page) for name in ("upper", "lower"))
+    last = QPushButton("last", page)
+    for each in (upper, lower, last):
+        column.addWidget(each)
+    below = lower.get()  # made first
+    buttons = [*upper.get().findChildren(QPushButton), *below.findChildren(QPushButton), last]
+    with qtbot.waitActive(page):
+        page.show()
+    qtbot.waitUntil(lambda: all(each.isVisible() for each in buttons))
+    buttons[0].setFocus()
+    seen = []
+    for _ in buttons:
+        qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Tab)
+        seen.append(page.focusWidget())
+    assert [each.text() for each in seen] == ["upper right", "lower left", "lower right", "last", "upper left"]
 
 
 def test_a_page_that_was_closed_makes_no_part(qtbot: QtBot) -> None:

@@ -42,7 +42,6 @@ from gui.window.activity_dialog import ActivityDialog
 from gui.window.key_sheet import KeySheet
 from gui.window.opening import Opening
 from gui.window.palette import Palette
-from gui.window.sidebar import RAIL, WIDTH
 from gui.window.tabs import Tabs, shortened
 from gui.window.window import Window
 from gui.window.window_commands import COMMANDS
@@ -536,15 +535,6 @@ def test_no_part_of_the_window_ever_shows_as_a_window_of_its_own(qtbot: QtBot, s
 
 
 # --- narrow and wide
-
-
-@pytest.mark.deep
-def test_a_narrow_window_folds_the_sidebar_and_a_wide_one_unfolds_it(window: Window, qtbot: QtBot) -> None:
-    assert window.workspace.sidebar.width() == WIDTH
-    window.resize(1024, 640)
-    assert window.workspace.sidebar.width() == RAIL
-    window.resize(1440, 900)
-    assert window.workspace.sidebar.width() == WIDTH
 
 
 @pytest.mark.deep
