@@ -70,7 +70,7 @@ class Mark(Struct, frozen=True):
             kept = json.loads(written)
             after = None if kept["after"] is None else text.value_from_text(kept["after"])
             return cls(tuple(map(str, kept["done"])), str(kept["ns"]), after)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise Unreadable("This is not a mark of a scan; start again.") from None
 
 

@@ -199,7 +199,7 @@ def _part(name: str, lines: Iterable[str]) -> _Part:
             elif isinstance(each, Unchecked):
                 part.before.append(each)
         return part
-    except (ValueError, KeyError, TypeError, IndexError, Unreadable):
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError, Unreadable):
         raise Refused(f"{name} is not a part of a scan; `palimpsest scan SOURCE --range 1/4` writes one.") from None
 
 

@@ -81,7 +81,9 @@ LONGEST_NAME = 1000  # characters of a name; servers allow 255 bytes
 OWN_DATABASES = ("admin", "config", "local")
 READS = ("find", "aggregate")
 RIGHTS_LAST = 5.0
-"""For this many seconds after a refused read, the privileges of this user are taken for what they were then."""
+"""For this many seconds after refused reads, the privileges of this user are taken for what they were then."""
+MANY = 3
+"""After so many collections that may not be read, others are not tried; a document and its archive are fewer."""
 
 SYSTEM = "system"
 """The kind of collections in a dump that its server kept for itself."""
@@ -670,11 +672,10 @@ class Server:
         """
         if asked_for(command) not in READS or time.monotonic() - self._rights[0] <= RIGHTS_LAST:
             return
-        places = read_by(ns, command)
-        self._refused |= {*places}
-        if len(self._refused) > 1:
+        self._refused |= {*read_by(ns, command)}
+        if len(self._refused) >= MANY:
             told = self._privileges()
-            explained = any(not may_read(each, told) for each in places)
+            explained = any(not may_read(each, told) for each in read_by(ns, command))
             self._rights, self._refused = (time.monotonic(), told if explained else ()), set()
 
     def _asked_again(self, ask: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:

@@ -96,7 +96,7 @@ class HistoryReading:
         return self._catalogue.version(ns, id, v)
 
     def seen(self, ns: str, id: Value, v: Value | None = None) -> Version:
-        """A version to look at, as :meth:`version` returns it, or made from a kept state: ``kept_on`` then says when.
+        """A version to look at, as :meth:`version` returns it, or made from a kept state, which then says when.
 
         Nothing is written from it.
         """

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import bson
 from bson import ObjectId
@@ -82,6 +82,7 @@ class OneCollection:
 
     port: Port
     profile: CollectionProfile
+    states: ClassVar[None] = None  # nothing is kept of long histories
 
     def layout(self, ns: str) -> Layout:
         return bind(self.port, self.profile)

@@ -252,6 +252,8 @@ def test_parts_that_do_not_fit_are_not_joined(session: Session) -> None:
         ([a, b, b], "There have to be the parts 1 to 3"),
         ([a, b, c[:-1]], "breaks off before its end"),
         ([a, b, ["{}", "{}"]], "is not a part of a scan"),
+        ([a, b, ["[" * 50_000]], "is not a part of a scan"),
+        ([a, b, ['{"part": 1e999, "of": 3, "places": []}', '{"end": 1e999}']], "is not a part of a scan"),
         ([a, [each for each in b if "shop.things" not in each], c], "divided in different ways"),
         ([a, [b[0].replace('"of": 3', '"of": 4'), *b[1:]], c], "different scans"),
         ([a, other_bounds, c], "divided in different ways|is not a part of a scan"),

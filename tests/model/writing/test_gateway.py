@@ -39,6 +39,7 @@ DRIVERS = {
     "driver_errors.py": {"pymongo", "pymongo.uri_parser"},  # which names the option of an address that is wrong
     "retry.py": {"pymongo"},
     "handshake.py": {"pymongo", "pymongo.errors", "pymongo.synchronous"},  # which reads greetings before all else
+    "driver_import.py": {"pymongo"},  # which imports it before all else
     "driver.py": {"pymongo", "pymongo.monitoring", "pymongo.uri_parser"},
 }
 SOUGHT = re.compile(rf"\b(Write|send|pymongo|motor|{'|'.join(WRITING)})\b")
