@@ -44,11 +44,8 @@ class LaterPart(QWidget, Generic[P]):
         """Let Tab reach the part where it stands, and not behind all that was made before it."""
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # only what takes the focus has a place in that order
         before: QWidget = self
-        each: QWidget | None = part
-        while each is not None and (each is part or part.isAncestorOf(each)):
-            after = each.nextInFocusChain()
-            if each.focusPolicy() != Qt.FocusPolicy.NoFocus:
+        for each in part.findChildren(QWidget):
+            if each.focusPolicy() != Qt.FocusPolicy.NoFocus and each.window() is self.window():
                 QWidget.setTabOrder(before, each)
                 before = each
-            each = after
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
