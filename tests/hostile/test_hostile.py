@@ -62,7 +62,7 @@ def test_without_a_guard_the_attack_comes_through(attack: Attack, guard: Taken, 
 @pytest.mark.deep
 @pytest.mark.slice
 def test_a_damaged_file_of_a_home_costs_itself_and_never_the_start(tmp_path: Path, seed: int) -> None:
-    assert damaged_homes.attack(tmp_path, support.by_depth(10, 100, 25), seed) == []
+    assert damaged_homes.attack(tmp_path, support.by_depth(10, 100, 15), seed) == []
 
 
 @pytest.mark.deep

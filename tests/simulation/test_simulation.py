@@ -35,6 +35,8 @@ from tests.simulation.schedule import Crew
 from tests.simulation.taking_back import SUBJECTS, Script, rolling_back, run_taking_back, unguarded
 
 SEEDS = support.by_depth(4, 80, 40)
+PLANS = support.by_depth(4, 80, 12)
+"""Schedules of plans, which write much more than an edit does."""
 """Schedules for each layout."""
 
 
@@ -167,7 +169,7 @@ def test_what_is_taken_back_goes_once_and_no_edit_is_lost_beside_it(subject: str
 @pytest.mark.slice
 @pytest.mark.parametrize("subject", changing.SUBJECTS)
 def test_one_change_is_made_once_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:
-    for each in range(seed, seed + SEEDS):
+    for each in range(seed, seed + PLANS):
         result = run_changing(subject, each, crew)
         assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
 
@@ -181,7 +183,7 @@ def test_the_harness_convicts_a_plan_that_forgets_what_it_did(crew: Crew) -> Non
 @pytest.mark.slice
 @pytest.mark.parametrize("subject", retaining.SUBJECTS)
 def test_only_what_a_rule_names_goes_and_each_version_is_kept_before(subject: str, crew: Crew, seed: int) -> None:
-    for each in range(seed, seed + SEEDS):
+    for each in range(seed, seed + PLANS):
         result = run_retaining(subject, each, crew)
         assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
 
@@ -200,7 +202,7 @@ def test_the_harness_convicts_a_script_that_removes_versions_carelessly(
 @pytest.mark.slice
 @pytest.mark.parametrize("subject", copying.SUBJECTS)
 def test_a_copy_comes_whole_and_once_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:
-    for each in range(seed, seed + SEEDS):
+    for each in range(seed, seed + PLANS):
         result = run_copying(subject, each, crew)
         assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
 
@@ -221,7 +223,7 @@ def test_the_harness_convicts_a_script_that_copies_carelessly(layout: str, scrip
 @pytest.mark.slice
 @pytest.mark.parametrize("subject", erasing.SUBJECTS)
 def test_what_is_erased_is_not_found_again_and_no_edit_is_lost_beside_it(subject: str, crew: Crew, seed: int) -> None:
-    for each in range(seed, seed + SEEDS):
+    for each in range(seed, seed + PLANS):
         result = run_erasing(subject, each, crew)
         assert not result.wrong, f"python -m tests.simulation --layout '{subject}' --seed {each}: {result.wrong}"
 

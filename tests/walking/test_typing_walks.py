@@ -12,7 +12,7 @@ from tests.walking.world import living
 
 @pytest.mark.slice
 def test_no_text_goes_astray_while_another_program_writes(qapp: QApplication, seed: int) -> None:
-    walks = type_all((list(range(seed, seed + by_depth(3, 200, 20))), ""))
+    walks = type_all((list(range(seed, seed + by_depth(3, 200, 12))), ""))
     assert not [(walk.seed, walk.done, walk.wrong) for walk in walks if walk.wrong]
 
 

@@ -35,7 +35,7 @@ def world(qapp: QApplication) -> Iterator[World]:
 @pytest.mark.slice
 @pytest.mark.deep
 def test_no_view_is_stale_after_any_way_to_write(world: World, seed: int) -> None:
-    for each in range(seed, seed + by_depth(1, 6, 4)):
+    for each in range(seed, seed + by_depth(1, 6, 3)):
         result = Sequence(world, each).run()
         assert not result.wrong, (each, result.views, result.done, result.wrong)
 

@@ -106,7 +106,7 @@ def files(home: Path) -> list[Path]:
     return sorted((home / "cache").glob("states-*"))
 
 
-@pytest.mark.parametrize("versions", [MANY, pytest.param(100_000, marks=[pytest.mark.deep, pytest.mark.slice])])
+@pytest.mark.parametrize("versions", [MANY, pytest.param(100_000, marks=pytest.mark.deep)])
 def test_one_version_of_many_takes_the_rows_from_the_nearest_kept_state_on(
     versions: int, home: Path, log: CommandLog
 ) -> None:
