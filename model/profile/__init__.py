@@ -109,17 +109,7 @@ def table(profile: CollectionProfile) -> dict[str, Any]:
     found.pop("guard", None)
     if profile.id_parts:
         found["id"] = list(profile.id_parts)
-    for name in (
-        *_NAMES,
-        "archive",
-        "counter",
-        "pending",
-        "applied",
-        "processed",
-        "numbering",
-        "author_is",
-        "after_gap",
-    ):
+    for name in _TEXTS:
         if getattr(profile, name) != getattr(default, name) and not (name == "id" and profile.id_parts):
             found[name] = getattr(profile, name)
     if not (profile.token or profile.token_unsaid) and "token" in declared(profile.layout).roles:
@@ -180,8 +170,7 @@ def minimal(profile: CollectionProfile, told: Iterable[str] = ()) -> dict[str, A
 
 def whole(profile: CollectionProfile) -> dict[str, Any]:
     """:func:`table` with all of the layout's defaults."""
-    names = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is", "after_gap")
-    said = {name: getattr(profile, name) for name in names}
+    said = {name: getattr(profile, name) for name in _TEXTS}
     if _is_written(profile.layout):
         said |= {name: row_keys.in_toml(getattr(profile, name)) for name in (*row_keys.READERS, "writer")}
         said = {name: value for name, value in said.items() if value is not None}
@@ -521,6 +510,8 @@ def _targets(key: str, value: Any) -> dict[str, Any]:
 _NAMES = (
     "archive_id", "id", "version", "token", "current", "prev", "removed", "deleted", "hash", "at", "author", "reason",
 )  # fmt: skip
+_TEXTS = (*_NAMES, "archive", "counter", "pending", "applied", "processed", "numbering", "author_is", "after_gap")
+"""Keys whose value stands in a file as it stands in a profile."""
 _READERS: dict[str, Callable[[str, Any], dict[str, Any]]] = {
     **dict.fromkeys((*_NAMES, "processed"), _name),
     **dict.fromkeys(("counter", "pending", "applied"), _path),

@@ -206,10 +206,7 @@ class Server:
         self._most = BATCH_MOST
         self._decimals = True  # whether its filters may name decimals
         self._reached: TopologyDescription | None = None  # the topology when a server last accepted writes
-        self._rights: tuple[float, Privileges] = (
-            -math.inf,
-            (),
-        )  # when they were asked for after refused reads, and they
+        self._rights: tuple[float, Privileges] = (-math.inf, ())  # and when they were asked for, after refused reads
         self._refused: set[str] = set()  # the collections of reads that were refused until then
         self._unknown_stages: dict[str, str] = {}  # stages of pipelines that this server does not know, with its words
         self._brings = True  # whether the server has the command that returns the written document
