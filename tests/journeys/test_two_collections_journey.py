@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QStyle, QStyleOptionFrame
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collections_page import CollectionsPage
 from gui.pages.page_request import PageRequest
 from gui.pages.pair_page import PairPage
 from gui.pages.repair_pages import TakingBackPage
+from gui.style import theme
 from gui.views.compare.collections_panel import CollectionsPanel
 from gui.views.repair.taking_back_panel import TakingBackPanel
 from gui.window.opening import Opening
@@ -102,6 +104,20 @@ def copied(qtbot: QtBot, window: Window, panel: CollectionsPanel, way: int) -> T
     assert isinstance(page, TakingBackPage)
     wait_idle(qtbot, lambda: len(page.panel.model.drawn) == len(page.panel.model.rows))
     return page.panel
+
+
+def test_what_an_empty_field_means_is_read_whole(qtbot: QtBot, contracts: tuple[Window, str, str]) -> None:
+    window, _, _ = contracts
+    theme.apply("light", "normal")
+    window.actions_.trigger("two-collections")
+    page = window.workspace.page
+    assert isinstance(page, CollectionsPage)
+    for field in (page.panel.key, page.panel.filter):
+        inside = QStyleOptionFrame()
+        field.initStyleOption(inside)
+        room = field.style().subElementRect(QStyle.SubElement.SE_LineEditContents, inside, field).width()
+        said = field.fontMetrics().horizontalAdvance(field.placeholderText())
+        assert said + 4 <= room, field.placeholderText()  # Qt keeps two pixels free at either end
 
 
 def test_a_filter_compares_what_matches_and_is_named(

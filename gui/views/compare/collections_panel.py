@@ -157,7 +157,7 @@ class CollectionsPanel(QWidget):
         for name, field, width in (
             (tr("Connection"), self.connection, 180),
             (tr("Collection"), self.collection, 280),
-            (tr("Pair by"), self.key, 160),
+            (tr("Pair by"), self.key, 208),
             (tr("Only what matches"), self.filter, 240),
             ("", self.run, 0),  # level with the fields
         ):
