@@ -11,6 +11,7 @@ from model import text
 from model.browsing.indexes_in_use import keys_text
 from model.errors import Refused, Unreachable
 from model.server.port import Port, bson_of
+from model.text.display import cut
 from model.text.names import split
 from model.values import canonical as c
 from model.values.canonical import Value
@@ -130,4 +131,4 @@ def _plain(value: Any) -> Any:
 
 def _short(said: str | None) -> str:
     """What a side has, in a sentence."""
-    return "none" if said is None else said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
+    return "none" if said is None else cut(said, LONGEST)

@@ -421,8 +421,11 @@ def _sealed_version(server: Port, id: Value, profiles: Sequence[CollectionProfil
     number = number_of(found[0].v)
     if number is None or any(one.state == "damaged" for one in found):
         return found
-    first = [layout.first_between(id, 0, number) for layout in layouts]
-    return [one for one in first if one is not None] or found
+    first = layouts[0].first_between(id, 0, number)
+    if first is None or first.raw is None or c.get(first.raw, (profiles[0].hash,)) is None:
+        return found
+    again = (layout.first_between(id, 0, number) for layout in layouts[1:])
+    return [first, *(one for one in again if one is not None)]
 
 
 def _with_marks(server: Port, profile: CollectionProfile, sample: Sample) -> tuple[CollectionProfile, str]:
