@@ -91,7 +91,7 @@ def main() -> int:
             print(f"    {peer:<16} {node.run(peer, workload.make(), arguments.clock)}", flush=True)
     if not arguments.numbers:
         files = [] if node is None else list(real_files.measured(node, arguments.clones, arguments.clock))
-        growths, read = list(scale.measured(arguments.clock)), list(rates.measured())
+        growths, read = list(scale.measured(arguments.clock)), list(rates.measured(arguments.clock))
         large = [] if arguments.page else list(volumes.measured(arguments.clock))
         missed += [line for each in (*files, *growths, *read, *large) for line in each.missed]
         if arguments.page:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from model.session import Session
 from model.userdata.journal import Intent, Journal
 from model.values import canonical
 from model.values.canonical import Value
-from tests.benchmarks.timing import BUDGET, by_turns
+from tests.benchmarks.timing import beside
 from tests.model.command_log import CommandLog, listening
 from tests.servers.hosted_server import HostedServer, without_stages
 
@@ -47,8 +46,6 @@ AFTER = pymongo.ReturnDocument.AFTER
 DATABASES = 20
 SWAPS = 300
 """The documents that are swapped, by each who is measured."""
-RUNS = 5
-"""The runs of which the middle one is told, with their spread; an action is measured several times in each."""
 FLAT = 0.25
 """The exponent up to which growth is taken for none: caches and trees cost a little."""
 
@@ -62,25 +59,13 @@ class Cost:
     rows: int
     milliseconds: float
     bare: float
-    spread: tuple[float, float] | None = None
+    spread: tuple[float, float]
     """The least and the largest of the ratios of several runs."""
 
     @property
     def times(self) -> float:
         """Its time in times of the driver's."""
         return self.milliseconds / self.bare
-
-
-def several_times(
-    ours: Callable[[], object], bare: Callable[[], object], clock: str
-) -> tuple[float, float, tuple[float, float]]:
-    """The times of ours and of the driver's in the middle one of several runs, and the spread of their ratio."""
-    runs = sorted(
-        (by_turns([ours, bare], clock, BUDGET / RUNS) for _ in range(RUNS)), key=lambda times: times[0] / times[1]
-    )
-    ratios = [mine / theirs for mine, theirs in runs]
-    mine, theirs = runs[RUNS // 2]
-    return mine, theirs, (ratios[0], ratios[-1])
 
 
 def rows(layout: str, documents: int, versions: int) -> dict[str, list[bytes]]:
@@ -133,7 +118,7 @@ class Ground:
         self.log.clear()
         ours(self.counted)
         commands, read = len(self.log.names), self.log.rows
-        return Cost(size, commands, read, *several_times(lambda: ours(self.session), bare, self.clock))
+        return Cost(size, commands, read, *beside(bare, [lambda: ours(self.session)], self.clock)[0])
 
 
 @contextmanager
@@ -286,8 +271,8 @@ def swap(layout: str, size: int, clock: str) -> Cost:
         commands, read = len(ground.log.names) - 1, ground.log.rows - 1  # the base had been read
         ours(ground.session)
         left = iter(swaps)
-        works = [lambda: ours(ground.session), lambda: [do() for do in next(left)]]
-        return Cost(size, commands, read, *by_turns(works, clock, runs=SWAPS))
+        (times,) = beside(lambda: [do() for do in next(left)], [lambda: ours(ground.session)], clock, SWAPS)
+        return Cost(size, commands, read, *times)
 
 
 def alone(db: Any, command: Mapping[str, Any]) -> Callable[[], object]:
@@ -355,7 +340,8 @@ def journalling(layout: str, size: int, clock: str) -> Cost:
                 shared.execute("UPDATE entries SET kind = 'applied', ended = at WHERE id = ?", (entry,))
 
         with closing(shared), closing(journal):
-            return Cost(size, 0, 0, *by_turns([ours, bare], clock, runs=SWAPS))
+            (times,) = beside(bare, [ours], clock, SWAPS)
+            return Cost(size, 0, 0, *times)
 
 
 def load_many(server: LocalServer, size: int) -> None:
@@ -396,7 +382,7 @@ def showing(layout: str, size: int, clock: str) -> Cost:
             ours(server.uri, Path(folder))
         with listening() as log:
             act(server.uri, Path(folder))
-        times = several_times(*(partial(each, server.uri, Path(folder)) for each in (act, bare)), clock)
+        (times,) = beside(lambda: bare(server.uri, Path(folder)), [lambda: act(server.uri, Path(folder))], clock)
         return Cost(size, len(log.names), log.rows, *times)
 
 
@@ -430,7 +416,7 @@ def editing(layout: str, size: int, clock: str) -> Cost:
             ours(server.uri, Path(folder))
         with listening() as log:
             ours(server.uri, Path(folder))
-        times = several_times(*(partial(each, server.uri, Path(folder)) for each in (ours, bare)), clock)
+        (times,) = beside(lambda: bare(server.uri, Path(folder)), [lambda: ours(server.uri, Path(folder))], clock)
         return Cost(size, len(log.names), log.rows, *times)
 
 
@@ -541,7 +527,6 @@ def measured(clock: str) -> Iterator[Growth]:
         for each in found.costs:
             sent = f"{each.size:>9,}  {each.commands:>4,} commands  {each.rows:>6,} rows"
             took = f"{each.milliseconds:>9,.2f} ms  bare {each.bare:,.2f} ms  {each.times:,.1f} times"
-            runs = "" if each.spread is None else "  ({:,.1f} to {:,.1f})".format(*each.spread)
-            print(f"    {sent}  {took}{runs}")
+            print(f"    {sent}  {took}  ({each.spread[0]:,.1f} to {each.spread[1]:,.1f})")
         print(f"    grows with the power {found.power:.2f}, the driver's own with {found.driver:.2f}", flush=True)
         yield found

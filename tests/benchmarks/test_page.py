@@ -27,14 +27,18 @@ def test_the_page_has_a_row_for_each_action_and_its_times_beside_the_drivers(
     monkeypatch.setattr(page, "PAGE", tmp_path / "speed.md")
     monkeypatch.setattr(page, "PLOT", tmp_path / "speed.svg")
     measured = [growth(f"{name}, {page.LAYOUT}", 0.5, 5, 500) for name in page.PLOTTED]
-    rate = Rate("a scan", "plain", "in Python", 2.0, 1.0)
-    page.write([*measured, growth("a list of collections", 12, 12)], [rate], "wall")
+    rates = [
+        Rate("a scan", "plain", "in Python", 2.0, 1.0, (1.6, 2.5)),
+        Rate("blame", "plain", "with the walker", 2.0, 1.0, (1.6, 2.5)),
+    ]
+    page.write([*measured, growth("a list of collections", 12, 12)], rates, "wall")
     text = (tmp_path / "speed.md").read_text("utf-8")
     told = rows(section(text, "## One action"), *HEADER)
     assert len(told) == len(measured) + 1
     assert told[0] == ("A page of 50 documents, `versions`", "100,000", "2", "51", "2.0 × (1.8 to 2.2)", "1.5")
     assert told[-1][:2] == ("A list of collections", "10,000")
-    assert "| a scan | `plain` | 50% of the driver's rate | – |" in text
+    assert "| a scan | `plain` | 50% (40% to 62%) of the driver's rate | – |" in text
+    assert "| blame | `plain` | – | 2.0 (1.6 to 2.5) times the driver's time |" in text
     drawn = ElementTree.fromstring((tmp_path / "speed.svg").read_text("utf-8"))
     names = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert set(page.PLOTTED) < set(names)
@@ -47,7 +51,9 @@ def test_what_misses_its_commands_its_time_or_its_growth_is_told() -> None:
         "a swap: 2 commands at 10,000, target 1",
         "a swap: 2.0 times the driver's time, target 1.5",
     ]
-    steep = Growth("a page", (Cost(1000, 1, 1, 1, 1), Cost(10_000, 1, 1, 10, 10 ** (0.5))), lambda _: 1, 9.0)
+    spread = (1.0, 4.0)
+    costs = (Cost(1000, 1, 1, 1, 1, spread), Cost(10_000, 1, 1, 10, 10 ** (0.5), spread))
+    steep = Growth("a page", costs, lambda _: 1, 9.0)
     assert steep.missed == ["a page: grows with the power 1.00, target 0.75"]
 
 
