@@ -316,6 +316,8 @@ class _Oracle:
             said.append("what was copied stands behind an edit")
         said += self._numbers(entries, came, ended)
         contents = [each.content for each in came]
+        if of.layout in UNNUMBERED:
+            contents = list(dict.fromkeys(contents))  # the other one copies it again, where an edit has brought it back
         if not _is_part(contents, self.coming):
             said.append(f"{len(came)} versions came, which are not those that were to come")
         elif contents != self.coming:
@@ -332,11 +334,11 @@ class _Oracle:
 
         Without numbers the content is all that the plan saw, and edits may have brought that back by then.
         """
+        if self.scene.there.layout in UNNUMBERED:
+            seen = self.before[-1].content if self.before else b""
+            return any(at and rest[at - 1].content != seen for at, each in enumerate(rest) if each in came)
         at = rest.index(came[0]) if came else 0
-        if rest[at : at + len(came)] != came:
-            return True
-        unnumbered = self.scene.there.layout in UNNUMBERED
-        return at > 0 and not (unnumbered and self.before and rest[at - 1].content == self.before[-1].content)
+        return at > 0 or rest[: len(came)] != came
 
     def _numbers(self, entries: list[Entry], came: list[Entry], ended: bool) -> list[str]:
         if self.scene.there.layout in UNNUMBERED:
