@@ -43,7 +43,7 @@ from model.storage.swap_steps import Stamp, SwapSteps
 from model.storage.update_operators import Whole, check_size
 from model.text.names import version_name
 from model.values import canonical as c
-from model.values.canonical import Value
+from model.values.canonical import Path, Value
 
 
 class Nested(Layout):
@@ -80,6 +80,13 @@ class Nested(Layout):
     def document(self, raw: bytes) -> bytes:
         """The document without the array."""
         return c.without(raw, [self.profile.prev])
+
+    def hashed_parts(self, ns: str, raw: bytes, id: Value | None) -> list[tuple[Path, bytes]]:
+        """The hash of the document, then that of each version in its array."""
+        name, prev = self.profile.hash, c.get(raw, (self.profile.prev,))
+        past = c.items(prev) if prev is not None and prev.type == c.ARRAY else []
+        inner = [((self.profile.prev, at), each) for at, each in enumerate(past) if each.type == c.OBJECT]
+        return [((name,), self.content(raw)), *(((*path, name), self.own.content(v.data)) for path, v in inner)]
 
     @property
     def check(self) -> SingleDocuments:
