@@ -32,7 +32,7 @@ class Cleaned:
         self._proven: CollectionProfile | None = None
 
     def look_again(self) -> None:
-        """Read what else decides on a hash than the document that holds it, before the documents are read."""
+        """Read what else decides on a hash than the document that holds it, once the documents are read."""
         if not (self._layout.profile.hash and self._layout.holds_changes):
             return
         versions = []

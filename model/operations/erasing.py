@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path as FilePath
 
@@ -228,28 +228,27 @@ class Erasing(Struct):
     def _stored(self, ground: RepairContext, layout: Layout, id: Value, cleaned: Cleaned) -> Iterator[_Stored]:
         """Each stored document that holds one of the fields, in the order in which they are to be written."""
         p = layout.profile
-        cleaned.look_again()
         places = [("versions" if layout.own_documents else "current", layout.ns, p.id)]
         if layout.archive is not None:
             places.append(("archive", layout.archive.ns, p.archive_id))
         elif layout.overflows:
             places.append(("archive", overflow_archive.place(p), p.archive_id))
-        live, kept = self._live(ground, places, id, cleaned), self._kept(ground, places, id, cleaned)
+        live = ((place, ns, raw) for place, ns, name in places for raw in ground.having(ns, name, id))
         if not layout.holds_changes:
-            yield from live
-            yield from kept
+            yield from self._live(live, cleaned)
+            yield from self._kept(ground, places, id, cleaned)
             return
+        # Read before the states: a version that comes in between is met in the next round, and not without its state.
+        stored = list(live)
+        cleaned.look_again()
         # The hashes of both cover states that the stored versions lead to together: those go last, the newest first.
-        yield from kept
-        yield from sorted(live, key=lambda each: cleaned.place(each.before))
+        yield from self._kept(ground, places, id, cleaned)
+        yield from sorted(self._live(stored, cleaned), key=lambda each: cleaned.place(each.before))
 
-    def _live(
-        self, ground: RepairContext, places: Sequence[tuple[str, str, str]], id: Value, cleaned: Cleaned
-    ) -> Iterator[_Stored]:
-        for place, ns, name in places:
-            for raw in ground.having(ns, name, id):
-                if (after := cleaned.of(ns, raw)) != raw:
-                    yield _Stored(place, ns, raw, after)
+    def _live(self, stored: Iterable[tuple[str, str, bytes]], cleaned: Cleaned) -> Iterator[_Stored]:
+        for place, ns, raw in stored:
+            if (after := cleaned.of(ns, raw)) != raw:
+                yield _Stored(place, ns, raw, after)
 
     def _kept(
         self, ground: RepairContext, places: Sequence[tuple[str, str, str]], id: Value, cleaned: Cleaned

@@ -11,6 +11,7 @@ import pytest
 
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding
+from model.operations.cleaned_documents import Cleaned
 from model.operations.erasing import Trace
 from model.server.retry import Reply, Server, Write
 from model.session import Session
@@ -164,6 +165,31 @@ def test_a_version_that_came_meanwhile_keeps_its_hash_right(people: Scene, layou
             database["people"].insert_one({"docId": "P-1", "v": v, "m": v, "seal": seal({**STATES[-1], "m": v})})
 
     done = session.erasing.apply(ns, ID, PATHS, writer)
+    assert (done.found, done.left) == ((), ())
+    assert wrong(session, ns) == []
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_a_version_that_comes_while_all_is_read_keeps_its_hash_right(
+    behind: bool, people: Scene, layout: str, database: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, ns = people
+    if layout != "deltas":
+        pytest.skip("what it holds is enough to know its state")
+    changed = {"holder": {"name": "Ann", "phone": "0151-3333"}}
+    coming = [{"docId": "P-1", "v": 5, **changed, "seal": seal({**STATES[-1], **changed})}]
+    real = Cleaned.look_again
+
+    def look_again(of: Cleaned) -> None:
+        if behind:
+            real(of)
+        if coming:
+            database["people"].insert_one(coming.pop())
+        if not behind:
+            real(of)
+
+    monkeypatch.setattr(Cleaned, "look_again", look_again)
+    done = session.erasing.apply(ns, ID, PATHS)
     assert (done.found, done.left) == ((), ())
     assert wrong(session, ns) == []
 
