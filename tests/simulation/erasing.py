@@ -2,8 +2,8 @@
 
 Two people erase the same fields, each with a journal of their own, beside two writers who may save what they read
 before. The oracle reads every stored document: what nobody has written back is gone, what somebody wrote back before
-it was looked for again is told, every edit is there, and versions are neither lost nor doubled. A run that is killed
-at any of its writes is run again.
+it was looked for again is told, every edit is there, and versions are neither lost nor doubled; hashes, by one of
+several recipes, fit what is left. A run that is killed at any of its writes is run again.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import bson
+from bson import ObjectId
 
 from model.errors import Refused
 from model.operations.erasing import Certificate, Erasing, Trace
@@ -28,6 +29,7 @@ from model.text.paths import path_from_text
 from model.userdata.drafts import Drafts
 from model.values.canonical import Value
 from tests.simulation import retaining
+from tests.simulation.hashes import RECIPES, misfits, seal
 from tests.simulation.histories import UNNUMBERED, history
 from tests.simulation.machine import Machine
 from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, folder, writing
@@ -65,6 +67,7 @@ def holding(machine: Machine) -> list[tuple[str, bytes]]:
 def _ground(of: Variant, kinds: tuple[str, ...], home: Path) -> Machine:
     """A document with some versions, one of which is in the quarantine and in the journals of both people."""
     machine = copied(edited(of, kinds))
+    seal(machine, of)
     if of.layout in QUARANTINED:
         work = retaining.retaining(SoundPort(machine, MONGODB), of.profile, home)
         ended = [each.kind for each in work.apply(work.listed(NS, Rule(only=Value.of(1)), ID))]
@@ -136,6 +139,8 @@ def run_erasing(subject: str, seed: int, crew: Crew, script: Script | None = Non
 def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) -> Result:
     rng = random.Random(f"erasing {layout} {seed}")
     of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75)
+    if layout != "plain":
+        of = replace(of, recipe=random.Random(f"erasing {layout} {seed} hashes").choice((None, *RECIPES)))
     facts = MONGODB if of.mongodb else OTHER
     kinds = tuple(rng.choice(KINDS) for _ in range(rng.randint(1, 2)))
     erasers = [_Eraser(home / f"e{number}", of.profile) for number in range(ERASERS)]
@@ -168,7 +173,7 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
     told = tuple("found again" if e.certificate.found else "erased" for e in erasers if e.certificate is not None)
     for each in erasers:
         each.erase(SoundPort(machine, facts), machine)
-    wrong += [*_clean(machine, erasers), *_edits(machine, of, todo, gone)]
+    wrong += [*_clean(machine, of, erasers, _unproven(of, todo)), *_edits(machine, of, todo, gone)]
     written = len(machine.log)
     for each in erasers:
         each.erase(SoundPort(machine, facts), machine)
@@ -176,7 +181,7 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
             wrong.append("run again it erases more")
     if len(machine.log) != written:
         wrong.append("run again it writes")
-    wrong += _killed(Variant(layout, of.names), kinds)
+    wrong += _killed(Variant(layout, of.names, recipe=of.recipe), kinds)
     return Result(seed, SUBJECT.format(layout), wrong, steps=schedule.steps, outcomes=told, about=f"{of} {kinds}")
 
 
@@ -224,13 +229,29 @@ def _left(machine: Machine, began: int, first: set[bytes], erasers: Iterable[_Er
                 yield f"it was in {ns} when it was looked for again, and the certificate says 0"
 
 
-def _clean(machine: Machine, erasers: Iterable[_Eraser]) -> Iterator[str]:
+def _unproven(of: Variant, todo: list[list[Edit]]) -> dict[ObjectId, bytes]:
+    """The contents that writers saved with what is erased, by their tokens, where versions hold only changes.
+
+    Once an erasure has ended, or two of them have cleaned different parts, nothing stored leads to such a state any
+    more; whether its hash fitted can then be told by nobody, so it stays.
+    """
+    if of.layout != "deltas":
+        return {}
+    return {a.token: a.content for edit in itertools.chain(*todo) for a in edit.attempts if secret(a.content)}
+
+
+def _clean(
+    machine: Machine, of: Variant, erasers: Iterable[_Eraser], unproven: Mapping[ObjectId, bytes]
+) -> Iterator[str]:
     """What is wrong behind a run that nobody disturbed."""
+    yield from misfits(machine, of, unproven)
     for each in erasers:
         if each.certificate is None:
             yield f"undisturbed it is refused: {each.refused}"
         elif each.certificate.found:
             yield f"undisturbed it is found again: {each.certificate.found}"
+        elif each.certificate.left and not unproven:
+            yield f"hashes are left that fitted: {each.certificate.left}"
         for path in each.home.rglob("*"):
             if path.is_file() and SECRETS[0] in path.read_bytes():
                 yield f"it is in {path.name}"
@@ -250,7 +271,7 @@ def _killed(of: Variant, kinds: tuple[str, ...]) -> tuple[str, ...]:
                 eraser.erase(Killed(machine, at, behind), machine)
                 ended = True  # it has fewer writes than that
             eraser.erase(SoundPort(machine, MONGODB), machine)
-            said += [f"killed at write {at} ({behind=}), {each}" for each in _clean(machine, [eraser])]
+            said += [f"killed at write {at} ({behind=}), {each}" for each in _clean(machine, of, [eraser], {})]
             written = len(machine.log)
             eraser.erase(SoundPort(machine, MONGODB), machine)
             if len(machine.log) != written:

@@ -122,7 +122,7 @@ def _own_documents(collections: Collections, p: CollectionProfile, id: str) -> l
 def _deltas(collections: Collections, p: CollectionProfile, id: str) -> list[Entry]:
     state: Stored = {}
     entries = []
-    own = ("_id", p.id, p.version, p.token, p.removed, f"{p.token}_next")
+    own = ("_id", p.id, p.version, p.token, p.hash, p.removed, f"{p.token}_next")
     for doc in _by_number(_decoded(collections.documents(p.ns), p.id, id), p):
         if doc.get(p.deleted) is True and not doc.keys() - {*own, p.deleted}:
             state = {}  # a tombstone: nothing is left of what was there before

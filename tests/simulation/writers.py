@@ -51,11 +51,16 @@ class Variant:
     excludes: bool = False  # what a stranger bumps is no part of the hash
     tokens: bool = True  # documents carry write tokens
     checkpoints: bool = False  # deltas after missing numbers hold their whole state
+    recipe: HashRecipe | None = None  # how hashes are made, where versions have some
 
     @property
     def profile(self) -> CollectionProfile:
         """The profile of the collection."""
-        fields: dict[str, Any] = {"numbering": self.numbering, "token": "_w", "hash_recipe": HashRecipe()}
+        fields: dict[str, Any] = {
+            "numbering": self.numbering,
+            "token": "_w",
+            "hash_recipe": self.recipe or HashRecipe(),
+        }
         if self.layout in ("archive", "stream"):
             fields["archive"] = PAST
         if self.layout == "deltas" and self.removes:
