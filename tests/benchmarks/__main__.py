@@ -3,13 +3,15 @@
 ``--ours`` leaves the peers out; ``--clock cpu`` counts the processor's time, for a machine that others use too;
 numbers choose workloads, and leave out the rest; ``--page`` writes the manual's page on what grows; ``--clones`` is a
 folder with git clones of the real files. The yardsticks are ``memcmp`` over equal bytes and ``bson.decode`` of all that
-is compared. Ends with 1 where a target was missed.
+is compared. Starts and silences of the window follow where Xvfb is, beside ``--peer PROGRAM``; what they need says
+:mod:`tests.benchmarks.starting`. Ends with 1 where a target was missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +20,10 @@ import bson
 
 from model.diff import diff
 from model.merge import merge
-from tests.benchmarks import page, peers, rates, real_files, scale, volumes
+from tests.benchmarks import page, peers, rates, real_files, scale, starting, volumes
 from tests.benchmarks.timing import CLOCKS, best, peak
 from tests.benchmarks.workloads import WORKLOADS, Workload
+from tests.support import ROOT
 
 
 def ours(workload: Workload, raws: list[bytes]) -> Callable[[], object]:
@@ -64,6 +67,13 @@ def measure(workload: Workload, clock: str) -> list[str]:
     return missed
 
 
+def silences(peer: str) -> list[str]:
+    """Measure for how long the window is silent, in a process of its own, and say whether it was too long."""
+    print(flush=True)
+    words = [sys.executable, "-m", "tests.benchmarks.silences", *(["--peer", peer] if peer else [])]
+    return ["silences of the window"] if subprocess.run(words, cwd=ROOT, check=False).returncode else []
+
+
 def main() -> int:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
@@ -71,6 +81,7 @@ def main() -> int:
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu suits a busy machine")
     parser.add_argument("--page", action="store_true", help="write the manual's page How fast from what grows, alone")
     parser.add_argument("--clones", type=Path, help="a folder with clones, such as DIR/stripe/openapi")
+    starting.add_peer(parser)
     parser.add_argument("numbers", nargs="*", type=int, help=f"workloads, 0 to {len(WORKLOADS) - 1}; all by default")
     arguments = parser.parse_args()
     print(
@@ -93,9 +104,12 @@ def main() -> int:
         files = [] if node is None else list(real_files.measured(node, arguments.clones, arguments.clock))
         growths, read = list(scale.measured(arguments.clock)), list(rates.measured(arguments.clock))
         large = [] if arguments.page else list(volumes.measured(arguments.clock))
-        missed += [line for each in (*files, *growths, *read, *large) for line in each.missed]
+        started = starting.measured(arguments.peer)
+        missed += [line for each in (*files, *growths, *read, *large, started) for line in each.missed]
         if arguments.page:
-            page.write(growths, read, arguments.clock)
+            page.write(growths, read, started, arguments.clock)
+        elif started.starts:
+            missed += silences(arguments.peer)
     print("\nMissed:" if missed else "\nEvery target is met.")
     for line in missed:
         print(f"    {line}")

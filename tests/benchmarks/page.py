@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.benchmarks.rates import Rate
 from tests.benchmarks.scale import Cost, Growth
+from tests.benchmarks.starting import Found, least
 from tests.support import ROOT
 
 PAGE, PLOT = ROOT / "resources/help/speed.md", ROOT / "resources/pictures/speed.svg"
@@ -65,9 +66,10 @@ middle one of five runs.
 The walker is a small extension in C. It is built where a compiler is and comes with the wheels;
 without it nothing is missing but speed.
 
-## Measure it yourself
+{window}## Measure it yourself
 
-From a clone, this measures the same on your machine, and rewrites this page and its plot:
+From a clone, this measures the same on your machine, and rewrites this page and its plot; `--peer PROGRAM` names the
+program beside which windows are measured:
 
 ```sh
 .venv/bin/python -m tests.benchmarks --page
@@ -75,10 +77,36 @@ From a clone, this measures the same on your machine, and rewrites this page and
 
 Measured with Python {python}, {machine}.
 """
+WINDOW = """\
+## The window
+
+A start is measured until something is drawn, and until nothing changes any more{beside}.
+The memory is that of the process that draws.
+
+| Start | First paint | Settled | Memory |
+| --- | --- | --- | --- |
+{starts}
+
+"""
+COMMANDS = """\
+## A command
+
+This much processor time passes from its start to its end; the middle one of five runs again.
+
+| Command | Seconds |
+| --- | --- |
+{commands}
+
+"""
+STARTS = {
+    "empty": "With nothing open",
+    "sample": "The sample",
+    "server": "A server that was open before, with its tab",
+}
 CLOCK = {"wall": "wall-clock time", "cpu": "processor time, the server's included"}
 
 
-def write(growths: Sequence[Growth], rates: Sequence[Rate], clock: str) -> None:
+def write(growths: Sequence[Growth], rates: Sequence[Rate], started: Found, clock: str) -> None:
     """Write the page and its plot into the manual."""
     readings = [
         f"| {work} | `{layout}` | {_said(rates, work, layout, 'in Python')} "
@@ -90,12 +118,47 @@ def write(growths: Sequence[Growth], rates: Sequence[Rate], clock: str) -> None:
             clock=CLOCK[clock],
             actions="\n".join(map(_row, growths)),
             readings="\n".join(readings),
+            window=_window(started, clock) + _commands(started),
             python=platform.python_version(),
             machine=platform.machine(),
         ),
         encoding="utf-8",
     )
     PLOT.write_text(plot([each for name in PLOTTED for each in growths if each.name == f"{name}, {LAYOUT}"]), "utf-8")
+
+
+def _window(started: Found, clock: str) -> str:
+    """The section on the window; "" where none was watched."""
+    if not started.starts:
+        return ""
+    unit = "×" if started.peer else "s"
+    end = "_cpu" if clock == "cpu" else ""
+    lines = []
+    for name, said in STARTS.items():
+        figures = [
+            _spread(f"{{:.{1 if started.peer else 2}f}}", unit, *started.beside(name, figure + end))
+            for figure in ("drawn", "settled")
+        ]
+        lines.append(f"| {said} | {' | '.join(figures)} | {least(started.starts[name], 'megabytes'):.0f} MB |")
+    beside = ""
+    if started.peer:
+        lines.append(f"| {started.peer} | 1 × | 1 × | {least(started.starts['peer'], 'megabytes'):.0f} MB |")
+        beside = f",\nin times of what {started.peer} takes to show a repository, with both started in turns"
+    return WINDOW.format(beside=beside, starts="\n".join(lines))
+
+
+def _commands(started: Found) -> str:
+    rows = [
+        f"| `palimpsest {each.words}` | {_spread('{:.2f}', 's', each.middle, each.seconds[0], each.seconds[-1])} |"
+        for each in started.commands
+        if each.words.startswith(("--version", "history"))
+    ]
+    return COMMANDS.format(commands="\n".join(rows)) if rows else ""
+
+
+def _spread(figure: str, unit: str, middle: float, least: float, most: float) -> str:
+    """A figure with the least and the most of its runs."""
+    return f"{figure.format(middle)} {unit} ({figure.format(least)} to {figure.format(most)})"
 
 
 def _said(rates: Sequence[Rate], work: str, layout: str, way: str) -> str:
@@ -105,8 +168,12 @@ def _said(rates: Sequence[Rate], work: str, layout: str, way: str) -> str:
 def _row(growth: Growth) -> str:
     last, (name, _, layout) = growth.costs[-1], growth.name.partition(", ")
     words = f"{name[0].upper()}{name[1:]}{f', `{layout}`' if layout else ''}"
-    times = f"{last.times:.1f} × ({last.spread[0]:.1f} to {last.spread[1]:.1f})"
-    figures = (f"{last.size:,}", f"{last.commands:,}", f"{last.rows:,}", times)
+    figures = (
+        f"{last.size:,}",
+        f"{last.commands:,}",
+        f"{last.rows:,}",
+        _spread("{:.1f}", "×", last.times, *last.spread),
+    )
     return f"| {words} | {' | '.join(figures)} | {max(0.0, growth.power):.1f} |"
 
 

@@ -3,9 +3,10 @@
 Commands run as a person runs them; their processor time is printed, the middle one of several runs with the least and
 the most. Windows open on a display of their own and are watched from outside: when the first one is drawn, when nothing
 changes any more, how much memory they then hold, and how long they take to answer a ping every 20 ms, at rest and
-during keys, scrolling and resizing. ``--peer PROGRAM`` runs git-cola, or another program with its arguments, in turn
-with ours. The peer should use Qt for Python like ours: ``pip install git-cola PySide6`` in an environment of its own,
-and ``QT_API=pyside6``.
+during keys, scrolling and resizing. They start with the sample, with nothing, and on a server of a process of its own,
+which was open before and whose tab comes back. ``--peer PROGRAM`` runs git-cola, or another program with its arguments,
+in turn with ours. The peer should use Qt for Python like ours: ``pip install git-cola PySide6`` in an environment of
+its own, and ``QT_API=pyside6``.
 
 Installed programs are compiled; so byte code is kept here too, and each first run is left out.
 """
@@ -22,20 +23,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from model.local_process import Served, ServerProcess
+from tests.benchmarks.timing import RUNS
 from tests.benchmarks.x_display import HEIGHT, WIDTH, XDisplay
 from tests.support import ROOT
 
+Environment = Mapping[str, str]
 COMMANDS = (
     (0.05, ["--version"]),
     (0.2, ["diff", "{one}", "{two}"]),
     (0.25, ["history", "sample:", "insurance.contracts", "K-204117"]),
 )
+BEFORE = "Control_L+k c u s t o m e r s Return"
+"""The keys that open a collection, before the start on a server with its tab."""
 MEGABYTES, IDLE, DRIVEN = 100, 20, 50
 PAINTED, SETTLED = 0.5, 1.0  # times the peer's time
 QUIET = 3.0  # seconds without a change after which a window has settled
@@ -53,7 +59,7 @@ def on_a_clone(peer: list[str]) -> list[str]:
     return [*peer, *([] if len(peer) > 1 else ["--repo", str(ROOT)])]
 
 
-def processor_seconds(words: list[str], environment: dict[str, str]) -> float:
+def processor_seconds(words: list[str], environment: Environment) -> float:
     """What a command costs, until it has ended."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, check=False)
@@ -117,13 +123,13 @@ def changed(a: bytes, b: bytes) -> int:
 
 
 @contextmanager
-def settled(display: XDisplay, words: list[str], environment: dict[str, str]) -> Iterator[tuple[int, Start]]:
+def settled(display: XDisplay, words: list[str], environment: Environment) -> Iterator[tuple[int, Start]]:
     """A program that was watched until its window had settled: its process, and what that took; it is ended at last."""
     found = Start()
     empty = display.picture()
     begin = time.monotonic()
     program = subprocess.Popen(
-        words, cwd=ROOT, env=environment | {"DISPLAY": display.name, "QT_QPA_PLATFORM": "xcb"},
+        words, cwd=ROOT, env={**environment, "DISPLAY": display.name, "QT_QPA_PLATFORM": "xcb"},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -149,7 +155,7 @@ def settled(display: XDisplay, words: list[str], environment: dict[str, str]) ->
         program.wait()
 
 
-def opened(display: XDisplay, words: list[str], environment: dict[str, str]) -> Start:
+def opened(display: XDisplay, words: list[str], environment: Environment) -> Start:
     """Start a program, watch it until it has settled, ask it, drive it, and end it."""
     with settled(display, words, environment) as (pid, found):
         window = display.window()
@@ -192,59 +198,133 @@ def longest(starts: list[Start], figure: str) -> float:
     return min(max(getattr(start, figure), default=0.0) for start in starts) * 1000
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command, and the seconds of processor time of its runs in ascending order."""
+
+    words: str
+    seconds: tuple[float, ...]
+    target: float
+
+    @property
+    def middle(self) -> float:
+        """The seconds of the run in the middle."""
+        return self.seconds[len(self.seconds) // 2]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured; without a display, of windows nothing."""
+
+    commands: tuple[Command, ...]
+    starts: Mapping[str, list[Start]]
+    peer: str
+    """The name of the other program; "" without one."""
+    missed: list[str]
+
+    def beside(self, name: str, figure: str) -> tuple[float, float, float]:
+        """A figure in times of the peer's, or without one as it is: the run in the middle, the least and the most."""
+        own = [float(getattr(start, figure)) for start in self.starts[name]]
+        theirs = [float(getattr(start, figure)) for start in self.starts["peer"]] if self.peer else [1.0] * len(own)
+        ratios = [a / b for a, b in zip(own, theirs, strict=True)]
+        return median(ratios), min(ratios), max(ratios)
+
+
+def measured(peer: str = "", runs: int = RUNS, only: str = "") -> Found:
+    """Measure and print commands and windows, or ``only`` one of both; ``peer`` is a program with its arguments."""
+    program, commands, starts, missed = shlex.split(peer), [], {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        environment = {**os.environ, "PALIMPSEST_HOME": folder, "PYTHONPYCACHEPREFIX": str(home / "compiled")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        if only != "windows":
+            commands = list(_commands(home, environment, runs))
+            missed += [each.words for each in commands if each.middle > each.target]
+        if only != "commands" and not (lack := lacking()):
+            starts = _windows(home, environment, program, runs)
+            missed += _told(starts)
+        elif only != "commands":
+            print(f"\nwindows are left out: {lack}")
+    return Found(tuple(commands), starts, Path(program[0]).name if program else "", missed)
+
+
+def lacking() -> str:
+    """Why no window can be watched; "" where one can."""
+    return "" if shutil.which("Xvfb") else "Xvfb is not installed"
+
+
+def add_peer(parser: argparse.ArgumentParser) -> None:
+    """Let a command line name the other program."""
+    parser.add_argument("--peer", metavar="PROGRAM", default=shutil.which("git-cola") or "", help="with its arguments")
+
+
 def main() -> int:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.starting", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--peer", metavar="PROGRAM", default=shutil.which("git-cola") or "", help="with its arguments")
-    parser.add_argument("--only", choices=("commands", "windows"))
+    parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--only", choices=("commands", "windows"), default="")
+    add_peer(parser)
     wanted = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        environment = os.environ | {"PALIMPSEST_HOME": folder, "PYTHONPYCACHEPREFIX": str(home / "compiled")}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        missed = [] if wanted.only == "windows" else _commands(home, environment, wanted.runs)
-        if wanted.only != "commands":
-            missed += _windows(environment, shlex.split(wanted.peer), wanted.runs)
+    missed = measured(wanted.peer, wanted.runs, wanted.only).missed
     print(f"\nmissed: {', '.join(missed)}" if missed else "\nall reached")
     return 1 if missed else 0
 
 
-def _commands(home: Path, environment: dict[str, str], runs: int) -> list[str]:
+def _commands(home: Path, environment: Environment, runs: int) -> Iterator[Command]:
     names = {"one": str(home / "one.json"), "two": str(home / "two.json")}
     for number, file in enumerate(names.values()):
         Path(file).write_text(json.dumps({"a": number, "b": [1, 2, 3]}))
-    missed = []
-    print(f"{'seconds of processor time':<52}{'':>24}{'to reach':>10}")
+    print(f"\n{'seconds of processor time':<52}{'':>24}{'to reach':>10}")
     for target, words in COMMANDS:
         command = ours(*(word.format_map(names) for word in words))
         took = sorted([processor_seconds(command, environment) for _ in range(runs + 1)][1:])
-        middle, spread = took[len(took) // 2], f"({took[0]:.3f} to {took[-1]:.3f})"
-        shown = " ".join(word.strip("{}") for word in words)
-        print(f"palimpsest {shown:<41}{middle:>7.3f} {spread:>16}{target:>10.2f}", flush=True)
-        missed += [words[0]] if middle > target else []
-    return missed
+        found = Command(" ".join(word.strip("{}") for word in words), tuple(took), target)
+        spread = f"({took[0]:.3f} to {took[-1]:.3f})"
+        print(f"palimpsest {found.words:<41}{found.middle:>7.3f} {spread:>16}{target:>10.2f}", flush=True)
+        yield found
 
 
-def _windows(environment: dict[str, str], peer: list[str], runs: int) -> list[str]:
-    programs = {"sample": ours("sample:", "--new-window"), "empty": ours("--new-window")}
-    if peer:
-        programs["peer"] = on_a_clone(peer)
-    starts: dict[str, list[Start]] = {name: [] for name in programs}
-    with XDisplay() as display:
+def _windows(home: Path, environment: Environment, peer: list[str], runs: int) -> dict[str, list[Start]]:
+    known = home / "known"
+    with XDisplay() as display, closing(ServerProcess(Served("", True, str(home)))) as server:
+        programs = {"sample": ours("sample:"), "empty": ours(), "server": ours(server.uri)}
+        programs = {name: [*words, "--new-window"] for name, words in programs.items()}
+        _know(display, programs["server"], {**environment, "PALIMPSEST_HOME": str(known)})
+        if peer:
+            programs["peer"] = on_a_clone(peer)
+        starts: dict[str, list[Start]] = {name: [] for name in programs}
         for run in range(runs + 1):
             for name, words in programs.items():
-                made = opened(display, words, environment)
+                where = environment
+                if name == "server":  # each start finds what the first one left
+                    shutil.copytree(known, home / f"known-{run}")
+                    where = {**environment, "PALIMPSEST_HOME": str(home / f"known-{run}")}
+                made = opened(display, words, where)
                 starts[name] += [made] if run else []
+    return starts
+
+
+def _know(display: XDisplay, words: list[str], environment: Environment) -> None:
+    """Open a collection's tab on a server, so that the next start in the same home brings it back."""
+    with settled(display, words, environment):
+        display.focus(display.window())
+        for keys in BEFORE.split():
+            display.press(*keys.split("+"))
+            time.sleep(0.25)
+        time.sleep(QUIET)
+
+
+def _told(starts: Mapping[str, list[Start]]) -> list[str]:
+    """Print what windows cost; returns what was missed."""
     missed = []
 
     def row(said: str, unit: str, figures: dict[str, float], target: float) -> None:
-        cells = "".join(f"{figures[name]:>10.0f}" if name in figures else f"{'':>10}" for name in programs)
+        cells = "".join(f"{figures[name]:>10.0f}" if name in figures else f"{'':>10}" for name in starts)
         print(f"{f'{said}, {unit}':<42}{cells}{target:>10.0f}")
         late = [name for name, figure in figures.items() if name != "peer" and target and figure > target]
         missed.extend(f"{said} ({name})" for name in late)
 
-    print(f"\n{'window':<42}{''.join(f'{name:>10}' for name in programs)}{'to reach':>10}")
+    print(f"\n{'window':<42}{''.join(f'{name:>10}' for name in starts)}{'to reach':>10}")
     for said, figure, share in (("first paint", "drawn", PAINTED), ("settled", "settled", SETTLED)):
         for unit, end in (("ms", ""), ("ms of processor time", "_cpu")):
             found = {name: middle(each, figure + end) * 1000 for name, each in starts.items()}
