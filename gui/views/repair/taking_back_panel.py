@@ -263,7 +263,7 @@ class TakingBackPanel(QWidget):
         drawn = None if row is None else self.model.drawn.get(row.id)
         name = "" if row is None else wording.plain(row.id)
         self.which.setText(name)
-        self.detail.setText("" if row is None else self.model.detail(row).removeprefix(name).lstrip())
+        self.detail.setText("" if row is None else self.model.detail(row).removeprefix(name).lstrip(": "))
         open_question = drawn is not None and bool(drawn.at_odds) and row is not None and row.id not in self.model.ends
         self.decide.setVisible(open_question)
         why = self._why_not()

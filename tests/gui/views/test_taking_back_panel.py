@@ -151,6 +151,39 @@ def test_one_change_in_many_is_typed_tried_written_and_undone(
     assert {id: {**newest(database)[id], "v": 0} for id in "AB"} == {id: {**before[id], "v": 0} for id in "AB"}
 
 
+def test_what_rules_and_unique_indexes_would_reject_is_told_before_anything_is_written(
+    qtbot: QtBot, session: Session, database: Database
+) -> None:
+    people = database["people"]
+    people.insert_many([{"_id": id, "age": age} for id, age in (("A", 30), ("B", 40), ("C", 50))])
+    people.create_index("email", unique=True, sparse=True)
+    database.command("collMod", "people", validator={"age": {"$lt": 100}})
+    before = [*people.find()]
+    panel = TakingBackPanel(session, "shop.people", tuple(Chosen(Value.of(id), ()) for id in "ABC"), kind=CHANGING)
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.fields.setText('{ $set: { email: "a@example.org" }, $inc: { age: 55 } }')
+    panel.fields.editingFinished.emit()
+    idle(qtbot)
+    no = ("Cannot be changed", False)
+    assert said(panel) == {"A": ("Would be changed", True), "B": no, "C": no}
+    assert panel.report.text().split("     ") == ["1 would be written", "2 cannot be changed"]
+    reasons = {}
+    for at, id in enumerate("ABC"):
+        panel.list.setCurrentIndex(panel.model.index(at, 1))
+        reasons[id] = panel.detail.accessibleName()
+    assert reasons == {
+        "A": "",
+        "B": 'A is given email "a@example.org" by this plan too, and the unique index email_1 lets no other '
+        "document have it; choose another value.",
+        "C": "The collection has rules for its documents, and this one does not meet them.",
+    }
+    assert [*people.find()] == before, "nothing is written by looking"
+    QTest.mouseClick(panel.go, LEFT)
+    idle(qtbot)
+    assert [*people.find()] == [{**before[0], "age": 85, "email": "a@example.org"}, *before[1:]]
+
+
 def test_a_document_that_moved_on_since_the_dry_run_is_left_alone(
     qtbot: QtBot, session: Session, database: Database
 ) -> None:
