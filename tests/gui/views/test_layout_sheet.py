@@ -27,6 +27,7 @@ from model.profile import Profile
 from model.session import Session
 from model.session.layout_statements import LayoutStatements, Trial
 from model.userdata.connections import Connections
+from model.values.canonical import Value
 from tests.gui.menus import offered
 from tests.gui.refusals import denied, try_again
 from tests.gui.window.windows import new_window, open_source, sheet, told, wait_idle
@@ -417,6 +418,40 @@ def test_a_statement_is_saved_as_a_profile_and_the_connection_keeps_it(
     assert window.status.profile.text() == "Profile layouts.toml"
     assert [saved.profile for saved in Connections().all()] == [str(file)]
     assert any(str(file) in said for said in told(window))
+
+
+def test_whole_versions_after_a_gap_are_stated_shown_and_kept(
+    qtbot: QtBot, session: Session, local_uri: str, opened: Callable[[str], LayoutSheet], shop: str, tmp_path: Path
+) -> None:
+    def newest() -> tuple[str, str]:
+        version = next(iter(session.catalogue.layout(ns).history(Value.of("A"), contents="all")))
+        return version.state, version.detail
+
+    ns, file = f"{shop}.parts", tmp_path / "layouts.toml"
+    stated = {"layout": "deltas", "id": "thing", "version": "pos", "token": ""}
+    with pymongo.MongoClient[dict[str, Any]](local_uri) as client:
+        whole = {"thing": "A", "sum": 1, "by": "ann"}
+        client[shop]["parts"].insert_many(
+            [{**whole, "pos": 1}, {**whole, "pos": 3}, {"thing": "A", "sum": 4, "pos": 4}]
+        )
+    session.statements.use(ns, stated)
+    assert newest() == ("unproven", "rebuilt over a gap")
+    found = opened("parts")
+    row = found.form.rows["after_gap"]
+    assert isinstance(row.editor, QComboBox)
+    assert [row.editor.itemText(at) for at in range(row.editor.count())] == ["", "whole"]
+    assert (row.text, row.state.text()) == ("", "")
+    row.put("whole")
+    settled(qtbot, found)
+    assert row.state.text() == "stated"
+    assert 'after_gap = "whole"' in found.trial.toml.toPlainText().splitlines()
+    found.save_to(file)
+    wait_idle(qtbot)
+    kept = Profile.load(file).get(ns)
+    assert kept is not None
+    assert kept.after_gap == "whole"
+    assert newest() == ("present", "")
+    assert opened("parts").form.rows["after_gap"].text == "whole"
 
 
 @pytest.mark.deep
