@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from model.layouts import registry
+from model.layouts.base import Layout
+from model.layouts.layout_names import STANDING_LAYOUTS
 from tests import support
 
 ROOT = support.ROOT
@@ -84,6 +86,11 @@ def test_no_other_room_decides_by_the_name_or_the_class_of_a_layout() -> None:
         for line, what in breaches(path.read_text("utf-8"))
     ]
     assert not found, "\n".join(found)
+
+
+def test_the_layouts_that_tell_how_a_collection_stands_are_named_and_no_others_are_loaded_for_it() -> None:
+    telling = {name for name, kind in registry.LAYOUTS.items() if kind.standing is not Layout.standing}
+    assert telling == {*STANDING_LAYOUTS}
 
 
 def test_no_layout_knows_another_or_the_registry() -> None:

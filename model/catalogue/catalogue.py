@@ -30,6 +30,7 @@ from model.errors import NotFound, Refused, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.late_module import LateModule
 from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
+from model.layouts.layout_names import STANDING_LAYOUTS
 from model.layouts.registry import bind, declared, fields_of, info_of, versions_told
 from model.server.retry import Port, Server, Terms
 from model.storage.composite_ids import CompositeIds
@@ -167,7 +168,8 @@ class Catalogue:
     def _standing(self, info: CollectionInfo) -> str:
         """How far the archive or feed has come, in the layout's words; "" for an archive's own collection."""
         try:
-            return "" if info.belongs_to else self.layout(info.ns).standing
+            asked = info.layout in STANDING_LAYOUTS and not info.belongs_to
+            return self.layout(info.ns).standing if asked else ""
         except Refused:
             return ""
 
@@ -237,6 +239,10 @@ class Catalogue:
             for each in stated
             if each.watches and (not named or {each.ns, each.ns.partition(".")[0]} & {*named})
         ]
+
+    def is_watched(self, ns: str) -> bool:
+        """Whether the profile states watched conditions for a collection."""
+        return bool(self.watched([ns]))
 
     def known(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
         """A collection and its profile, as recognised before if possible."""
@@ -685,12 +691,15 @@ class Catalogue:
         """The layout of a collection, bound to the server."""
         with self._lock:
             bound = self._bound.get(ns)
-        if bound is None:
+        while bound is None:
             found = self.known(ns)
+            # Not under the lock, for which the window's thread may wait: it may import the layout.
+            made = bind(self._port, found[1])
             with self._lock:
-                # Meanwhile another thread may have recognised or picked another layout, which must stay.
                 _, profile = self._picked.get(ns) or self._known.get(ns) or found
-                bound = self._bound.setdefault(ns, bind(self._port, profile))
+                if profile != found[1]:
+                    continue  # meanwhile another thread recognised or picked another layout, which must stay
+                bound = self._bound.setdefault(ns, made)
                 if (supposed := self._supposed.get(ns)) is not None and supposed.proven is not None:
                     bound.proven_before = supposed.proven
                 if self.states is not None and bound.holds_changes:

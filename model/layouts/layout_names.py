@@ -13,4 +13,6 @@ LAYOUT_NAMES = (
 WRITABLE_LAYOUTS = tuple(name for name in LAYOUT_NAMES if name not in READ_ONLY_LAYOUTS)
 ADOPTED_LAYOUTS = ("archive", "versions", "embedded")
 """The layouts that a plain collection can be moved to with code that saves into it."""
+STANDING_LAYOUTS = ("stream", "hashed")
+"""The layouts that tell how a collection stands (:attr:`.Layout.standing`); the others need not be loaded for it."""
 PATTERN_NAMES = ("pending", "sequence", "processed")

@@ -12,9 +12,13 @@ import pymongo.database
 import pytest
 from bson import Decimal128, Int64, ObjectId
 
+from model.catalogue import catalogue
 from model.errors import NotAllowed, NotFound, Refused, Unreachable, Unreadable
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
-from model.server.retry import Reply, Server, Write
+from model.layouts.base import Layout
+from model.layouts.registry import bind
+from model.server.retry import Port, Reply, Server, Write
 from model.session import Session
 from model.values import canonical
 from model.values.canonical import Value
@@ -56,6 +60,29 @@ def put(version: Version, **fields: Any) -> bytes:
 
 
 # --- reading
+
+
+def test_what_the_window_asks_is_answered_while_another_thread_loads_a_layout(
+    session: Session, contracts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.catalogue.info(contracts)
+    loading, go, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def load(port: Port, profile: CollectionProfile) -> Layout:
+        loading.set()
+        go.wait(10)
+        return bind(port, profile)
+
+    monkeypatch.setattr(catalogue, "bind", load)
+    reader = threading.Thread(target=session.documents.page, args=(contracts,))
+    reader.start()
+    assert loading.wait(10)
+    window = threading.Thread(target=lambda: answered.set() if session.catalogue.unseen == {} else None)
+    window.start()
+    assert answered.wait(5)
+    go.set()
+    reader.join()
+    window.join()
 
 
 def test_each_collection_is_named_with_its_layout(session: Session, database_name: str) -> None:
