@@ -109,6 +109,7 @@ class Task(QObject):
         self.reads = reads
         self.number, self.title, self.owner, self.key = number, title, owner, key
         self.running = True
+        self.began = time.monotonic()
         self.superseded = False
         self.progress = progress
         self.unit = unit

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
-from gui import copying, messages, tasks
+from gui import copying, messages, rest, tasks
 from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
@@ -218,9 +218,14 @@ class CollectionPage(Page):
     def _loaded(self, _: object) -> None:
         self._divide()
         self.changed.emit()
-        if self._missing_index or self.session.trust.read_only:
-            return
+        if not self._missing_index:
+            rest.later(self, self._look_for_index)
+
+    def _look_for_index(self) -> None:
+        """Find out whether an index is missing, which may take a look at many documents."""
         session, ns = self.session, self.ns
+        if session.trust.read_only:
+            return
         tasks.run(
             lambda _: session.indexes.missing(ns) or "",
             done=self._index_known,

@@ -12,9 +12,9 @@ import importlib
 import threading
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 
-from gui import tasks
+from gui import rest
 
 SOON = (
     "model.session.connection",
@@ -24,7 +24,6 @@ SOON = (
 )
 LATER = ("model.session.history_reading", "gui.pages.document_pages", "gui.window.palette", "gui.pages.history_pages")
 AT_WORK = ("gui.pages.activity_page", "gui.pages.repair_pages")
-REST = 300  # milliseconds without work; after that, imports delay no first page
 
 
 class EarlyImports(QObject):
@@ -35,38 +34,32 @@ class EarlyImports(QObject):
         self._soon, self._later, self._at_work = (
             threading.Thread(target=bring, args=(names,), name="palimpsest-imports") for names in (SOON, LATER, AT_WORK)
         )
-        self._due: list[threading.Thread] = []  # at the next rest
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(REST)
-        self._rest.timeout.connect(self._at_rest)
+        self._ended = self._acted = False
 
     def begin(self) -> None:
         """Import what the first source and its page need, and the rest when nothing is running."""
         self._soon.start()
-        self._await_rest(self._later)
+        rest.later(self, self._bring_later)
 
     def act(self, *_: object) -> None:
         """Import at the next rest what the pages need to which a person may go on."""
-        if self._at_work.ident is None and self._at_work not in self._due:
-            self._await_rest(self._at_work)
+        if not self._acted:
+            self._acted = True
+            rest.later(self, self._bring_at_work)
 
-    def _await_rest(self, thread: threading.Thread) -> None:
-        if not self._due:
-            tasks.tasks.changed.connect(self._rest.start)
-        self._due.append(thread)
-        self._rest.start()
+    def _bring_later(self) -> None:
+        self._start(self._later)
 
-    def _at_rest(self) -> None:
-        if self._due and not tasks.tasks.running:
-            tasks.tasks.changed.disconnect(self._rest.start)
-            for thread in self._due:
-                thread.start()
-            self._due.clear()
+    def _bring_at_work(self) -> None:
+        self._start(self._at_work)
+
+    def _start(self, thread: threading.Thread) -> None:
+        if not self._ended:
+            thread.start()
 
     def end(self) -> None:
-        """Wait for the running imports."""
-        self._rest.stop()
+        """Begin no further imports, and wait for the running ones."""
+        self._ended = True
         for thread in (self._soon, self._later, self._at_work):
             if thread.is_alive():
                 thread.join()

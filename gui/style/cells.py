@@ -781,7 +781,8 @@ class CellTree(QTreeView, StandsStill):
         for row in range(first.row(), min(last.row() + 1, MEASURED)):
             for column in range(first.column(), last.column() + 1):
                 self._measured.get(row, {}).pop(column, None)
-        if self._given and not self._later.isActive():
+        is_seen = self.visualRect(first).top() < self.viewport().height()  # else nothing moves for what nobody sees
+        if self._given and is_seen and not self._later.isActive():
             self._later.start()
 
     def _sized(self, column: int, old: int, new: int) -> None:

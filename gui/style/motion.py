@@ -10,7 +10,7 @@ import sys
 from PySide6.QtCore import QObject, QSettings, QStandardPaths
 from PySide6.QtWidgets import QApplication
 
-from gui import tasks
+from gui import rest, tasks
 from gui.style import preferences
 from model.foundation.child_environment import DESKTOP, child_environment
 
@@ -24,7 +24,10 @@ class _Asker(QObject):
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
-        tasks.tasks.run(lambda _: system_reduces(), done=self._told, failed=self._failed, owner=self)
+        rest.later(self, self._ask)
+
+    def _ask(self) -> None:
+        tasks.run(lambda _: system_reduces(), done=self._told, failed=self._failed, owner=self)
 
     def _told(self, reduced: bool) -> None:
         preferences.system_reduces_motion = reduced

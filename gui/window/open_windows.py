@@ -144,9 +144,6 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     imports = EarlyImports()
     source = request.get("source")
     first = windows.restore(bool(source))
-    if source:
-        # Its server starts while the modules that need it are imported, and takes no time from the first frame.
-        first.drawn.connect(partial(_start_early, source, bool(request.get("into_memory"))))
     first.drawn.connect(imports.begin)
     first.actions_.asked.connect(imports.act)
     if not apart:
@@ -159,9 +156,3 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     if not apart:
         instance.close()
     return status
-
-
-def _start_early(source: str, into_memory: bool) -> None:
-    from model.session import sources
-
-    sources.start_early(source, into_memory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +20,8 @@ from model.foundation.address import unquoted
 from model.session import Session
 from model.userdata.connections import Connections, SavedConnection, label, needs_password, without_password
 
+PATIENCE = 500
+"""Milliseconds for which a window that starts with a source is a mere frame, so that its first page comes whole."""
 SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")
 
@@ -235,15 +238,28 @@ def keep(opening: Opening) -> str:
 
 
 class OpeningPage(QWidget):
-    """Contains nothing that the first frame would wait for."""
+    """Contains nothing that the first frame would wait for, and nothing at all if its source opens soon."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         boxes.ground(self, "surface")
         self.state: StateView | None = None
+        self._say: Callable[[], object] | None = None
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(PATIENCE)
+        self._later.timeout.connect(self._say_now)
 
     def say(self, title: str, stop: Callable[[], object]) -> None:
-        """Name what is being opened; the button calls ``stop``."""
+        """Name what is being opened, once that has taken a moment; the button calls ``stop``."""
+        self._say = partial(self._put, title, stop)
+        self._later.start()
+
+    def _say_now(self) -> None:
+        if self._say is not None and not self.isHidden():
+            self._say()
+
+    def _put(self, title: str, stop: Callable[[], object]) -> None:
         if self.state is None:
             self.state = StateView(self)
             boxes.column(self).addWidget(self.state)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
@@ -16,6 +17,7 @@ from gui.style.states import OneLine, words
 
 HEIGHT = 27
 FIRST = 110  # u; the first text names the collection, and with less room would be useless
+BRIEF = 0.3  # seconds; work that is over sooner is not named, so that the line stands still
 NAME = 200  # u; a wider profile name is cut in the middle
 
 
@@ -70,7 +72,12 @@ class StatusLine(QWidget):
         self.tasks.clicked.connect(self.tasks_asked)
         self._row.addWidget(self.tasks)
         self.with_tasks = True
-        tasks.tasks.changed.connect(self._count)
+        self._named: list[tasks.Task] = []
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(round(BRIEF * 1000))
+        self._soon.timeout.connect(self._count)
+        tasks.tasks.changed.connect(self._changed)
         tasks.tasks.progressed.connect(self._progressed)
         theme.signals.changed.connect(self._restyle)
         self._restyle()
@@ -119,8 +126,18 @@ class StatusLine(QWidget):
         if task.title and task.pace.rate is not None:
             self._count()
 
+    def _changed(self) -> None:
+        if any(not task.running for task in self._named):
+            self._count()
+        elif not self._soon.isActive():
+            self._soon.start()
+
     def _count(self) -> None:
-        running = [task for task in tasks.tasks.running if task.title]
+        """Name the work that has run for a while; what began since is looked at again."""
+        titled = [task for task in tasks.tasks.running if task.title]
+        running = self._named = [task for task in titled if time.monotonic() - task.began >= BRIEF]
+        if running != titled and not self._soon.isActive():
+            self._soon.start()
         if not running:
             self.tasks.setText(tr("No tasks running"))
         elif len(running) == 1:

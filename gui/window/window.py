@@ -13,7 +13,7 @@ from PySide6.QtCore import QMetaMethod, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from gui import messages, subscriptions, tasks
+from gui import messages, rest, subscriptions, tasks
 from gui.actions import Actions, Item
 from gui.language import tr
 from gui.messages import MessageArea
@@ -103,8 +103,11 @@ class Window(QMainWindow):
         self._drawn.setSingleShot(True)
         self._drawn.setInterval(UNSEEN)
         self._drawn.timeout.connect(self.drawn)
-        self.drawn.connect(self.recovery.look)
+        self.drawn.connect(self._recover_soon)
         self.drawn.connect(self._resize_smoothly)
+
+    def _recover_soon(self) -> None:
+        rest.later(self, self.recovery.look)
 
     def _resize_smoothly(self) -> None:
         from gui.style.live_resize import LiveResize  # needed only once there are lists

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from gui import subscriptions, tasks
 from gui.pages.page_request import CollectionStart, PageRequest
 from gui.style import boxes, focus_keeper, preferences, theme, wording
-from gui.window.opening import OpeningPage
+from gui.window.opening import PATIENCE, OpeningPage
+from gui.window.whole_picture import WholePicture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,7 @@ class Workspace(QWidget):
         self._sessions = sessions
         self._waiting = self._pending = 0  # findings on show, and tokens
         self._stack = QStackedWidget(self)
+        self._whole = WholePicture(self)
         self._area: WorkArea | None = None
         self._saved: Sequence[SavedConnection] = ()
         self._welcome: WelcomePanel | None = None
@@ -170,6 +172,7 @@ class Workspace(QWidget):
         self._being_opened = (opening, title)
         if (page := self._opening_page) is not None:
             page.say(title, partial(self.stop_asked.emit, opening))
+            self._whole.await_it(PATIENCE)
         else:
             self.welcome.begin(opening, title)
 

@@ -158,10 +158,6 @@ class ThroughTime:
         (ns,) = self._catalogue.with_versions([ns])
         return compared(self._catalogue.layout(ns), _moment(first), _moment(then), checkpoint)
 
-    def is_watched(self, ns: str) -> bool:
-        """Whether the profile states watched conditions for a collection; asks no server."""
-        return bool(self._catalogue.watched([ns]))
-
     def watched(
         self,
         places: Sequence[str] = (),

@@ -88,6 +88,7 @@ class Told:
         self.turns: list[WatchTurn] = []
         self.history: Any = self
         self.time: Any = self
+        self.catalogue: Any = self
         self.trust: Any = self
 
     def as_session(self) -> Session:

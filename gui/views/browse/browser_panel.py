@@ -12,7 +12,7 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
-from gui import copying, tasks
+from gui import copying, rest, tasks
 from gui.language import tr, translated
 from gui.paging import Pager, refill
 from gui.parts.notices import Notices
@@ -344,7 +344,7 @@ class BrowserPanel(QWidget):
         if page.rows:
             self.states.show_content()
             if query.is_of_now:
-                self._read_outlines([row.id for row in page.rows if row.readable and row.id in self._due])
+                self._read_outlines(page, self._in_sight())
                 self._read_sizes(self.model.in_part())
             self._read_matches(query, [row.id for row in page.rows if row.readable])
             if page.total is None:
@@ -584,8 +584,20 @@ class BrowserPanel(QWidget):
             read = partial(session.documents.sizes, ns, rows)
             tasks.run(lambda _: read(), done=self.model.put_sizes, failed=_no_sizes, owner=self, key="sizes")
 
-    def _read_outlines(self, ids: list[Value]) -> None:
-        session, ns = self._session, self.ns
+    def _in_sight(self) -> list[Row]:
+        """The rows that can be seen now: what a person looks at is read first."""
+        top, height = self.list.indexAt(QPoint(0, 0)).row(), self.list.rowHeight(self.model.index(0, 0))
+        if top < 0 or height <= 0:  # it is not laid out yet
+            return list(self.model.rows)
+        return list(self.model.rows[top : top + self.list.viewport().height() // height + 1])
+
+    def _read_outlines(self, page: Page, rows: Sequence[Row]) -> None:
+        """Read the histories of these documents of a page, if they are due, and later those of the others."""
+        if page is not self._page:
+            return
+        session, ns, asked = self._session, self.ns, {row.id for row in rows}
+        due = [row.id for row in page.rows if row.readable and row.id in self._due]
+        ids = [id for id in due if id in asked] or due
         if not ids:
             return
 
@@ -595,7 +607,7 @@ class BrowserPanel(QWidget):
 
         tasks.run(
             read,
-            done=self._outlines_done,
+            done=partial(self._outlines_done, page, len(ids) < len(due)),
             failed=self._outlines_failed,
             partial=self._outline_known,
             owner=self,
@@ -616,7 +628,7 @@ class BrowserPanel(QWidget):
 
         tasks.run(
             look,
-            done=self._outlines_done,
+            done=self._matches_done,
             failed=self._matches_failed,
             partial=self._matches_known,
             owner=self,
@@ -634,7 +646,11 @@ class BrowserPanel(QWidget):
         self._due.discard(outline.id)
         self.model.put_outline(outline)
 
-    def _outlines_done(self, _: None) -> None:
+    def _outlines_done(self, page: Page, more: bool, _: None) -> None:
+        if more:
+            rest.later(self, partial(self._read_outlines, page, page.rows))
+
+    def _matches_done(self, _: None) -> None:
         pass
 
     def _outlines_failed(self, error: BaseException) -> None:

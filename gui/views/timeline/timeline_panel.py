@@ -423,7 +423,7 @@ class TimelinePanel(QWidget):
     def _judge(self) -> None:
         """Find where the conditions that the profile watches turned, if it watches any."""
         id = self._shown_id
-        if id is None or not self.model.marks or not self._session.time.is_watched(self._ns):
+        if id is None or not self.model.marks or not self._session.catalogue.is_watched(self._ns):
             return
         session, ns = self._session, self._ns
 

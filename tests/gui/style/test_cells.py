@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from typing import Any
 
@@ -24,12 +25,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHeaderView, QLineEdit, QStyleOptionHeader, QStyleOptionViewItem, QToolTip
 from pytestqt.qtbot import QtBot
 
-from gui import turns
+from gui import tasks, turns
 from gui.paging import Pager, RowsModel, refill
 from gui.style import cells, icons, preferences, symbols, theme, wording, zooming
 from gui.style.cells import Badge, Cell, CellDelegate, CellTree, Index, Span, full_width, plain, value
 from gui.style.clear_cross import ClearCross
 from gui.style.states import tool
+from gui.window import status_line
 from gui.window.status_line import StatusLine
 from gui.window.status_line import _Elided as Elided
 from tests.gui.dragging import size_column
@@ -755,3 +757,30 @@ def test_a_header_has_room_before_long_words_of_the_column_that_takes_the_rest(q
     made.show()
     made.fit_columns()
     assert made.columnWidth(0) >= made._head_width(0)
+
+
+def test_texts_that_come_for_rows_out_of_sight_move_no_column(qtbot: QtBot) -> None:
+    model = Names()
+    made = CellTree()
+    made.as_list(model, "names", (80, 60))
+    _show(qtbot, made, 400)
+    model.fill([f"row {n}" for n in range(90)])
+    qtbot.waitUntil(lambda: not (made._soon.isActive() or made._later.isActive() or turns.turns.waiting))
+    for row, moves in ((80, False), (0, True)):
+        model.dataChanged.emit(model.index(row, 0), model.index(row, 1))
+        assert made._later.isActive() is moves
+
+
+def test_work_that_is_over_soon_is_not_named(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = StatusLine()
+    qtbot.addWidget(line)
+    go = threading.Event()
+    monkeypatch.setattr(status_line, "BRIEF", 60.0)
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=line, title="Reading orders")
+    line._count()
+    assert line.tasks.text() == "No tasks running"
+    monkeypatch.setattr(status_line, "BRIEF", 0.0)
+    line._count()
+    assert line.tasks.text() == "Reading orders"
+    go.set()
+    qtbot.waitUntil(lambda: line.tasks.text() == "No tasks running")

@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import tasks
 from gui.style import motion, preferences
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the desktops are those of Linux")
@@ -74,5 +73,4 @@ def test_the_answer_is_there_once_the_application_has_begun(
     motion.install(qapp)
     motion.install(qapp)
     assert len(qapp.findChildren(motion._Asker)) == 1
-    qtbot.waitUntil(lambda: not tasks.tasks.running)
-    assert preferences.still()
+    qtbot.waitUntil(preferences.still)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections.abc import Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from gui.views.browse.documents_model import DocumentsModel
 from gui.views.browse.query import Query, field_names, sort_words
 from gui.views.browse.query_options import QueryOptions
 from model import text
+from model.foundation.checkpoints import Checkpoint
 from model.foundation.records import CollectionInfo, Outline, Row
 from model.session import Session
 from model.session.document_lists import DocumentLists
@@ -89,6 +91,29 @@ def test_a_row_says_who_changed_it_last_and_its_tooltip_why() -> None:
     beside = Outline(Value.of(1), (), "Sound", "sound", author="ann", reason="the law says so")
     model.put_outline(beside)
     assert (model.cell(told).text, model.cell(told).tip) == ("ann", "the law says so")
+
+
+def test_the_histories_of_the_rows_in_sight_are_read_before_those_of_the_others(
+    session: Session, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[Value]] = []
+    read = DocumentLists.outlines
+
+    def outlines(self: DocumentLists, ns: str, ids: Sequence[Value], checkpoint: Checkpoint) -> Iterator[Outline]:
+        asked.append(list(ids))
+        return read(self, ns, ids, checkpoint)
+
+    monkeypatch.setattr(DocumentLists, "outlines", outlines)
+    panel = BrowserPanel(session, NS)
+    qtbot.addWidget(panel)
+    panel.resize(1160, 340)
+    panel.show()
+    wait_idle(qtbot, lambda: len(panel.model.rows) == 50 and len(panel.model.outlines) == 50)
+    first, others = asked
+    bottom = panel.list.indexAt(panel.list.viewport().rect().bottomLeft()).row()
+    assert [row.id for row in panel.model.rows[: bottom + 1]] == first[: bottom + 1]
+    assert len(first) <= bottom + 2
+    assert [*first, *others] == [row.id for row in panel.model.rows]
 
 
 def test_what_is_read_after_the_page_renews_and_measures_only_its_own_columns(

@@ -11,6 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QStackedWidget
 from pytestqt.qtbot import QtBot
 
+from gui.pages.collection_page import CollectionPage
+from gui.window import opening, workspace
 from gui.window.open_windows import OpenWindows
 from gui.window.opening import OpeningPage
 from gui.window.welcome_panel import WelcomePanel
@@ -51,12 +53,38 @@ def test_a_window_that_gets_a_source_never_makes_the_welcome_page(
 ) -> None:
     assert isinstance(in_front(started), OpeningPage)
     windows.serve({"source": "sample:"})
-    page = in_front(started)
-    assert isinstance(page, OpeningPage)
-    assert page.state is not None
-    assert page.state.title == "Opening the sample"
+    assert isinstance(in_front(started), OpeningPage)
     wait_idle(qtbot, lambda: started.workspace.page is not None)
     assert not started.findChildren(WelcomePanel)
+
+
+def test_a_source_that_opens_soon_is_not_announced_and_its_first_page_is_drawn_whole(
+    windows: OpenWindows, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "PATIENCE", 60_000)
+    monkeypatch.setattr(workspace, "PATIENCE", 60_000)
+    window = windows.open(source_follows=True)
+    with qtbot.waitSignal(window.drawn):
+        window.activateWindow()
+    page = in_front(window)
+    assert isinstance(page, OpeningPage)
+    windows.serve({"source": "sample:"})
+    assert not window.workspace.updatesEnabled()
+    assert window.title.updatesEnabled()  # the frame is drawn all the same
+    qtbot.waitUntil(window.workspace.updatesEnabled, timeout=30_000)
+    assert page.state is None
+    front = window.workspace.page
+    assert isinstance(front, CollectionPage)
+    assert front.browser.page is not None
+    assert front.diff.comparison is not None
+
+
+def test_a_source_that_takes_longer_is_announced(started: Window, windows: OpenWindows, qtbot: QtBot) -> None:
+    windows.serve({"source": NOBODY.format(patience=5_000)})
+    page = in_front(started)
+    assert isinstance(page, OpeningPage)
+    qtbot.waitUntil(lambda: page.state is not None and page.state.title.startswith("Connecting to "))
+    assert started.workspace.updatesEnabled()
 
 
 def test_stop_has_the_focus_and_leads_to_the_welcome_page(started: Window, windows: OpenWindows, qtbot: QtBot) -> None:

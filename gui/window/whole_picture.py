@@ -1,0 +1,67 @@
+"""A part of the window is not drawn anew before what it shows is whole."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+from gui import tasks, turns
+
+
+class WholePicture(QObject):
+    """Keeps the last picture of a part, while a new page in it is made and what it shows is read.
+
+    ::
+
+        whole.await_it(250)
+
+    Else a page would be seen empty, then with rows, then with a history, each drawn for nothing. Keys reach the page
+    all the same. What takes longer than the given time is seen as it comes.
+    """
+
+    def __init__(self, part: QWidget) -> None:
+        super().__init__(part)
+        self._part = part
+        self._most = QTimer(self)
+        self._most.setSingleShot(True)
+        self._most.timeout.connect(self.show_now)
+        self._is_due = False
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the last picture is still shown."""
+        return self._most.isActive()
+
+    def await_it(self, milliseconds: int) -> None:
+        """Keep the picture until no titled task of the part runs any more, for that long at most."""
+        if not self.is_awaited:
+            tasks.tasks.changed.connect(self._look_soon)
+            self._part.setUpdatesEnabled(False)
+        self._most.start(milliseconds)
+        self._look_soon()
+
+    def show_now(self) -> None:
+        """Draw the part as it is."""
+        self._most.stop()
+        tasks.tasks.changed.disconnect(self._look_soon)
+        self._part.setUpdatesEnabled(True)
+
+    def _look_soon(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            turns.later(self, self._look)
+
+    def _look(self) -> bool:
+        """Draw it once all is there; True: its parts still wait for their turns."""
+        if self.is_awaited and turns.turns.waiting:
+            return True
+        self._is_due = False
+        if self.is_awaited and not any(task.title and self._is_here(task) for task in tasks.tasks.running):
+            self.show_now()
+        return False
+
+    def _is_here(self, task: tasks.Task) -> bool:
+        owner: QObject | None = task.owner
+        while owner is not None and owner is not self._part:
+            owner = owner.parent()
+        return owner is not None

@@ -1,0 +1,61 @@
+"""A part of the window that is not drawn before what it shows is whole."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from gui import tasks, turns
+from gui.window.whole_picture import WholePicture
+
+LONG = 60_000  # milliseconds
+
+
+@pytest.fixture
+def part(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+def test_it_is_drawn_once_what_is_read_for_it_and_its_turns_are_over(part: QWidget, qtbot: QtBot) -> None:
+    go, inner, made = threading.Event(), QWidget(part), list[bool]()
+
+    def arrived(_: object) -> None:
+        turns.later(part, lambda: made.append(part.updatesEnabled()))
+
+    tasks.run(lambda _: go.wait(), done=arrived, failed=print, owner=inner, title="Reading")
+    whole = WholePicture(part)
+    whole.await_it(LONG)
+    assert not part.updatesEnabled()
+    assert not QWidget(part).updatesEnabled()  # nor is what is made meanwhile
+    go.set()
+    qtbot.waitUntil(part.updatesEnabled)
+    assert made == [False]
+    assert not whole.is_awaited
+
+
+def test_work_of_others_and_work_without_a_name_is_not_waited_for(part: QWidget, qtbot: QtBot) -> None:
+    other, go = QWidget(), threading.Event()
+    qtbot.addWidget(other)
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=other, title="Reading")
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=part)
+    WholePicture(part).await_it(LONG)
+    qtbot.waitUntil(part.updatesEnabled)
+    go.set()
+
+
+def test_what_takes_longer_is_drawn_as_it_comes(part: QWidget, qtbot: QtBot) -> None:
+    go = threading.Event()
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=part, title="Reading")
+    whole = WholePicture(part)
+    whole.await_it(20)
+    qtbot.waitUntil(part.updatesEnabled)
+    assert not go.is_set()
+    go.set()
+    whole.await_it(LONG)  # it can be asked for again
+    assert not part.updatesEnabled()
+    qtbot.waitUntil(part.updatesEnabled)
