@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 
 class LateModule:
@@ -13,5 +12,5 @@ class LateModule:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        module = sys.modules.get(self._name) or importlib.import_module(self._name)
-        return getattr(module, name)
+        # Not from `sys.modules`: while another thread imports the module, half of it is there.
+        return getattr(importlib.import_module(self._name), name)
