@@ -12,6 +12,7 @@ import copy
 import datetime as dt
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +160,14 @@ def _put(section: str, name: str, value: Any) -> None:
 
 def system_zone() -> str:
     """The IANA name of this computer's time zone; UTC if it has none."""
+    return _known_zone(bytes(QTimeZone.systemTimeZoneId().data()))
+
+
+@cache
+def _known_zone(name: bytes) -> str:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-    name = QTimeZone.systemTimeZoneId().data()
-    text = bytes(name).decode("ascii", "replace")
+    text = name.decode("ascii", "replace")
     try:
         ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -95,14 +95,15 @@ class ActivityModel(CellModel):
         said = super().headerData(section, orientation, role)
         return self._day or said if section == WHEN and role == Qt.ItemDataRole.DisplayRole else said
 
-    def put(self, rows: Sequence[Activity], by: int, collections: bool = True) -> None:
-        """Show only these changes; ``collections`` names them if there are several."""
+    def put(self, rows: Sequence[Activity], by: int, collections: bool = True) -> bool:
+        """Show only these changes; ``collections`` names them if there are several. False: they are shown already."""
         groups = grouped(rows, by, collections)
         if groups == self.groups and by == self.by:
-            return
+            return False
         self.beginResetModel()
         self.groups, self.by = groups, by
         self.endResetModel()
+        return True
 
     # --- two levels; a change's internal id is its group's position plus one
 

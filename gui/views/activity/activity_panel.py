@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui import copying, tasks, turns
@@ -62,6 +62,7 @@ class ActivityPanel(QWidget):
         self.day: dt.date | None = None
         self.newest: Newest | None = None
         self._coming: Newest | None = None  # what is being read, as far as it arrived
+        self._is_part_due = False  # turns are to come in which that is shown
         self._read: Asked | None = None  # the filter of a complete reading that is now shown
         self._again = False  # whether the same is being read again
         self._of_day: Newest | None = None  # read separately if not all changes are held
@@ -203,7 +204,7 @@ class ActivityPanel(QWidget):
     @property
     def is_reading(self) -> bool:
         """Whether changes are being read."""
-        return self.reading.is_on
+        return self.reading.is_on or self._is_part_due
 
     def look(self) -> None:
         """Read the changes that the filter asks for; the shown ones stay until the first of these are there."""
@@ -243,15 +244,36 @@ class ActivityPanel(QWidget):
 
     def _part(self, part: Newest) -> None:
         self._coming = part
-        if self._again:
-            return  # what is shown again stays unchanged until all is read, with its selection and scroll position
+        # What is shown again stays unchanged until all is read, with its selection and scroll position.
+        if not self._again and not self._is_part_due:
+            self._is_part_due = True
+            turns.later(self, self._take_part)
+
+    def _take_part(self) -> None:
+        """Take the newest part, if it is seen; several may have come. The first bars have a turn, out of sight."""
+        part = self._coming
+        if part is None or self._again or not self.isVisible():
+            self._is_part_due = False
+            return
         self.newest = replace(part, rows=part.rows[:EARLY])
         self.filter.authors = part.authors
-        if part.rows and self.stack.kind != "content":
+        if self.strip.isHidden():
+            self._fill_strip()
+        turns.later(self, self._show_part)
+
+    def _show_part(self) -> None:
+        self._is_part_due = False
+        if self._coming is None or self.newest is None or not self.newest.rows:
+            return
+        self._fill()
+        if self.stack.kind != "content":
             self.stack.show_content()
             self.reading.show_reading()
-        if part.rows:
-            self._fill()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._coming is not None:
+            self._part(self._coming)
 
     def _show_read(self, whole: bool = False) -> None:
         """Show what was read; if it was being read again, only when the ``whole`` of it was."""
@@ -263,6 +285,9 @@ class ActivityPanel(QWidget):
             self._fill()
 
     def _done(self, _: object) -> None:
+        if self._is_part_due:  # the end comes behind it, so as not to fill all of the page in one turn
+            turns.later(self, partial(self._done_later, self.reading.task))
+            return
         self._show_read(whole=True)
         self._read = self.asked
         part = self.newest
@@ -274,6 +299,10 @@ class ActivityPanel(QWidget):
             self._show_empty()
         self.read_ended.emit()
         self.follow(set())
+
+    def _done_later(self, task: tasks.Task | None) -> None:
+        if self.reading.task is task:  # nothing else was asked meanwhile
+            self._done(None)
 
     def _end(self) -> None:
         self.pace.setText("")
@@ -416,10 +445,10 @@ class ActivityPanel(QWidget):
         rows = self.rows
         several = len({row.ns for row in rows}) > 1
         self.tree.put(rows, self.grouping.checkedId(), several, any(row.reason for row in rows))
-        if self.strip.isVisible():
-            turns.later(self, self._fill_strip)  # thousands of bars take a turn of the window
-        else:
+        if self.strip.isHidden():
             self._fill_strip()
+        else:
+            turns.later(self, self._fill_strip)  # thousands of bars take a turn of the window
         self._say()
 
     def _fill_strip(self) -> None:

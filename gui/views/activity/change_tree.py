@@ -33,7 +33,8 @@ WIDTHS = (180, 110, 140, 160, 72, 116, 320, 160)
 NARROW = (172, 84, 112, 110, 60, 104, 170, 100)  # at 1024 pixels, so that the fields are useful
 TIME = 120  # the first column if days are the headings
 ROOM = 1080
-AT_ONCE, SHARE = 300, 0.01  # changes below headings that expand at once, and the seconds of each later turn
+ROW = 28
+AT_ONCE, SHARE = 60, 0.01  # changes that expand at once where fewer fill the view; seconds of each later turn
 AHEAD = 60  # headings; more are not in sight together
 
 
@@ -44,7 +45,7 @@ class ChangeTree(CellTree):
     picked_changed = Signal()
 
     def __init__(self, model: ActivityModel) -> None:
-        super().__init__(row_height=28)
+        super().__init__(row_height=ROW)
         self._changes = model
         self._closed: set[Hashable] = set()  # headings that a person collapsed
         self._filling = False
@@ -80,23 +81,20 @@ class ChangeTree(CellTree):
         self._filling = True
         if by != model.by:
             self._closed = set()
-        model.put(rows, by, collections)
+        is_new = model.put(rows, by, collections)
         left_out = {AUTHOR: {BY}, ONE_DOCUMENT: {DOCUMENT, COLLECTION}}.get(by, set())
         left_out |= {at for at, there in ((COLLECTION, collections), (REASON, reasons)) if not there}
-        self._there = set(range(len(model.headers))) - left_out
+        there = set(range(len(model.headers))) - left_out
+        if not is_new and there == self._there:
+            self._filling = False
+            return
+        self._there = there
         self._measure_words()
         self._fit()
         places = model.places({key for key in (*picked, current, top) if key is not None})
         headings = (place.internalId() - 1 if place.internalId() else place.row() for place in places.values())
         needed = max(headings, default=0)
-        self.scheduleDelayedItemsLayout()  # else each heading that expands lays out all rows again
-        self._next, expanded = 0, 0
-        while self._next < len(model.groups) and (expanded < AT_ONCE or self._next <= needed):
-            expanded += len(model.groups[self._next].rows)
-            self._expand_next()
-        self.executeDelayedItemsLayout()
-        for at in range(len(model.groups)):
-            self.setFirstColumnSpanned(at, QModelIndex(), True)
+        self._expand_first(needed)
         chosen = QItemSelection()
         for key in picked & places.keys():
             chosen.select(places[key], places[key])
@@ -119,6 +117,18 @@ class ChangeTree(CellTree):
             self._is_expanding = True
             turns.later(self, self._expand_more)
 
+    def _expand_first(self, needed: int) -> None:
+        """Expand the headings up to a needed one, and those that fill the view below it."""
+        model = self._changes
+        self.scheduleDelayedItemsLayout()  # else each heading that expands lays out all rows again
+        self._next, left = 0, max(AT_ONCE, self.viewport().height() // theme.px(ROW))
+        while self._next < len(model.groups) and (left > 0 or self._next <= needed):
+            left -= len(model.groups[self._next].rows) if self._next >= needed else 0
+            self._expand_next()
+        self.executeDelayedItemsLayout()
+        for at in range(len(model.groups)):
+            self.setFirstColumnSpanned(at, QModelIndex(), True)
+
     def _expand_next(self) -> None:
         group = self._changes.groups[self._next]
         self.setExpanded(self._changes.index(self._next, 0), ("group", group.key) not in self._closed)
@@ -129,8 +139,13 @@ class ChangeTree(CellTree):
         all.
         """
         end = time.monotonic() + SHARE
+        sight = self.viewport()
+        below = self.visualRect(self._changes.index(self._next, 0)).top() > sight.height()
+        sight.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, below)  # unlike the setter, it draws nothing
+        self._expand_to(self._next)
         while self._next < len(self._changes.groups) and time.monotonic() < end:
             self._expand_to(self._next)
+        sight.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, False)
         self._is_expanding = self._next < len(self._changes.groups)
         return self._is_expanding
 

@@ -11,16 +11,16 @@ from typing import Any
 import pymongo
 import pytest
 from bson import ObjectId
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks, turns
 from gui.pages.activity_page import ActivityPage
 from gui.style import theme
 from gui.style.states import StateView
-from gui.views.activity import activity_panel
+from gui.views.activity import activity_panel, change_tree
 from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN, ActivityModel
 from gui.views.activity.activity_panel import ActivityPanel, doubts_said, pace_said
 from gui.views.activity.change_tree import ChangeTree
@@ -534,17 +534,13 @@ def test_headings_far_below_expand_later_and_before_a_key_leads_there(way: str, 
     tree = ChangeTree(model)
     qtbot.addWidget(tree)
     tree.show()
-    rows = [
-        Activity("shop.orders", Value.of(n), Value.of(v), DAY[0], "ann", None, "edited")
-        for n in range(900)
-        for v in (2, 1)
-    ]
+    rows = edits(900)
 
     def expanded() -> int:
         return sum(tree.isExpanded(model.index(at, 0)) for at in range(900))
 
     tree.put(rows, ONE_DOCUMENT, False, False)
-    assert 100 < expanded() < 300  # to lay out all of them at once would stop the window
+    assert 20 < expanded() < 100  # to lay out all of them at once would stop the window
     if way == "waiting":
         qtbot.waitUntil(lambda: expanded() == 900)
     else:
@@ -566,3 +562,117 @@ def test_headings_far_below_expand_later_and_before_a_key_leads_there(way: str, 
     assert tree.currentIndex() == model.index(0, 0, model.index(800, 0))
     assert tree.isExpanded(model.index(800, 0))
     qtbot.waitUntil(lambda: expanded() == 899)  # what a person collapsed stays so
+
+
+def edits(documents: int, versions: int = 2) -> tuple[Activity, ...]:
+    return tuple(
+        Activity("shop.orders", Value.of(n), Value.of(v), DAY[0], "ann", None, "edited")
+        for n in range(documents)
+        for v in range(versions, 0, -1)
+    )
+
+
+class Painted(QObject):
+    """Counts how often a widget is drawn."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.times = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.times += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_headings_that_expand_out_of_sight_draw_nothing_and_later_ones_in_sight_are_drawn(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ActivityModel()
+    tree = ChangeTree(model)
+    qtbot.addWidget(tree)
+    tree.resize(800, 400)
+    tree.show()
+    tree.put(edits(900), ONE_DOCUMENT, False, False)
+    painted = Painted(tree.viewport())
+    monkeypatch.setattr(change_tree, "SHARE", 0)  # many turns
+    qtbot.waitUntil(lambda: not turns.turns.waiting)
+    assert tree.isExpanded(model.index(899, 0))
+    assert painted.times <= 1  # as it was shown
+    assert tree.viewport().updatesEnabled()
+    tree.collapse(model.index(0, 0))
+    qtbot.waitUntil(lambda: painted.times > 0)
+
+
+def test_a_view_is_filled_at_once_however_high_it_is_and_wherever_it_was_scrolled_to(qtbot: QtBot) -> None:
+    model = ActivityModel()
+    tree = ChangeTree(model)
+    qtbot.addWidget(tree)
+    tree.resize(800, theme.px(28 * 200))
+    tree.show()
+    tree.put(edits(900), ONE_DOCUMENT, False, False)
+    assert tree.visualRect(model.index(1, 0, model.index(65, 0))).top() > theme.px(28 * 190)
+    tree.setFixedHeight(theme.px(28 * 10))
+    qtbot.waitUntil(lambda: not turns.turns.waiting)
+    tree.scrollTo(model.index(500, 0), tree.ScrollHint.PositionAtTop)
+    tree.put(edits(900)[2:], ONE_DOCUMENT, False, False)
+    top = tree.indexAt(QPoint(20, 5))
+    assert all(tree.isExpanded(model.index(at, 0)) for at in range(top.row(), top.row() + 10))
+
+
+def test_parts_that_come_together_are_shown_once(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.newest = None
+    resets: list[int] = []
+    panel.model.modelReset.connect(lambda: resets.append(len(panel.model.groups)))
+    rows = edits(9, 1)
+    for count in (3, 6, 9):
+        panel._part(Newest(rows[:count], count, count))
+    assert panel.is_reading
+    panel._done(None)  # which does not overtake them
+    idle(qtbot, panel)
+    assert resets == [1]
+    assert len(panel.rows) == 9
+
+
+def test_the_end_of_an_earlier_reading_does_not_end_a_later_one(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.newest = None
+    panel._part(Newest(edits(1), 2, 1))
+    panel._done(None)
+    panel.filter.author.setText("ben")
+    panel.look()
+    ended: list[bool] = []
+    panel.read_ended.connect(lambda: ended.append(panel.reading.is_on))
+    idle(qtbot, panel)
+    assert ended == [False]
+    assert {row.author for row in panel.rows} == {"ben"}
+
+
+def test_a_page_out_of_sight_shows_no_part_until_it_is_seen(qtbot: QtBot, session: Session) -> None:
+    panel = shown(qtbot, session)
+    panel.hide()
+    panel.newest = None
+    panel._part(Newest(edits(2, 1), 2, 2))
+    qtbot.waitUntil(lambda: not turns.turns.waiting)
+    assert len(panel.model.groups) > 1
+    panel.show()
+    idle(qtbot, panel)
+    assert [row.id.python() for row in panel.rows] == [0, 1]
+    assert len(panel.model.groups) == 1
+
+
+def test_changes_that_are_shown_already_stay_as_they_are(qtbot: QtBot) -> None:
+    model = ActivityModel()
+    tree = ChangeTree(model)
+    qtbot.addWidget(tree)
+    tree.put(edits(3), ONE_DOCUMENT, False, False)
+    told: list[bool] = []
+    tree.picked_changed.connect(lambda: told.append(True))
+    tree.put(edits(3), ONE_DOCUMENT, False, False)
+    assert not told
+    tree.put(edits(3), ONE_DOCUMENT, True, False)
+    assert told
+    tree.collapse(model.index(0, 0))
+    tree.put(edits(2), ONE_DOCUMENT, True, False)
+    assert not tree.isExpanded(model.index(0, 0))  # what a person collapsed stays so
