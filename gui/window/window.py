@@ -196,8 +196,10 @@ class Window(QMainWindow):
     # --- the current page
 
     def update_state(self, *_: object) -> None:
-        """Fit title row, status line and actions to the current page."""
+        """Fit title row, status line and actions to the current page; to one that is being opened, once it is."""
         workspace = self.workspace
+        if workspace.is_opening:
+            return
         session, page = None if workspace.at_welcome else workspace.session, workspace.page
         watch = self._sessions.watch(session)
         facts = self._facts(session)

@@ -48,6 +48,7 @@ class Workspace(QWidget):
         super().__init__(parent)
         self._sessions = sessions
         self._waiting = self._pending = 0  # findings on show, and tokens
+        self.is_opening = False  # a page is; what has changed with it is told once, at the end
         self._stack = QStackedWidget(self)
         self._whole = WholePicture(self)
         self._area: WorkArea | None = None
@@ -226,8 +227,13 @@ class Workspace(QWidget):
 
     def open(self, session: Session, request: PageRequest) -> Page:
         """Show the tabs, with the requested page in front."""
-        self.show_work()
-        return self.tab_area.open(session, request)
+        self.is_opening = True
+        try:
+            self.show_work()
+            return self.tab_area.open(session, request)
+        finally:
+            self.is_opening = False
+            self.changed.emit()
 
     def show_state(self) -> None:
         """Show which servers do not answer, and how much is left to do in the repair centre."""

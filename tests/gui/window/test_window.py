@@ -136,6 +136,17 @@ def test_the_title_row_says_which_connection_and_whether_it_may_write(window: Wi
     assert seen == {facts, "in memory", ""}
 
 
+def test_a_page_that_opens_tells_the_window_once_and_the_window_fits_it(window: Window, qtbot: QtBot) -> None:
+    told: list[bool] = []
+    window.workspace.changed.connect(lambda: told.append(window.workspace.is_opening))
+    session = window.workspace.session
+    assert session is not None
+    page = window.workspace.open(session, PageRequest("activity", "insurance.contracts", way="beside"))
+    assert told.count(False) == 1
+    assert window.windowTitle().startswith(page.tip)
+    window.workspace.tab_area.close_page(page)
+
+
 def test_the_status_line_says_collection_layout_guard_and_zone(window: Window) -> None:
     assert [part._whole for part in window.status._left if not part.isHidden()] == [
         "insurance.contracts",
