@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import fields
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QWidget
+from PySide6.QtGui import QGuiApplication, QPaintEvent, QPalette
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QStyleFactory, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.style import preferences, theme
+from gui.style import preferences, restyling, theme
 from tests import support
 
 BOTH = pytest.mark.parametrize("tokens", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
@@ -221,8 +221,9 @@ def test_other_colours_lay_nothing_out_and_reach_hidden_widgets_too(way: str, qt
     window.times = 0
     for name, tokens in (("dark", theme.DARK), ("light", theme.LIGHT)):
         preferences.put("theme", name)
-        assert ink(seen) == tokens.text
-        assert ink(hidden) != tokens.text  # styling all at once would stop the window
+        assert ink(seen) != tokens.text  # styling all at once would stop the window
+        qtbot.waitUntil(lambda wanted=tokens.text: ink(seen) == wanted)
+        assert ink(hidden) != tokens.text
         if way == "waiting":
             qtbot.waitUntil(lambda wanted=tokens.text: ink(hidden) == wanted)
         else:
@@ -230,6 +231,58 @@ def test_other_colours_lay_nothing_out_and_reach_hidden_widgets_too(way: str, qt
             assert ink(hidden) == tokens.text
             hidden.hide()
     assert window.times == 0
+
+
+class _Inked(QLineEdit):
+    """Keeps the colour of its text as often as it is drawn."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.drawn: list[str] = []
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.drawn.append(ink(self))
+        super().paintEvent(event)
+
+
+def test_a_window_draws_only_once_and_in_the_new_colours(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    lines = [_Inked(window) for _ in range(20)]
+    own = QLineEdit(window)
+    own.setStyle(QStyleFactory.create("Windows"))
+    for at, line in enumerate(lines):
+        line.setGeometry(0, at * 10, 100, 10)
+    window.show()
+    qtbot.waitUntil(lambda: all(line.drawn for line in lines))
+    monkeypatch.setattr(restyling, "SHARE", 0)  # each line has a turn
+    for name, tokens in (("dark", theme.DARK), ("light", theme.LIGHT)):
+        for line in lines:
+            line.drawn.clear()
+        preferences.put("theme", name)
+        window.update()
+        lines[0].update()
+        qtbot.waitUntil(lambda: all(line.drawn for line in lines))
+        assert {each for line in lines for each in line.drawn} == {tokens.text}
+        assert window.updatesEnabled()
+    assert own.testAttribute(Qt.WidgetAttribute.WA_SetStyle)
+    assert not window.testAttribute(Qt.WidgetAttribute.WA_SetStyle)
+
+
+def test_a_change_of_sizes_while_colours_are_still_coming_leaves_no_window_that_draws_nothing(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    line = QLineEdit(window)
+    window.show()
+    preferences.put("theme", "dark")
+    preferences.put("theme", "light")
+    preferences.put("theme", "dark")
+    assert not window.updatesEnabled()
+    preferences.put("zoom", 110)
+    assert window.updatesEnabled()
+    assert ink(line) == theme.DARK.text
+    preferences.put("zoom", 100)
+    preferences.put("theme", "light")
 
 
 def test_hidden_widgets_that_go_before_their_colours_come_are_passed_over(qtbot: QtBot) -> None:
