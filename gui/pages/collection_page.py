@@ -14,7 +14,6 @@ from gui import copying, messages, rest, tasks
 from gui.actions import Handlers
 from gui.language import tr
 from gui.pages.base import OnShow, Page
-from gui.pages.document_writes import DocumentWrites
 from gui.pages.history_export import HistoryExport
 from gui.pages.page_request import (
     CollectionStart,
@@ -36,13 +35,13 @@ from gui.views.timeline.timeline_panel import TimelinePanel
 from model.foundation.news import News
 from model.foundation.records import Row, Version
 from model.session import Session
-from model.session.exactly_once import totals
 from model.text.file_documents import documents_in
 from model.values import canonical
 from model.values.canonical import Path, Value
 
 if TYPE_CHECKING:
     from gui.pages.batch_writes import BatchWrites
+    from gui.pages.document_writes import DocumentWrites
     from gui.views.repair.plan_kind import PlanKind
     from model.session.batch_writing import Rule
 
@@ -76,7 +75,6 @@ class CollectionPage(Page):
         self.browser = BrowserPanel(session, ns, self.split)
         self._history_part = LaterPart(self._make_timeline, self.split)
         self._comparison_part = LaterPart(self._make_diff, self.split)
-        self.writes = DocumentWrites(session, ns, self, production)
         self.exporter = ListExport(session, ns, self)
         self.histories = HistoryExport(session, ns, self)
         self._production = production
@@ -91,6 +89,16 @@ class CollectionPage(Page):
         self.split.splitterMoved.connect(self._split_moved)
         self.setFocusProxy(self.browser)
         self._wire()
+
+    @cached_property
+    def writes(self) -> DocumentWrites:
+        """Writes of one document, loaded at the first use."""
+        from gui.pages.document_writes import DocumentWrites
+
+        made = DocumentWrites(self.session, self.ns, self, self._production)
+        made.several_asked.connect(self._insert_several)
+        made.merge_asked.connect(self._merge)
+        return made
 
     @cached_property
     def batches(self) -> BatchWrites:
@@ -156,8 +164,6 @@ class CollectionPage(Page):
         self.browser.menu_asked.connect(self._fill_menu)
         self.browser.many_asked.connect(self._fill_menu_of_many)
         self.browser.picked_changed.connect(self.changed)
-        self.writes.several_asked.connect(self._insert_several)
-        self.writes.merge_asked.connect(self._merge)
 
     # --- between panels
 
@@ -608,7 +614,7 @@ class CollectionPage(Page):
             "erase": self.do_erase,
             "remove-version": self.do_remove_version,
             "colleague": self.do_colleague,
-            "create-index": self.writes.create_index,
+            "create-index": self.do_create_index,
             "history": self.do_history,
             "compare": self.do_compare,
             "change-map": self.do_change_map,
@@ -733,6 +739,9 @@ class CollectionPage(Page):
         if self._chosen_row is not None:
             self._open_row(self._chosen_row.id)
 
+    def do_create_index(self) -> None:
+        self.writes.create_index()
+
     def do_new_document(self) -> None:
         self.writes.create()
 
@@ -747,6 +756,8 @@ class CollectionPage(Page):
         self.writes.count(self.id)
 
     def do_process_entry(self) -> None:
+        from model.session.exactly_once import totals
+
         info, row = self.browser.info, self._chosen_row
         fields = info.fields if info is not None else {}
         key, raw = fields.get("id", "_id"), row.raw if row is not None else canonical.EMPTY

@@ -22,7 +22,13 @@ SOON = (
     "gui.window.work_area",
     "gui.pages.collection_page",
 )
-LATER = ("model.session.history_reading", "gui.pages.document_pages", "gui.window.palette", "gui.pages.history_pages")
+LATER = (
+    "gui.pages.document_writes",
+    "model.session.history_reading",
+    "gui.pages.document_pages",
+    "gui.window.palette",
+    "gui.pages.history_pages",
+)
 AT_WORK = ("gui.pages.activity_page", "gui.pages.repair_pages")
 
 

@@ -783,7 +783,7 @@ class CellTree(QTreeView, StandsStill):
                 self._measured.get(row, {}).pop(column, None)
         is_seen = self.visualRect(first).top() < self.viewport().height()  # else nothing moves for what nobody sees
         if self._given and is_seen and not self._later.isActive():
-            self._later.start()
+            self._later.start(LATER if self.updatesEnabled() else 0)  # what is not drawn yet moves for nobody
 
     def _sized(self, column: int, old: int, new: int) -> None:
         header = self.header()

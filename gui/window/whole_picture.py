@@ -25,7 +25,7 @@ class WholePicture(QObject):
         self._most = QTimer(self)
         self._most.setSingleShot(True)
         self._most.timeout.connect(self.show_now)
-        self._is_due = False
+        self._is_due = self._is_there = False
 
     @property
     def is_awaited(self) -> bool:
@@ -43,6 +43,7 @@ class WholePicture(QObject):
     def show_now(self) -> None:
         """Draw the part as it is."""
         self._most.stop()
+        self._is_there = False
         tasks.tasks.changed.disconnect(self._look_soon)
         self._part.setUpdatesEnabled(True)
 
@@ -56,8 +57,13 @@ class WholePicture(QObject):
         if self.is_awaited and turns.turns.waiting:
             return True
         self._is_due = False
-        if self.is_awaited and not any(task.title and self._is_here(task) for task in tasks.tasks.running):
+        if not self.is_awaited or any(task.title and self._is_here(task) for task in tasks.tasks.running):
+            self._is_there = False
+        elif self._is_there:
             self.show_now()
+        else:  # what came may still be fitted in
+            self._is_there = True
+            QTimer.singleShot(0, self, self._look_soon)
         return False
 
     def _is_here(self, task: tasks.Task) -> bool:

@@ -22,7 +22,6 @@ from gui.style import boxes, preferences, states, theme, wording
 from gui.style.cells import BY_HAND, CellTree
 from gui.style.states import StateStack, tool, words
 from gui.views.browse.documents_model import WIDTHS, DocumentsModel, as_json
-from gui.views.browse.explain_sheet import ExplainSheet
 from gui.views.browse.query import EVERYTHING, Query, listed, sort_pairs
 from gui.views.browse.query_bar import QueryBar
 from gui.views.browse.remembered_columns import RememberedColumns
@@ -32,7 +31,8 @@ from model.foundation.records import CollectionInfo, Matches, Outline, Page, Row
 from model.session import Session
 from model.values.canonical import Path, Value
 
-if TYPE_CHECKING:  # most lists show the present
+if TYPE_CHECKING:  # most lists show the present, and are not explained
+    from gui.views.browse.explain_sheet import ExplainSheet
     from model.session.through_time import HistoryList
 
 LOW = 400  # u; a lower window has no room for rows beside many words
@@ -263,6 +263,8 @@ class BrowserPanel(QWidget):
 
     def explain(self) -> ExplainSheet:
         """Show how the server answers the query in the bar, and which indexes there are."""
+        from gui.views.browse.explain_sheet import ExplainSheet
+
         sheet = ExplainSheet(self, self._session, self.ns, self.bar.query)
         sheet.open()
         return sheet
