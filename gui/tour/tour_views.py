@@ -51,6 +51,7 @@ from model.values import canonical
 from model.values.canonical import Value
 
 NS, ID = "insurance.contracts", "K-204117"
+PARTNERS = "insurance.partners"  # of which some are in insurance_2019 too
 LONG, CROSSHAIR = "K-118240", ("premium.gross", 43)  # the change map's document, and its crosshair
 UNPROVEN, REASONED = "K-204120", "insurance.customers"
 THEN, GONE = dt.datetime(2026, 11, 18, 20, tzinfo=dt.UTC), "K-204115"
@@ -335,18 +336,20 @@ class TourViews:
         settle(lambda: page.browser.ran.is_of_now)
 
     def _two_collections(self) -> Iterator[tuple[str, QWidget]]:
+        self.window.workspace.open(self._session, PageRequest("collection", PARTNERS))
         self.window.commands.do_two_collections()
         page = self.window.workspace.tab_area.page
         assert isinstance(page, CollectionsPage)
         yield "two-collections-first", self._still()
-        page.panel.collection.setText(NS)
+        other = page.panel.collection.text()
+        page.panel.collection.setText(PARTNERS)
         page.panel.compare()
         settle()
         yield "two-collections-empty", self._still()
-        page.panel.collection.setText("insurance_2019.contracts")
+        page.panel.collection.setText(other)
         page.panel.compare()
         settle(lambda: bool(page.panel.counts))
-        page.panel.model.tick([row for row in page.panel.model.rows if row.change == "only there"], on=True)
+        page.panel.model.tick([row for row in page.panel.model.rows if row.change == "behind"], on=True)
         yield "two-collections", self._still()
         page.panel.ways.aboutToShow.emit()
         page.panel.ways.actions()[1].trigger()  # to this one, which lacks them
@@ -355,7 +358,8 @@ class TourViews:
         self.window.commands.do_close_tab()
         yield from self._without_content("two-collections", page)
         yield from self._in_the_way("two-collections", page)
-        self.window.commands.do_close_tab()
+        for _ in range(2):
+            self.window.commands.do_close_tab()
 
     def _batches(self, page: CollectionPage) -> Iterator[tuple[str, QWidget]]:
         flags = QItemSelectionModel.SelectionFlag

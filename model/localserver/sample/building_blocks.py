@@ -46,6 +46,11 @@ def midnight(text: str) -> dt.datetime:
     return dt.datetime.fromisoformat(text)
 
 
+def in_2019(number: int, v: int) -> int:
+    """The second at which a version of a document of insurance_2019 was written."""
+    return local("2019-01-14 08:30") + number * 3 * DAY + v * 11 * DAY + number * 613 % 7000
+
+
 def oid(seconds: int, line: int, number: int) -> ObjectId:
     """An ObjectId of a given second; ``line`` is the kind of thing it is for, ``number`` counts within the kind."""
     return ObjectId(_seconds.pack(seconds) + struct.pack(">IBBH", 0x9B1E8A00 ^ line, line & 255, 0xC4, number & 0xFFFF))

@@ -8,7 +8,7 @@ Its collections, with their damage by the classes of the repair centre:
 - tariffs (``flagged``): C1 none, several, and the wrong one
 - customers (``embedded``): E1 missing, out of order, twice equal, twice different; E2 a document of 15 MiB
 - contracts (``archive``): A1 old and young, A2, A3, A4 in the middle and at the start, A5
-- partners (``deltas``): D1 a gap, and no base
+- partners (``deltas``, begun as those of ``insurance``): D1 a gap, and no base
 - policy_feed (``stream``): R1 the current version not archived, and a gap
 - invoices (``hashed``): H1 another content and another order, H2; S2 a number twice, and one that is text
 - counters (``sequence``): S1 behind the invoices
@@ -32,24 +32,20 @@ from model.localserver.sample.building_blocks import (
     Dice,
     archived,
     date,
-    local,
+    in_2019,
     midnight,
     money,
     oid,
     own_document,
     stamp,
 )
+from model.localserver.sample.layout_samples import PARTNERS_OF_2019, partner
 from model.localserver.sample.long_texts import REMARKS, TERMS
 from model.localserver.sample.people import people
 from model.values.canonical import Value, encode, hash_of, put
 
 Document = dict[str, Any]
-BEGAN = local("2019-01-14 08:30")
 BIG = 15 * 1024 * 1024 + 200_000  # bytes of the largest customer
-
-
-def _when(number: int, v: int) -> int:
-    return BEGAN + number * 3 * DAY + v * 11 * DAY + number * 613 % 7000
 
 
 def claims() -> Iterator[bytes]:
@@ -58,7 +54,7 @@ def claims() -> Iterator[bytes]:
         dice = Dice(19_000 + number)
         claim: Document = {"kind": dice.pick(("water", "theft", "storm")), "status": "reported", "paid": money(0)}
         for v in range(1, 3 + number % 4):
-            seconds = _when(number, v)
+            seconds = in_2019(number, v)
             claim |= {"status": ("paid in part", "checked")[v % 2], "paid": money(v * 7000)}
             stored: Any = v
             if (number, v) in ((9, 2), (10, 1), (11, 1)):
@@ -77,7 +73,7 @@ def endorsements() -> Iterator[bytes]:
     """Sound endorsements, in a collection without the unique index."""
     for number in range(1, 25):
         for v in range(1, 2 + number % 5):
-            seconds = _when(number, v)
+            seconds = in_2019(number, v)
             text = {"contract": f"K-10{number:04d}", "text": REMARKS[(number + v) % len(REMARKS)]}
             yield own_document(f"E-{number:03d}", v, seconds, 42, number, text, stamp(seconds, "hb-009"))
 
@@ -86,10 +82,10 @@ def quotes() -> Iterator[bytes]:
     """Quotes whose versions are times; one clock was wrong."""
     for number in range(1, 17):
         for v in range(1, 5):
-            seconds = _when(number, v)
+            seconds = in_2019(number, v)
             told = seconds
             if (number, v) in ((4, 3), (5, 4)):
-                told = _when(number, v - 1) if number == 4 else seconds - 30 * DAY  # M1
+                told = in_2019(number, v - 1) if number == 4 else seconds - 30 * DAY  # M1
             quote = {"product": "Household", "net": money(30000 + number * 500 + v * 70)}
             yield own_document(f"Q-{number:03d}", date(told), seconds, 44, number, quote)
 
@@ -99,7 +95,7 @@ def tariffs() -> Iterator[bytes]:
     flags = {"OLD-A": (), "OLD-B": (2, 3, 4), "OLD-C": (2,), "OLD-D": (4,), "OLD-E": (4,), "OLD-F": (4,)}
     for row, (id, flagged) in enumerate(flags.items()):
         for v in range(1, 5):
-            seconds = _when(row, v)
+            seconds = in_2019(row, v)
             flag = {"current": True} if v in flagged else {}
             tariff = {"name": id, "base": money(3000 + v * 100), **flag}
             yield own_document(id, v, seconds, 46, row, tariff, stamp(seconds, "hb-009"))
@@ -121,7 +117,7 @@ def customers() -> Iterator[bytes]:
 
 
 def _customer(number: int, v: int) -> Document:
-    seconds = _when(number, v)
+    seconds = in_2019(number, v)
     return {VERSION: v, TOKEN: oid(seconds, 48, v), "name": "", "score": v * 3, **stamp(seconds, "hb-009")}
 
 
@@ -135,39 +131,32 @@ def contracts(now: int) -> tuple[list[bytes], list[bytes]]:
         rows = list(enumerate(raws[:-1], 1))
         if number in (10, 11):  # A4
             rows = [row for row in rows if row[0] != (2 if number == 10 else 1)]
-        history += [archived(raw, oid(_when(number, v + 1), 50, number), None) for v, raw in rows]
+        history += [archived(raw, oid(in_2019(number, v + 1), 50, number), None) for v, raw in rows]
         if number in (4, 5):  # A1, old and young
-            history.append(archived(raws[-1], oid(_when(number, 9) if number == 4 else now - 300, 50, number), None))
+            history.append(archived(raws[-1], oid(in_2019(number, 9) if number == 4 else now - 300, 50, number), None))
         elif number == 15:  # A2
             before = put(raws[-1], ("net",), Value.of(money(1)))
-            history.append(archived(before, oid(_when(number, 9), 50, number), None))
+            history.append(archived(before, oid(in_2019(number, 9), 50, number), None))
         elif number in (16, 17):  # A3
-            history.append(archived(_contract(number, count + 1), oid(_when(number, 9), 50, number), None))
+            history.append(archived(_contract(number, count + 1), oid(in_2019(number, 9), 50, number), None))
         if number not in (22, 23):  # A5
             current.append(raws[-1])
     return current, history
 
 
 def _contract(number: int, v: int) -> bytes:
-    seconds = _when(number, v)
+    seconds = in_2019(number, v)
     kept = {"_id": f"K-10{number:04d}", VERSION: v, TOKEN: oid(seconds, 51, v)}
     data = {"status": "active", "net": money(30000 + v * 410), "riders": ["GLASS", "BIKE"][: v % 3]}
     return encode({**kept, **data, "terms": TERMS["BIKE"], **stamp(seconds, "hb-009")})
 
 
 def partners() -> Iterator[bytes]:
-    """Partners as deltas; two of the chains cannot be rebuilt with certainty."""
-    for number in range(1, 15):
-        for v in range(1, 6):
-            if (number, v) in ((3, 3), (4, 1)):  # D1
-                continue
-            seconds = _when(number, v)
-            delta: Document = {"name": f"Partner {number}", "rate": money(4500), "phone": "+49 40 555 0300"}
-            if v > 1 and v % 2:
-                delta = {"rate": money(4500 + v * 50), "note": REMARKS[v]}
-            elif v > 1:
-                delta = {"phone": f"+49 40 555 03{v:02d}", "note": None}
-            yield own_document(f"P-{number:03d}", v, seconds, 52, number, delta)
+    """Partners as deltas, begun as those of today; two of the chains cannot be rebuilt with certainty."""
+    for number in range(1, PARTNERS_OF_2019 + 1):
+        for v, seconds, delta in partner(number, here=False):
+            if (number, v) not in ((3, 3), (4, 1)):  # D1
+                yield own_document(f"P-{number:03d}", v, seconds, 52, number, delta)
 
 
 def policy_feed() -> tuple[list[bytes], list[bytes]]:
@@ -178,14 +167,14 @@ def policy_feed() -> tuple[list[bytes], list[bytes]]:
         count = 2 + number % 4
         raws = []
         for v in range(1, count + 1):
-            seconds = _when(number, v)
+            seconds = in_2019(number, v)
             kept = {"_id": f"PF-{number:04d}", VERSION: v, TOKEN: oid(seconds, 54, v)}
             raws.append(encode({**kept, "state": ("signed", "in force")[v % 2], "score": v / 8}))
         current.append(raws[-1])
         lost = {7: (count,), 8: (count - 1, count), 9: (2,)}.get(number, ())  # R1
         for v, raw in enumerate(raws, 1):
             if v not in lost:
-                history.append(archived(raw, oid(_when(number, v) + 1, 55, number), None))
+                history.append(archived(raw, oid(in_2019(number, v) + 1, 55, number), None))
     return current, history
 
 
@@ -220,7 +209,7 @@ def campaigns() -> Iterator[bytes]:
     """Apply-once lists: one key has two documents, one list an entry twice."""
     for number, key in enumerate(("hail", "letters", "letters", "portal", "moving"), 1):
         done = ["2019-02", "2019-03", "2019-04", "2019-03"] if key == "portal" else ["2019-02", "2019-03"]
-        yield encode({"_id": oid(_when(number, 1), 56, number), "id": key, "answers": 20 * number, "processed": done})
+        yield encode({"_id": oid(in_2019(number, 1), 56, number), "id": key, "answers": 20 * number, "processed": done})
 
 
 def stats() -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from model.localserver.sample.building_blocks import (
     Dice,
     archived,
     date,
+    in_2019,
     local,
     money,
     oid,
@@ -33,6 +34,7 @@ from model.values.canonical import encode, hash_of
 GAP_IN_CLAIM = ("C-2026-00112", 3)
 CLAIMS = 430
 INVOICES, FIRST_INVOICE = 700, 202_600_000
+PARTNERS_OF_2019, VERSIONS_OF_2019 = 14, 5
 Document = dict[str, Any]
 
 
@@ -194,34 +196,46 @@ def invoices() -> Iterator[bytes]:
 def partners() -> Iterator[bytes]:
     """``deltas``: each version holds only its changes, including nulls."""
     for number in range(1, 41):
-        dice = Dice(600_000 + number)
-        count = 48 if number == 12 else 1 + dice.below(8)
-        when = times(dice, count, office(LATEST - (1 + dice.below(200)) * DAY - dice.below(DAY)))
-        where, code = street(dice)
-        delta: Document = {
-            "name": f"{dice.pick(FAMILY)} {dice.pick(('Glass', 'Roofs', 'Heating', 'Bicycles', 'Assessors'))}",
-            "kind": dice.pick(("craftsman", "assessor", "broker")),
-            "address": {"street": where, "zip": code, "city": "Hamburg"},
-            "phone": phone(dice),
-            "fax": phone(dice),
-            "rate": money(4500 + dice.below(6000)),
-            "rating": 3.5,
-            "tags": ["approved"],
-        }
-        for v, seconds in enumerate(when, 1):
-            if v > 1:
-                where, code = street(dice)
-                delta = dict(
-                    [
-                        ("phone", phone(dice)),
-                        ("rate", money(4500 + dice.below(6000))),
-                        ("rating", (20 + dice.below(31)) / 10),
-                        ("address", {"street": where, "zip": code, "city": "Hamburg"}),
-                        ("fax", None),
-                        ("note", dice.pick(REMARKS)),
-                    ][v % 3 : v % 3 + 1 + dice.below(3)]
-                )
-            yield own_document(f"P-{number:03d}", v, seconds, 15, number, delta, stamp(seconds, dice.pick(AUTHORS)))
+        for v, seconds, delta in partner(number):
+            yield own_document(f"P-{number:03d}", v, seconds, 15, number, delta)
+
+
+def partner(number: int, here: bool = True) -> Iterator[tuple[int, int, Document]]:
+    """The versions of a partner: number, second and changes; with ``here`` False those in insurance_2019.
+
+    The first ones are the same there. Today's partners were put back from an older copy once, so of some the last of
+    2019 are only there.
+    """
+    dice = Dice(600_000 + number)
+    count = 48 if number == 12 else 1 + dice.below(8)
+    when = times(dice, count, office(LATEST - (1 + dice.below(200)) * DAY - dice.below(DAY)))
+    where, code = street(dice)
+    delta: Document = {
+        "name": f"{dice.pick(FAMILY)} {dice.pick(('Glass', 'Roofs', 'Heating', 'Bicycles', 'Assessors'))}",
+        "kind": dice.pick(("craftsman", "assessor", "broker")),
+        "address": {"street": where, "zip": code, "city": "Hamburg"},
+        "phone": phone(dice),
+        "fax": phone(dice),
+        "rate": money(4500 + dice.below(6000)),
+        "rating": 3.5,
+        "tags": ["approved"],
+    }
+    for v in range(1, 1 + (count if here else VERSIONS_OF_2019)):
+        if v > 1:
+            where, code = street(dice)
+            delta = dict(
+                [
+                    ("phone", phone(dice)),
+                    ("rate", money(4500 + dice.below(6000))),
+                    ("rating", (20 + dice.below(31)) / 10),
+                    ("address", {"street": where, "zip": code, "city": "Hamburg"}),
+                    ("fax", None),
+                    ("note", dice.pick(REMARKS)),
+                ][v % 3 : v % 3 + 1 + dice.below(3)]
+            )
+        shared = number <= PARTNERS_OF_2019 and v <= VERSIONS_OF_2019
+        seconds = in_2019(number, v) if shared else when[v - 1]
+        yield v, seconds, delta | stamp(seconds, dice.pick(AUTHORS))
 
 
 def policy_feed() -> tuple[list[bytes], list[bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def test_contracts_are_sound_but_for_those_that_are_told(session: Session) -> No
 )
 def test_the_other_histories_are_sound_but_for_those_that_are_told(session: Session, ns: str, ids: set[str]) -> None:
     assert unsound(session, ns).keys() == ids
+
+
+def test_partners_of_today_and_of_2019_differ_in_every_way(session: Session) -> None:
+    found = session.beside("insurance.partners", session, "insurance_2019.partners").compare()
+    counts = Counter(row.change for row in found)
+    assert counts == {"only here": 26, "ahead": 7, "behind": 4, "diverged": 2}
+    assert found.same == 1
 
 
 def test_two_invoices_do_not_match_their_hash(session: Session) -> None:
