@@ -42,6 +42,7 @@ def test_two_collections_are_compared_and_a_pair_opens(qtbot: QtBot, database: A
     page = window.workspace.page
     assert isinstance(page, CollectionsPage)
     panel = page.panel
+    panel.collection.setText("")
     assert not panel.run.isEnabled()
     panel.collection.setText(f"{there}_not")
     panel.run.click()

@@ -128,6 +128,7 @@ class CollectionsPanel(QWidget):
         self.connection.setCurrentIndex(self._sessions.index(session) if session in self._sessions else 0)
         self.connection.currentIndexChanged.connect(self._fit)
         self.collection = CompletingLine(self._names)
+        self.collection.setText(self._namesake())
         self.key = QLineEdit()
         self.key.setProperty("mono", True)
         self.key.setPlaceholderText(tr("left empty: the ids"))
@@ -261,6 +262,12 @@ class CollectionsPanel(QWidget):
         """Why the two collections cannot be read now; "" if both servers answer."""
         lost = next((each for each in (self._session, other) if each in self._silent), None)
         return "" if lost is None else wording.unread(lost.name)
+
+    def _namesake(self) -> str:
+        """The one collection of this name in another database; "" if there is none, or several."""
+        _, _, name = self._ns.partition(".")
+        found = [ns for ns in self._places.get(self._session, ()) if ns != self._ns and ns.partition(".")[2] == name]
+        return found[0] if len(found) == 1 else ""
 
     def _names(self, typed: str, at: int, asked: bool) -> Offer | None:
         known = self._places[self._sessions[self.connection.currentIndex()]]

@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from gui.pages.collection_page import CollectionPage
+from gui.pages.collections_page import CollectionsPage
 from gui.pages.document_pages import DocumentPage
 from gui.pages.page_request import PageRequest, PairStart
 from gui.pages.pair_page import PairPage
 from gui.parts.document_side import DocumentSide, remembered
+from gui.views.compare.collections_panel import CollectionsPanel
 from gui.views.compare.other_document import OtherDocument
 from gui.window.opening import Opening
 from gui.window.window import Window
@@ -67,6 +69,28 @@ def pair(qtbot: QtBot, window: Window) -> PairPage:
 
 def headers(page: PairPage) -> tuple[str, ...]:
     return page.panel.diff.model.headers[2:4]
+
+
+def test_the_collection_of_the_same_name_in_one_other_database_is_filled_in(
+    qtbot: QtBot, window: Window, sample: Session
+) -> None:
+    def asked(ns: str) -> CollectionsPanel:
+        window.workspace.open(sample, PageRequest("collection", ns))
+        wait_idle(qtbot)
+        window.actions_.trigger("two-collections")
+        page = window.workspace.page
+        assert isinstance(page, CollectionsPage)
+        return page.panel
+
+    panel = asked("insurance.agents")  # the only one of its name
+    assert (panel.collection.text(), panel.run.isEnabled()) == ("", False)
+    panel = asked("reporting.campaigns")
+    assert panel.collection.text() == "insurance_2019.campaigns"
+    panel = asked("insurance.partners")
+    panel.run.click()
+    wait_idle(qtbot, lambda: bool(panel.model.rows) and not panel.reading.is_on)
+    counts = panel.said.text().removesuffix(".").split(", ")
+    assert sorted(counts) == ["1 the same", "2 diverged", "26 only here", "4 behind", "7 ahead"]
 
 
 @pytest.mark.deep
