@@ -81,11 +81,10 @@ def _run(words: list[str]) -> int:
     if trouble := trouble_with(asked.words, others, asked.profile):
         return _say(trouble)
     gc.disable()  # loading modules makes no garbage, and the window has a sweeper of its own
-    from gui.starting import footprint
-
-    footprint.leave_out_generator()
     if trouble := why_no_window():
         return _say(trouble)
+    from gui.starting import footprint
+
     footprint.import_plainly()
     footprint.keep_little()
     _choose_language()

@@ -7,23 +7,9 @@ import ctypes
 import linecache
 import sys
 from functools import cache
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # of glibc's mallopt(3)
 _LARGE = 1 << 20  # bytes
-_GENERATOR = "shibokensupport.signature.lib.pyi_generator"
-
-
-def leave_out_generator() -> None:
-    """Keep PySide6 from compiling its generator of stubs at every start; call it before PySide6 is imported.
-
-    PySide6 brings that from an archive without byte code, and only its own tool uses it.
-    """
-    if "PySide6" not in sys.modules:
-        stands_in = ModuleType(_GENERATOR)
-        stands_in.__spec__ = ModuleSpec(_GENERATOR, None)
-        sys.modules.setdefault(_GENERATOR, stands_in)
 
 
 def import_plainly() -> None:

@@ -20,17 +20,6 @@ status = main(["--new-window"])
 print(status, len(linecache.cache), flush=True)
 os._exit(0)
 """
-SIGNATURES = """
-import sys
-from gui.starting import footprint
-footprint.leave_out_generator()
-from PySide6.QtWidgets import QApplication, QWidget
-application = QApplication([])
-try:
-    QWidget().resize("wide")
-except TypeError as error:
-    print(str(error).partition(":")[0], hasattr(sys.modules[footprint._GENERATOR], "generate_pyi"), flush=True)
-"""
 TASKS = """
 import os, sys
 from pathlib import Path
@@ -64,13 +53,6 @@ def test_a_window_keeps_no_source_of_the_modules_that_it_is_made_of(
 
 
 @pytest.mark.skipif(footprint._glibc() is None, reason="only glibc can be told")
-def test_calls_with_wrong_arguments_are_explained_without_the_generator_of_stubs() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNATURES], cwd=support.ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "'PySide6.QtWidgets.QWidget.resize' called with wrong argument types False\n"
-
-
 def test_the_room_of_large_documents_is_returned_when_they_are_gone() -> None:
     assert int(told(TASKS)) > int(told(TASKS, "little")) + 20
     footprint.give_back()
