@@ -26,6 +26,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from operator import ne
 from pathlib import Path
 from statistics import median
 
@@ -45,7 +46,7 @@ BEFORE = "Control_L+k c u s t o m e r s Return"
 MEGABYTES, IDLE, DRIVEN = 100, 20, 50
 PAINTED, SETTLED = 0.5, 1.0  # times the peer's time
 QUIET = 3.0  # seconds without a change after which a window has settled
-_BLINK = 200  # pixels: a cursor that blinks is no change
+BLINK = 200  # pixels: a cursor that blinks is no change
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -119,7 +120,7 @@ def changed(a: bytes, b: bytes) -> int:
     if a == b:
         return 0
     one, other = memoryview(a).cast("I"), memoryview(b).cast("I")
-    return sum(x != y for x, y in zip(one[::7], other[::7], strict=True)) * 7
+    return sum(map(ne, one[::7], other[::7])) * 7
 
 
 @contextmanager
@@ -138,7 +139,7 @@ def settled(display: XDisplay, words: list[str], environment: Environment) -> It
             now = time.monotonic()
             cpu = cpu_of(program.pid)
             picture = display.picture()
-            if changed(picture, last) > _BLINK:
+            if changed(picture, last) > BLINK:
                 if not found.drawn:
                     found.drawn, found.drawn_cpu = now - begin, cpu
                 found.settled, found.settled_cpu = now - begin, cpu
