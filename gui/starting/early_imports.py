@@ -1,4 +1,4 @@
-"""Imports modules in threads before they are needed: those of the first page once a window is drawn, then others.
+"""Imports modules in threads before they are needed: those of the first page once its source is asked for, then others.
 
 What few starts need is not held by a window at rest: it is imported once a person acts.
 
@@ -12,7 +12,7 @@ import importlib
 import threading
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from gui import rest
 
@@ -30,20 +30,37 @@ LATER = (
     "gui.pages.history_pages",
 )
 AT_WORK = ("gui.pages.activity_page", "gui.pages.repair_pages")
+_HANDS = frozenset({QEvent.Type.KeyPress, QEvent.Type.MouseMove, QEvent.Type.MouseButtonPress, QEvent.Type.DragEnter})
 
 
 class EarlyImports(QObject):
-    """Imports once; :meth:`begin` is called when a window was drawn, and :meth:`act` for what a person does."""
+    """Imports once; :meth:`begin` or :meth:`await_person` is called when a window was drawn, and :meth:`act` later."""
 
     def __init__(self) -> None:
         super().__init__()
         self._soon, self._later, self._at_work = (
             threading.Thread(target=bring, args=(names,), name="palimpsest-imports") for names in (SOON, LATER, AT_WORK)
         )
-        self._ended = self._acted = False
+        self._ended = self._begun = self._acted = False
 
-    def begin(self) -> None:
+    def await_person(self) -> None:
+        """Begin once a person is at the window: one that nobody touches holds a fifth less."""
+        application = QCoreApplication.instance()
+        if application is not None and not self._begun:
+            application.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _HANDS:
+            self.begin()
+        return False
+
+    def begin(self, *_: object) -> None:
         """Import what the first source and its page need, and the rest when nothing is running."""
+        if self._begun:
+            return
+        self._begun = True
+        if (application := QCoreApplication.instance()) is not None:
+            application.removeEventFilter(self)  # it takes time to see every event
         self._soon.start()
         rest.later(self, self._bring_later)
 

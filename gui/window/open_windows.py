@@ -144,7 +144,8 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     imports = EarlyImports()
     source = request.get("source")
     first = windows.restore(bool(source))
-    first.drawn.connect(imports.begin)
+    first.drawn.connect(imports.begin if source else imports.await_person)
+    instance.asked.connect(imports.begin)
     first.actions_.asked.connect(imports.act)
     if not apart:
         first.drawn.connect(instance.listen)

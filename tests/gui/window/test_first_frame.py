@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -120,6 +122,23 @@ def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatc
     imports.act()
     imports.end()
     assert brought == [early_imports.SOON, early_imports.LATER, early_imports.AT_WORK]
+
+
+def test_a_window_that_nobody_touches_imports_nothing_ahead(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought: list[tuple[str, ...]] = []
+    monkeypatch.setattr(early_imports, "bring", brought.append)
+    monkeypatch.setattr(rest, "REST", 0)
+    window = new_window(qtbot)
+    imports = early_imports.EarlyImports()
+    imports.await_person()
+    rest.later(window, partial(brought.append, ("rested",)))
+    qtbot.waitUntil(lambda: bool(brought))
+    assert brought == [("rested",)]
+    QTest.keyClick(window, Qt.Key.Key_Shift)
+    qtbot.waitUntil(lambda: len(brought) == 3)
+    QTest.keyClick(window, Qt.Key.Key_Shift)
+    imports.end()
+    assert brought[1:] == [early_imports.SOON, early_imports.LATER]
 
 
 FIRST = """
