@@ -98,9 +98,15 @@ def signed(rows: Sample, known: WriterPreset) -> bool:
     # Most rows lack the first names already, which are at hand.
     return (
         bool(rows.documents)
-        and all(not path or path.partition(".")[0] in rows.documents[0].fields for path in known.fields)
+        and rows.documents[0].fields.keys() >= _tops(known.fields)
         and all(value_at(row.raw, path) is not None for row in rows.documents for path in known.fields)
     )
+
+
+@cache
+def _tops(paths: tuple[str, ...]) -> frozenset[str]:
+    """The names with which some paths begin."""
+    return frozenset(path.partition(".")[0] for path in paths if path)
 
 
 def _groups(rows: Sample, known: WriterPreset) -> Iterator[tuple[Mapping[str, str], Sequence[Document]]]:

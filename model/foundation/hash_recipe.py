@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from itertools import product
 from typing import Any, Literal, get_args
@@ -227,6 +227,11 @@ def _shapes() -> Mapping[tuple[int, int], tuple[HashRecipe, ...]]:
             stored = made.stored(bytes(size))
             found.setdefault((stored.type, len(stored.data)), []).append(made)
     return {kind: tuple(each) for kind, each in found.items()}
+
+
+def hashed_kinds() -> Container[tuple[int, int]]:
+    """The types and lengths of all values of which :func:`shape_of` may tell a recipe."""
+    return _shapes()
 
 
 def shape_of(stored: Value | None) -> HashRecipe | None:

@@ -451,11 +451,6 @@ def _keys(sample: Sample, other: Sample, named: bool) -> Iterator[tuple[str, str
                 yield id, archive_id, version
 
 
-def _names_any_of(rows: Sample, documents: Sample) -> bool:
-    """Whether any of some values in rows stands in a document of a small collection, in whatever fields."""
-    return documents.whole is None or not documents.once(_identifying).isdisjoint(rows.once(_naming))
-
-
 def _identifying(sample: Sample) -> frozenset[Value]:
     """The values in the fields by which the documents of a small collection may be named."""
     values = (sample.every(name) or () for name in _id_names(sample, ""))
@@ -489,10 +484,12 @@ def _likely(server: Port, sample: Sample, others: Sequence[Sample]) -> dict[str,
 
     All are looked up together. Only those with the best matching rows are followed up, fewer if they are large.
     """
+    # Rows that name no document of a small collection in any field need no look at their keys.
+    identifying = None if sample.whole is None else sample.once(_identifying)
     links = [
         (other, key)
         for other in others
-        if _names_any_of(other, sample)
+        if identifying is None or not identifying.isdisjoint(other.once(_naming))
         for key in _keys(sample, other, named=False)
         if _kinship(sample, other, {*key, "_id"}) >= KIN
     ]
@@ -525,7 +522,7 @@ def _those_named(
 def _named(rows: Sample, archive_id: str) -> list[Value]:
     """Some of the ids that rows name."""
     shape = rows.shapes.get(archive_id)
-    ids = [v for v in shape.values if v.type in ASKABLE] if shape is not None else []
+    ids = shape.of_types(ASKABLE) if shape is not None else ()
     asked = list(dict.fromkeys(ids))
     # Spread over the sample: the first rows are the oldest, and their documents may all be deleted.
     return asked[:: max(1, len(asked) // ASKED)][:ASKED]

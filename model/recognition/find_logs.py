@@ -398,8 +398,12 @@ def _named(sample: Sample, most: float) -> Mapping[str, Sequence[Value]]:
     named: dict[str, Sequence[Value]] = {}
     for path in _paths(sample, most):
         shape = sample.shapes.get(path)
-        there = shape.values if shape is not None else [_at(d, path) for d in sample.documents]
-        values = [v for v in there if v is not None and v.type in ID_TYPES]
+        values: Sequence[Value]
+        if shape is not None:
+            values = shape.of_types(ID_TYPES)
+        else:
+            there = (_at(d, path) for d in sample.documents)
+            values = [v for v in there if v is not None and v.type in ID_TYPES]
         asked = list(dict.fromkeys(values))
         if asked and len(values) >= most * len(sample.documents):
             named[path] = asked[:: max(1, len(asked) // ASKED)][:ASKED]
@@ -414,7 +418,7 @@ def _ids_named(sample: Sample, most: float) -> frozenset[Value]:
 
 def _lacks_all(sample: Sample, ids: frozenset[Value]) -> bool:
     """Whether a small collection has no document with any of these ids, so that it need not be asked."""
-    there = sample.every("_id")
+    there = sample.ids
     return there is not None and ids.isdisjoint(there)
 
 

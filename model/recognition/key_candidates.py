@@ -6,11 +6,12 @@ order, and be mostly alike. Two fields that number the lines of an order pass on
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from math import factorial, prod
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -426,14 +427,19 @@ def version_fields(sample: Sample) -> list[str]:
 
 def versions_in_turn(sample: Sample) -> Iterator[str]:
     """Fields that may hold a version, likeliest first; indexes are read only if names do not decide."""
+    for names in sample.once(_numbered):
+        yield from names if len(names) < 2 else sorted(names, key=lambda name: not sample.unique_with(name))
+
+
+def _numbered(sample: Sample) -> tuple[list[str], list[str]]:
+    """The fields with numbers or dates that are named like versions, and the others with numbers."""
     named: list[str] = []
     others: list[str] = []
     for name, shape in sample.shapes.items():
         dated = is_version_name(name) and shape.share(c.DATE) >= 0.6
         if name != "_id" and (shape.numbered >= 0.6 or dated):
             (named if is_version_name(name) else others).append(name)
-    for names in (named, others):
-        yield from names if len(names) < 2 else sorted(names, key=lambda name: not sample.unique_with(name))
+    return named, others
 
 
 def id_fields(sample: Sample, version: str) -> list[str]:
@@ -582,14 +588,15 @@ def _promising(sample: Sample, id: str, version: str) -> bool:
 
 def _repeats(sample: Sample, id: str, version: str) -> bool:
     """Whether too many of the sampled documents with one id have the same version."""
-    met: dict[Value, list[int]] = defaultdict(list)
-    for value, place in zip(sample.column(id), sample.places(version), strict=True):
-        if value is not None and value.type in KEYS and place is not None:
-            met[value].append(place)
-    several = [places for places in met.values() if len(places) > 1]
-    documents = sum(map(len, several))
+    pairs = [*zip(sample.column(id), sample.places(version), strict=True)]
+    if None in sample.places(version) or len(sample.shapes[id].of_types(KEYS)) < len(pairs):
+        pairs = [each for each in pairs if each[0] is not None and each[0].type in KEYS and each[1] is not None]
+    met = Counter(map(itemgetter(0), pairs))
+    apart = Counter(map(itemgetter(0), {*pairs}))
+    several = [value for value, times in met.items() if times > 1]
+    documents = sum([met[value] for value in several])
     least = 0.5 if is_version_name(version) else 0.7
-    return bool(documents) and sum(len(set(places)) for places in several) < least * documents
+    return bool(documents) and sum([apart[value] for value in several]) < least * documents
 
 
 def occurs_twice(sample: Sample, id: str, version: str) -> bool:
@@ -597,8 +604,10 @@ def occurs_twice(sample: Sample, id: str, version: str) -> bool:
 
     A partial one may, and counts for none.
     """
-    columns = zip(sample.column(id), sample.column(version), strict=True)
-    pairs = [(a, b) for a, b in columns if a is not None and b is not None]
+    ids, versions = sample.column(id), sample.column(version)
+    pairs = [*zip(ids, versions, strict=True)]
+    if None in ids or None in versions:
+        pairs = [each for each in pairs if None not in each]
     return len({*pairs}) < len(pairs)
 
 

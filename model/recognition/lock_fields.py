@@ -208,7 +208,7 @@ def _values(sample: Sample) -> dict[tuple[str, ...], list[Value]]:
     for name, shape in sample.shapes.items():
         if _says_lock(name):
             found[name,] = list(shape.values)
-    nested = any(shape.types[c.OBJECT] for shape in sample.shapes.values())
+    nested = any(c.OBJECT in shape.types for shape in sample.shapes.values())
     for document in sample.documents if nested else ():
         for name, value in document.fields.items():
             if value.type == c.OBJECT and can_play_a_role(name):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, combinations
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -37,6 +38,7 @@ from model.storage.reserved_fields import time_of
 from model.values import canonical as c
 from model.values.canonical import Value
 
+_FIELDS = attrgetter("fields")
 TOKEN = "_w"  # the usual name of a write token, which is used only where documents have one
 HASH = "_versioned_id"  # the default name, used where nothing else is found
 CARRIED = 0.9  # the share of documents that carry a write token where one is kept
@@ -136,7 +138,8 @@ def token_doubt(documents: Sequence[Document], ns: str) -> str:
 def _tokens_in(documents: Sequence[Document]) -> list[Value]:
     """The usual write tokens of those of some documents that have one."""
     try:
-        return [value for each in documents if (value := each.fields.get(TOKEN)) is not None]
+        fields = [*map(_FIELDS, documents)]
+        return [each[TOKEN] for each in fields if TOKEN in each]
     except Unreadable:
         return [value for each in documents if (value := _token_in(each)) is not None]
 

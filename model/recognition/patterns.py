@@ -282,7 +282,7 @@ def pending(sample: Sample, wanted: bool = False) -> Proposal | None:
 
 def _waiting_lists(shapes: Sequence[Shape], wanted: bool) -> tuple[list[Shape], list[Shape]]:
     """The lists in which tokens may wait, and those in which counted ones may stay."""
-    lists = [s for s in shapes if s.types[c.ARRAY] and _elements_fit(s, _is_token_or_key)]
+    lists = [s for s in shapes if s.types.get(c.ARRAY) and _elements_fit(s, _is_token_or_key)]
     arrays = [s for s in lists if _elements_fit(s, _is_token)]
     # A nightly cleanup may remove the list from every day but the last, so a list with a telling name may be rare.
     waiting = [s for s in arrays if _names_waiting(s.name)]

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from model.errors import OF_CIRCUMSTANCE, NotAllowed, Refused, TooMuch, Unreachable, Unreadable
 from model.foundation.collection_profile import CollectionProfile
-from model.foundation.hash_recipe import shape_of
+from model.foundation.hash_recipe import hashed_kinds, shape_of
 from model.recognition.evidence import Grounds
 from model.recognition.field_names import can_play_a_role
 from model.server.retry import Port, Terms
 from model.storage.gaps import SECONDS
-from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, place_of, whole_number
+from model.storage.reserved_fields import WHOLE_NUMBERS, number_of, place_of, places_of, whole_number
 from model.values import canonical as c
 from model.values.canonical import Value
 
@@ -49,7 +49,8 @@ AT_ONCE = 20_000  # rows in one answer, or as many as it has room for
 WITHIN_MS = 1500  # for one look-up; without an index it may scan the whole collection
 
 HASHED = (c.STRING, c.BINARY)
-_TYPE = attrgetter("type")
+_FRACTIONS = (c.DOUBLE, c.DECIMAL128)
+_TYPE, _FIELDS = attrgetter("type"), attrgetter("fields")
 SIGN = 0x80
 """The last byte of a negative number is at least that."""
 ID_TYPES = (c.STRING, c.OBJECT_ID, c.INT32, c.INT64, c.BINARY, c.DOUBLE, c.DECIMAL128)
@@ -157,6 +158,11 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         return None if self.whole is None else self.once(_every, name)
 
     @cached_property
+    def ids(self) -> frozenset[Value] | None:
+        """Every ``_id`` of a small collection; None if not all documents were read."""
+        return self.every("_id")
+
+    @cached_property
     def name(self) -> str:
         """The collection's name without its database."""
         return self.ns.partition(".")[2]
@@ -167,9 +173,11 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
 
     def once(self, tell: Callable[..., T], *more: Any) -> T:
         """A function's result for this sample, computed once for all comparisons with other samples."""
-        if (tell, more) not in self._told:
-            self._told[tell, more] = tell(self, *more)
-        return cast(T, self._told[tell, more])
+        told, key = self._told, (tell, more)
+        if key not in told:
+            told[key] = tell(self, *more)
+        found: T = told[key]
+        return found
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
@@ -192,9 +200,12 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _values(self) -> Mapping[str, Sequence[Value]]:
+        fields: list[dict[str, Value]] = [*map(_FIELDS, self.documents)]
+        if len(shapes := {*map(tuple, fields)}) == 1:  # as in most collections
+            return dict(zip(*shapes, zip(*map(dict.values, fields), strict=True), strict=True))
         values: dict[str, list[Value]] = defaultdict(list)
-        for document in self.documents:
-            for name, value in document.fields.items():
+        for each in fields:
+            for name, value in each.items():
                 values[name].append(value)
         return values
 
@@ -220,14 +231,21 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
     total: int  # documents in the sample
 
     @cached_property
-    def types(self) -> Counter[int]:
+    def types(self) -> dict[int, int]:
         """How often each BSON type occurred."""
-        return Counter(map(_TYPE, self.values))
+        every = [*map(_TYPE, self.values)]
+        return {kind: every.count(kind) for kind in dict.fromkeys(every)}
 
     @cached_property
     def distinct(self) -> int:
         """How many different values occurred."""
         return len(set(self.values))
+
+    def of_types(self, types: Collection[int]) -> Sequence[Value]:
+        """Those of its values that have one of these types."""
+        if all(map(types.__contains__, self.types)):
+            return self.values
+        return [v for v in self.values if v.type in types]
 
     def share(self, *types: int) -> float:
         """The share of sampled documents that have the field with one of these types."""
@@ -235,8 +253,9 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
             return 0.0
         if not types:
             return len(self.values) / self.total
-        of_type = self.types.get  # a counter computes what it lacks, and is asked thousands of times
-        return sum([of_type(kind, 0) for kind in types]) / self.total
+        if len(types) == 1:
+            return self.types.get(types[0], 0) / self.total
+        return sum([times for kind, times in self.types.items() if kind in types]) / self.total
 
     @cached_property
     def numbered(self) -> float:
@@ -249,7 +268,9 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def broken(self) -> float:
         """The share of sampled documents in which it is a number with a fraction, as amounts are and ids are not."""
-        fractions = sum(1 for v in self.values if v.type in (c.DOUBLE, c.DECIMAL128) and number_of(v) is None)
+        if self.types.keys().isdisjoint(_FRACTIONS):
+            return 0.0
+        fractions = sum(1 for v in self.values if v.type in _FRACTIONS and number_of(v) is None)
         return fractions / self.total if self.total else 0.0
 
     @cached_property
@@ -257,7 +278,9 @@ class Shape(Struct, frozen=True, eq=False, dict=True):
         """The share of sampled documents in which it looks like a hash."""
         if self.types.keys().isdisjoint(HASHED):
             return 0.0
-        return sum([shape_of(v) is not None for v in self.values]) / self.total if self.total else 0.0
+        kinds = hashed_kinds()  # by which most values fall out without a call
+        found = [v for v in self.values if (v.type, len(v.data)) in kinds and shape_of(v) is not None]
+        return len(found) / self.total if self.total else 0.0
 
 
 def usual_names(documents: Sequence[Document]) -> frozenset[str]:
@@ -271,11 +294,14 @@ def _usual(counts: Mapping[str, int], total: int) -> frozenset[str]:
 
 
 def _column(sample: Sample, name: str) -> tuple[Value | None, ...]:
+    shape = sample.shapes.get(name)
+    if shape is not None and len(shape.values) == len(sample.documents):
+        return shape.values
     return tuple([document.fields.get(name) for document in sample.documents])
 
 
 def _places(sample: Sample, name: str) -> tuple[int | None, ...]:
-    return tuple(map(place_of, sample.column(name)))
+    return tuple(places_of(sample.column(name)))
 
 
 def _every(sample: Sample, name: str) -> frozenset[Value]:
@@ -354,16 +380,16 @@ def _united(server: Port, parts: Sequence[tuple[str, Sequence[Terms]]], start: i
     ]
     (first, pipeline), *more = told
     unions = [{"$unionWith": {"coll": ns.partition(".")[2], "pipeline": stages}} for ns, stages in more]
+    at, head = 0, b"none yet"
     for raw in server.aggregate(first, [*pipeline, *unions], max_ms=WITHIN_MS, batch=AT_ONCE):
-        yield _parted(raw)
-
-
-def _parted(raw: bytes) -> tuple[int, bytes]:
-    """The number of the pipeline and the row, cut out without an object for each if they stand as usual."""
-    if raw.startswith(_AT, 4) and raw.startswith(_ROW, 12) and int.from_bytes(raw[17:21], "little") == len(raw) - 18:
-        return int.from_bytes(raw[8:12], "little"), raw[17:-1]
-    at, row = (value for _, value in c.fields(raw))
-    return at.python(), row.data
+        # Cut out without an object for each if it stands as usual, mostly behind one of the same pipeline.
+        if raw[4:17] != head and raw.startswith(_AT, 4) and raw.startswith(_ROW, 12):
+            at, head = int.from_bytes(raw[8:12], "little"), raw[4:17]
+        if raw[4:17] == head and int.from_bytes(raw[17:21], "little") == len(raw) - 18:
+            yield at, raw[17:-1]
+        else:
+            number, row = (value for _, value in c.fields(raw))
+            yield number.python(), row.data
 
 
 def _looked_up(
@@ -465,13 +491,25 @@ def take(
     return kept.sample(kept.count)
 
 
+def _asked_once(ask: Callable[[], T]) -> Callable[[], T]:
+    """The answer of a question that is asked on first use; ``functools.cache`` takes longer to make for each sample."""
+    found: list[T] = []
+
+    def told() -> T:
+        if not found:
+            found.append(ask())
+        return found[0]
+
+    return told
+
+
 class _Taken:
     """The documents taken from a collection so far, each once."""
 
     def __init__(self, server: Port, ns: str) -> None:
         self._server, self._ns = server, ns
         self.found: dict[bytes, bytes] = {}
-        self.count = cache(self._counted)
+        self.count = _asked_once(self._counted)
 
     def add(self, rows: Iterable[bytes], budget: int, distinct: bool = False) -> bool:
         """Add rows up to this many bytes; returns whether these were all. None of ``distinct`` ones comes twice."""
@@ -490,7 +528,7 @@ class _Taken:
         """The sample of everything added; ``whole`` is the complete collection, if it was read."""
         documents = [document for raw in self.found.values() if (document := read(raw)) is not None]
         held = None if whole is None or len(documents) < min(len(whole), SAMPLED) else tuple(whole)
-        ask = cache(partial(_indexes, self._server, self._ns))
+        ask = _asked_once(partial(_indexes, self._server, self._ns))
         return Sample(self._ns, count, tuple(documents), len(self.found) - len(documents), ask, held)
 
     def _counted(self) -> int | None:

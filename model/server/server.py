@@ -1057,7 +1057,7 @@ class _Bounds:
             self._waited += time.monotonic() - began
             if self._waited > self._seconds:
                 raise ExecutionTimeout("endless", 50)
-            is_short = len(rows) < size / 10 and sum(len(row.raw) for row in rows) <= SHORT_BYTES
+            is_short = cursor.alive and len(rows) < size / 10 and sum(len(row.raw) for row in rows) <= SHORT_BYTES
             self._short = self._short + 1 if is_short else 0
             if self._short > MOST_SHORT or (self._distinct and self._is_repeated(rows)):
                 raise ProtocolError("endless")

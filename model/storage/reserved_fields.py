@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -140,6 +140,12 @@ def place_of(v: Value | None) -> int | None:
     if v is not None and v.type == c.DATE:
         return int.from_bytes(v.data, "little", signed=True)
     return number_of(v)
+
+
+def places_of(values: Iterable[Value | None]) -> list[int | None]:
+    """The position that each value gives, as :func:`place_of` tells it, without a call for a whole number."""
+    whole, read = WHOLE_NUMBERS, int.from_bytes
+    return [read(v.data, "little", signed=True) if v is not None and v.type in whole else place_of(v) for v in values]
 
 
 def same_version(a: Value | None, b: Value | None) -> bool:
