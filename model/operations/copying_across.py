@@ -2,7 +2,7 @@
 
 Only what is ticked is copied, and only while both sides are as the plan saw them, or as an interrupted run of it left
 them. Contents are read again when they are copied. If both layouts keep versions, a document comes with them: all if
-it is missing there, else the later ones, with their numbers, times and authors.
+it is missing there, else the later ones, with their numbers, times, authors and hashes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from msgspec.structs import replace
 
 from model import text
 from model.errors import NotAllowed, NotFound, Refused, Unreadable
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.findings import Finding
 from model.foundation.records import Checkpoint, Kind, Outcome, Version, no_checkpoint
-from model.layouts.registry import WRITABLE
+from model.layouts.base import Layout
+from model.layouts.registry import WRITABLE, within
 from model.operations import history_import, plan_files
 from model.operations.appended_versions import AppendedVersions, as_current
 from model.operations.batches import Run
@@ -33,6 +35,7 @@ from model.repair.plan import Plan
 from model.repair.running import Running, new_run
 from model.repair.steps import RepairContext, Step
 from model.repair.undoing import is_repair
+from model.storage.content_hashes import Sealed, content_hash, fits
 from model.storage.foresight import Foreseen
 from model.storage.swap_steps import Stamp
 from model.text.names import id_name
@@ -308,10 +311,22 @@ class CopyAcross(Struct, frozen=True, dict=True):
             if each.v is None or number == number_key(each.v):
                 break
             del mine[number]
+        mine = {number: version.but(seal=self._brought(version)) for number, version in mine.items()}
         last = next(reversed(mine.values()), None)
         if last is None or last.content is None or c.hash_of(last.content) != each.mark:
             raise Taken(f"{id_name(each.key)} moved on here since the plan.")
         return mine
+
+    def _brought(self, version: Version) -> Value | None:
+        """The hash with which a version comes there, if it has one here: by the recipe there if it fits its content,
+        else as it is, so that a scan tells it there too.
+        """
+        here, there = self.here.layout.profile, self.there.layout.profile
+        stored = _stored_hash(self.here.layout, version)
+        if stored is None or not there.hash or _recipe(here) == _recipe(there):
+            return stored
+        fitted = fits(Sealed(version.content or c.EMPTY, stored), here)
+        return content_hash(version.content or c.EMPTY, there, stored) if fitted else stored
 
     def _missing(self, found: Copied) -> Copied:
         """A document that is not there, with all of its versions if they can be stored."""
@@ -341,10 +356,15 @@ class CopyAcross(Struct, frozen=True, dict=True):
             raise Taken(f"{who} moved on there since the plan.")
         followed = any(number not in later for number in written)  # by others
         differs = any(number in later and later[number].content != each.content for number, each in written.items())
-        before = [version for number, version in theirs.items() if number not in written]
+        layout = self.there.layout
+        before = [
+            version.but(seal=_stored_hash(layout, version))
+            for number, version in theirs.items()
+            if number not in written
+        ]
         versions, last = tuple(later.values()), next(reversed(theirs.values()))
         whole = next(reversed(later)) in written
-        kept = followed or (whole and not self.there.layout.own_documents)  # the document there is as it is to be
+        kept = followed or (whole and not layout.own_documents)  # the document there is as it is to be
         appended = AppendedVersions(self._rows, found.id, before, versions, None if kept else last)
         # What is there of it without the newest one must come from a run of this plan that was stopped.
         if differs or (not whole and not appended.are_ours(list(written.values()))):
@@ -372,6 +392,19 @@ class CopyAcross(Struct, frozen=True, dict=True):
         ground = RepairContext(writer.port, writer.catalogue.layout, _now, writer.author or "palimpsest")
         target = self.there.layout
         return HistoryRows(ground, target, target.foreign.first(writer.port) if target.profile.counted_lock else {})
+
+
+def _stored_hash(layout: Layout, version: Version) -> Value | None:
+    """The hash that is stored with a version."""
+    p, raw = layout.profile, version.raw
+    if not p.hash or raw is None:
+        return None
+    stored, inside = c.get(raw, (p.hash,)), within(p)
+    return c.get(raw, (inside, p.hash)) if stored is None and inside else stored
+
+
+def _recipe(p: CollectionProfile) -> tuple[object, ...]:
+    return p.hash_recipe, p.hash_include, p.hash_exclude
 
 
 def new_copies() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +160,35 @@ def test_a_version_that_never_became_current_is_not_copied(server_uri: str, data
         (found,) = two.compare()
         assert {each.kind for each in two.copying.apply(two.copying.planned([found]))} == {"applied"}
         assert contents(session, there) == {"A": [1, 2, 3]}
+
+
+def test_versions_bring_their_hashes_and_those_that_are_there_keep_theirs(
+    server_uri: str, database: Any, tmp_path: Path
+) -> None:
+    def sealed(n: int, by: str, **more: Any) -> dict[str, Any]:
+        return {**more, "v": n, "n": n, "seal": hashlib.new(by, c.encode({"n": n})).hexdigest()}
+
+    here, there = f"{database.name}.l", f"{database.name}.r"
+    file = tmp_path / "profile.toml"
+    file.write_text(
+        "".join(
+            f'[[collection]]\nns = "{ns}"\nlayout = "archive"\narchive = "{ns}_past"\nhash = "seal"\n'
+            f'hash_recipe = {{ algorithm = "{by}", over = "bson", keys = "stored", encoding = "hex" }}\n'
+            for ns, by in ((here, "sha1"), (there, "sha256"))
+        )
+    )
+    database["l"].insert_one(sealed(3, "sha1", _id="A"))
+    damaged = {"docId": "A", "v": 2, "n": 2, "seal": "0" * 40}
+    database["l_past"].insert_many([sealed(1, "sha1", docId="A"), damaged])
+    database["r"].insert_one(sealed(1, "sha256", _id="A"))
+    with Session.open(server_uri, file, home=tmp_path) as session:
+        session.catalogue.layout(there).create_index()
+        two = session.beside(here, session, there)
+        (found,) = two.compare()
+        assert [each.kind for each in two.copying.apply(two.copying.planned([found]))] == ["applied"]
+    assert [row["seal"] for row in database["r"].find()] == [sealed(3, "sha256")["seal"]]
+    seals = {row["v"]: row["seal"] for row in database["r_past"].find()}
+    assert seals == {1: sealed(1, "sha256")["seal"], 2: "0" * 40}, "what did not fit is told there too"
 
 
 def test_a_writer_between_plan_and_copy_is_not_overwritten(scene: Scene) -> None:
