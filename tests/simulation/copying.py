@@ -31,6 +31,7 @@ from model.session.repairs import Repairs
 from model.userdata.journal import Journal
 from model.values import canonical as c
 from model.writing.writer import Writer
+from tests.simulation.hashes import RECIPES, misfits, seal
 from tests.simulation.histories import UNNUMBERED, Entry, history
 from tests.simulation.machine import Machine
 from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, everything, folder
@@ -58,6 +59,8 @@ SUBJECTS = {SUBJECT.format(layout): layout for layout in LAYOUTS}
 COPIERS, PATIENCE = 2, 8
 MOVES = 0.02
 """The chance at each step beside the writers that the document moves on where it comes from."""
+SEALED = 0.5
+"""The share of schedules in which versions carry hashes, by a recipe of its own on each side."""
 APART = "w9"
 """A mark that only one of two diverged histories has."""
 
@@ -76,9 +79,11 @@ class Scene:
     def machines(self) -> tuple[Machine, Machine]:
         """The servers here and there, to be used up."""
         here = copied(edited(self.here, self.kinds))
+        seal(here, self.here)
         if self.common < 0:
             return here, _emptied(edited(self.there, ()))
         there = copied(edited(self.there, self.kinds[: self.common]))
+        seal(there, self.there)
         if self.apart:
             layout = bind(SoundPort(there, MONGODB), self.there.profile)
             base = layout.version(ID)
@@ -183,6 +188,10 @@ def _scene(layout: str, rng: random.Random, plainly: bool) -> Scene:
 def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) -> Result:
     rng = random.Random(f"copying {layout} {seed}")
     scene = _scene(layout, rng, script is not None)
+    hashes = random.Random(f"copying {layout} {seed} hashes")
+    if script is None and layout != "plain" and hashes.random() < SEALED:
+        here, there = (replace(each, recipe=hashes.choice([*RECIPES])) for each in (scene.here, scene.there))
+        scene = replace(scene, here=here, there=there)
     of, facts = scene.there, MONGODB if scene.there.mongodb else OTHER
     here, machine = scene.machines
     oracle = _Oracle(scene, here, machine)
@@ -227,7 +236,7 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
         return Result(seed, SUBJECT.format(layout), wrong, steps=schedule.steps)
     ends = again()
     told += ends
-    wrong += oracle.faults(machine, todo, ends, ended=True)
+    wrong += [*oracle.faults(machine, todo, ends, ended=True), *misfits(machine, of, {})]
     written = len(machine.log)
     again()
     if len(machine.log) != written:
@@ -363,7 +372,7 @@ def _is_part(some: list[bytes], all_of_it: list[bytes]) -> bool:
 def _plain(scene: Scene) -> Scene:
     """The scene without what makes no difference to a run that nobody disturbs."""
     here, there = (replace(each, mongodb=True) for each in (scene.here, scene.there))
-    return replace(scene, here=there if here.layout == there.layout else here, there=there)
+    return replace(scene, here=replace(there, recipe=here.recipe) if here.layout == there.layout else here, there=there)
 
 
 @lru_cache(maxsize=4096)
@@ -401,6 +410,7 @@ def _ended(scene: Scene, oracle: _Oracle, here: Machine, machine: Machine, plan:
     """What is wrong behind a run that has ended; undoes it."""
     port, of = SoundPort(machine, MONGODB), scene.there
     yield from oracle.faults(machine, [], [], ended=True, undisturbed=True)
+    yield from misfits(machine, of, {})
     written = len(machine.log)
     list(_copying(scene, here, port, home).apply(plan))
     if len(machine.log) != written:
