@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QWidget
 
-from gui import messages, tasks
+from gui import messages, tasks, turns
 from gui.language import tr, translated
 from gui.parts.author_sheet import ask_author
 from gui.parts.draft_saver import DraftSaver
@@ -142,7 +142,7 @@ class EditorPanel(DraftPanel):
         self.tree.typing_changed.connect(self._look_around)
         self.edited.connect(self._keep)
         self.shown.connect(self._show_foot)
-        self.shown.connect(self._preview.start)
+        self.shown.connect(self._preview_soon)
         self.shown.connect(self._catch_up)
         self.head.compare.clicked.connect(self.compare_asked)
         self.head.history.clicked.connect(self.history_asked)
@@ -426,6 +426,14 @@ class EditorPanel(DraftPanel):
             return tr("The JSON text is not a document yet")
         return "" if self.is_dirty else UNCHANGED
 
+    def _preview_soon(self) -> None:
+        """Ask what would be sent once typing rests; that nothing is sent, and why, is said at once."""
+        if self._edit.is_dirty and not self.is_behind:
+            self._preview.start()
+        else:
+            self._preview.stop()
+            turns.later(self, self._ask_preview)
+
     def _ask_preview(self) -> None:
         base, content = self._base, self.content
         if base is None or not self._edit.is_dirty or self.is_behind:
@@ -456,10 +464,12 @@ class EditorPanel(DraftPanel):
         )
 
     def _previewed(self, sending: Sending) -> None:
-        self.side.show_sending(sending)
+        if self._previewed_for is not None:  # else it was taken back meanwhile
+            self.side.show_sending(sending)
 
     def _no_preview(self, error: BaseException) -> None:
-        self.side.show_sending(None, tasks.describe(error)[0])
+        if self._previewed_for is not None:
+            self.side.show_sending(None, tasks.describe(error)[0])
 
     # --- saving
 

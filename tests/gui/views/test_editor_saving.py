@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from gui import turns
 from gui.parts.fields.field_model import TYPE, VALUE
 from gui.views.edit.editor_panel import EditorPanel
 from model import text
@@ -128,6 +129,27 @@ def test_the_side_pane_lists_each_change_and_what_saving_sends(opened: Open, des
     assert panel.side.code.whole.startswith("db.contracts.updateOne")
     panel.side.copy.click()
     assert QApplication.clipboard().text() == panel.side.code.whole
+
+
+def test_that_nothing_is_sent_is_said_at_once_and_no_late_preview_follows(
+    opened: Open, desk: Desk, qtbot: QtBot
+) -> None:
+    panel = opened(desk)
+    nothing = "Nothing is changed, so nothing is sent."
+    qtbot.waitUntil(lambda: not turns.turns.waiting)
+    assert not panel._preview.isActive()
+    assert panel.side.explanation.text() == nothing
+    type_into(panel, ("billing", "interval"), "quarterly")
+    assert panel._preview.isActive()  # a person who types on is asked about nothing
+    qtbot.waitUntil(lambda: bool(panel.side.code.whole))
+    sending = panel.side._sending
+    panel.undo()
+    qtbot.waitUntil(lambda: not turns.turns.waiting)
+    assert not panel._preview.isActive()
+    assert panel.side.explanation.text() == nothing
+    assert sending is not None
+    panel._previewed(sending)  # asked before that
+    assert panel.side.explanation.text() == nothing
 
 
 @pytest.mark.deep
