@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
+from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
 from shiboken6 import isValid
 
 from gui import turns
@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 Unit: TypeAlias = Literal["rows", "bytes"]
 OFTEN = 0.05  # seconds between two reports of progress
+DRAWN = 16  # milliseconds until a page that begins long work is drawn: drawing beside it takes twice as long
 
 
 @runtime_checkable
@@ -186,8 +187,9 @@ class Tasks(QObject):
         """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is
         gone.
 
-        ``title`` is shown in the status bar while it runs, with the progress in ``unit``; ``key`` replaces the
-        owner's task with that key. Work that only ``reads`` is stopped as the tab of its owner closes.
+        ``title`` is shown in the status bar while it runs, with the progress in ``unit``; such work takes long, so it
+        begins once its page was drawn. ``key`` replaces the owner's task with that key. Work that only ``reads`` is
+        stopped as the tab of its owner closes.
         """
         if key:
             self.drop(owner, key)
@@ -196,7 +198,11 @@ class Tasks(QObject):
         task = Task(number, title, owner, key, progress, unit, reads)
         self._answers[number] = _Answers(task, done, failed, cancelled, partial)
         self.changed.emit()
-        self._pool.start(_Job(work, progress, self._relay, number))
+        job = _Job(work, progress, self._relay, number)
+        if title:
+            QTimer.singleShot(DRAWN, self, lambda: self._pool.start(job))
+        else:
+            self._pool.start(job)
         return task
 
     def drop(self, owner: QObject, key: str) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QThread
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks, turns
@@ -183,3 +185,46 @@ def test_a_refusal_is_told_in_its_own_words_and_a_defect_is_not() -> None:
     assert "inner" not in sentence
     assert "inner" in details
     assert issubclass(Cancelled, Exception)
+
+
+class Page(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.order: list[str] = []
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.order.append("drawn")
+
+
+@pytest.mark.parametrize("title", ["", "Reading"])
+def test_work_that_takes_long_begins_once_its_page_is_drawn(title: str, qtbot: QtBot) -> None:
+    page = Page()
+    qtbot.addWidget(page)
+    page.show()
+    qtbot.waitUntil(lambda: "drawn" in page.order)
+    page.order.clear()
+    begun = threading.Event()
+    page.update()
+    task = tasks.run(
+        lambda _: (page.order.append("worked"), begun.set()),
+        done=lambda _: page.order.append("done"),
+        failed=lambda _: None,
+        owner=page,
+        title=title,
+    )
+    assert task in tasks.tasks.running
+    if not title:
+        assert begun.wait(60)  # while the window is busy
+    qtbot.waitUntil(lambda: len(page.order) == 3)
+    assert page.order == (["drawn", "worked", "done"] if title else ["worked", "drawn", "done"])
+    assert task not in tasks.tasks.running
+
+
+def test_long_work_that_is_stopped_before_it_began_ends_as_stopped(owner: Owner, qtbot: QtBot) -> None:
+    task = tasks.run(
+        lambda progress: progress(0, None), done=owner.done, failed=owner.failed, cancelled=owner.cancelled,
+        owner=owner, title="Reading",
+    )  # fmt: skip
+    task.cancel()
+    qtbot.waitUntil(lambda: bool(owner.heard))
+    assert owner.heard == ["cancelled"]

@@ -261,7 +261,7 @@ def test_a_document_is_not_followed_further_once_its_tab_is_closed(
     source.info = _nowhere  # type: ignore[attr-defined]
     made = kind(source.as_session(), "insurance.contracts", ID)
     qtbot.addWidget(made)
-    assert followed.wait(60)
+    qtbot.waitUntil(followed.is_set)
     made.leave()
     try:
         qtbot.waitUntil(lambda: not any(task.title for task in tasks.running))
