@@ -320,7 +320,7 @@ def _image(name: str, data: bytes) -> Path:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if kept_files.bytes_of(path, _LARGEST_IMAGE) != data:
-            with whole_file(path) as file:
+            with whole_file(path, lasting=False) as file:
                 file.write(data)
     except OSError:
         _images = _images or tempfile.TemporaryDirectory(prefix="palimpsest-style-")

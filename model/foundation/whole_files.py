@@ -12,12 +12,13 @@ from typing import IO
 
 
 @contextmanager
-def whole_file(path: Path, new: bool = False) -> Iterator[IO[bytes]]:
+def whole_file(path: Path, new: bool = False, lasting: bool = True) -> Iterator[IO[bytes]]:
     """A file to write; it replaces ``path`` when the block ends. After an error the old file stays.
 
     A link is followed. An existing file keeps its owner and permissions; a new one is readable by its owner only. A
-    device or pipe is written directly. Raises ``OSError``; with ``new``, ``FileExistsError`` if there is a file by
-    then.
+    device or pipe is written directly. Without ``lasting`` it does not wait for the disk, as for what is checked and
+    made again: a power failure may leave an empty file. Raises ``OSError``; with ``new``, ``FileExistsError`` if
+    there is a file by then.
     """
     target = Path(os.path.realpath(path))
     there = target.stat() if target.exists() else None
@@ -31,7 +32,8 @@ def whole_file(path: Path, new: bool = False) -> Iterator[IO[bytes]]:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                os.fsync(file.fileno())
         if there is not None:
             with suppress(OSError, AttributeError):  # only root gives files away, and Windows knows no owners
                 os.chown(name, there.st_uid, there.st_gid)

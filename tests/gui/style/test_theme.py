@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 import tempfile
 from collections.abc import Iterable
@@ -359,7 +360,9 @@ def test_images_of_the_style_are_in_the_cache_and_leave_no_folder_behind(
         theme._image.cache_clear()
         if damage is not None:
             (cache / "style" / "check.svg").write_bytes(damage)
-        path = theme._image("check.svg", data)
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "fsync")  # the window waits for no disk
+            path = theme._image("check.svg", data)
         assert (path, path.read_bytes()) == (cache / "style" / "check.svg", data)
     assert list(temporary.iterdir()) == []
     monkeypatch.setenv("PALIMPSEST_CACHE", str(tmp_path / "file"))

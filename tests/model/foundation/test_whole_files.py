@@ -78,3 +78,15 @@ def test_a_new_file_is_its_owners_and_an_error_leaves_what_was_there(tmp_path: P
         file.write(unfit)
     assert path.read_bytes() == b"first"
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_only_what_has_to_last_waits_for_the_disk(
+    lasting: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(os, "fsync", waited.append)
+    with whole_file(tmp_path / "file", lasting=lasting) as file:
+        file.write(b"whole")
+    assert (tmp_path / "file").read_bytes() == b"whole"
+    assert len(waited) == lasting
