@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 Unit: TypeAlias = Literal["rows", "bytes"]
 OFTEN = 0.05  # seconds between two reports of progress
-DRAWN = 16  # milliseconds until a page that begins long work is drawn: drawing beside it takes twice as long
+DRAWN = 16  # milliseconds until a page is drawn that begins to compute: drawing beside it takes twice as long
 
 
 @runtime_checkable
@@ -183,13 +183,14 @@ class Tasks(QObject):
         key: str = "",
         unit: Unit = "rows",
         reads: bool = False,
+        computes: bool = False,
     ) -> Task:
         """Start work; one of ``done``, ``failed``, ``cancelled`` follows on the UI thread, none once ``owner`` is
         gone.
 
-        ``title`` is shown in the status bar while it runs, with the progress in ``unit``; such work takes long, so it
-        begins once its page was drawn. ``key`` replaces the owner's task with that key. Work that only ``reads`` is
-        stopped as the tab of its owner closes.
+        ``title`` is shown in the status bar while it runs, with the progress in ``unit``; ``key`` replaces the
+        owner's task with that key. Work that only ``reads`` is stopped as the tab of its owner closes; work that
+        ``computes`` for long begins once its page was drawn.
         """
         if key:
             self.drop(owner, key)
@@ -199,7 +200,7 @@ class Tasks(QObject):
         self._answers[number] = _Answers(task, done, failed, cancelled, partial)
         self.changed.emit()
         job = _Job(work, progress, self._relay, number)
-        if title:
+        if computes:
             QTimer.singleShot(DRAWN, self, lambda: self._pool.start(job))
         else:
             self._pool.start(job)

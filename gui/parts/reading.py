@@ -66,13 +66,16 @@ class Reading:
         partial: Callable[[Any], object] | None = None,
         failed: Callable[[BaseException], object] | None = None,
         stopped: Callable[[], object] | None = None,
+        computes: bool = False,
     ) -> tasks.Task:
         """Ask, replacing the question before; ``done`` shows the answer, ``partial`` each part that comes early.
 
         ``says`` is shown in the panel while it reads, ``title`` in the status line. ``failed`` and ``stopped`` are
         for this question only.
         """
-        self._asked = lambda: self.ask(work, done, says, title=title, partial=partial, failed=failed, stopped=stopped)
+        self._asked = lambda: self.ask(
+            work, done, says, title=title, partial=partial, failed=failed, stopped=stopped, computes=computes
+        )
         self.task = task = tasks.run(
             work,
             done=done,
@@ -83,6 +86,7 @@ class Reading:
             title=title,
             key=self._key,
             reads=True,
+            computes=computes,
         )
         task.progressed.connect(self._states.progress)
         self._says = says

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import WeakSet
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QRadioButton, QScrollArea, QWidget
 from shiboken6 import isValid
@@ -15,6 +15,7 @@ from gui.style.scrolling import FromTop
 
 GAP = 2
 WIDTH = 2
+SOON = 50  # milliseconds until it is looked again whether a button is drawn
 _MOVES = frozenset(
     (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.LayoutRequest)
 )
@@ -154,6 +155,10 @@ class _Ring(QWidget):
             return
         if not button.isVisible() or (button.isVisible() and button.visibleRegion().isEmpty()):
             self.hide()
+            return
+        if not button.updatesEnabled():  # it is not drawn yet, and the ring would lie over nothing
+            self.hide()
+            QTimer.singleShot(SOON, self, self._follow)
             return
         box = button.rect()
         # These may be wider than their text, and the ring should not be.

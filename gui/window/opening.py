@@ -20,7 +20,7 @@ from model.foundation.address import unquoted
 from model.session import Session
 from model.userdata.connections import Connections, SavedConnection, label, needs_password, without_password
 
-PATIENCE = 500
+PATIENCE = 1000
 """Milliseconds for which a window that starts with a source is a mere frame, so that its first page comes whole."""
 SAMPLE = "sample:"
 SCHEMES = ("mongodb://", "mongodb+srv://")

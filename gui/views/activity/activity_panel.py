@@ -230,7 +230,7 @@ class ActivityPanel(QWidget):
     def _ask(self, part: Callable[[Newest], None], done: Callable[[None], None], asked: Asked, zone: dt.tzinfo) -> None:
         work = partial(_read, self._session, self.place, self.id, asked, zone)
         title = tr("Reading the activity of {place}", place=self.place_said)
-        task = self.reading.ask(work, done, tr("Reading documents"), title=title, partial=part)
+        task = self.reading.ask(work, done, tr("Reading documents"), title=title, partial=part, computes=True)
         self._task = task
         task.progressed.connect(self._say_pace)
 

@@ -141,11 +141,13 @@ class ChangeTree(CellTree):
         end = time.monotonic() + SHARE
         sight = self.viewport()
         below = self.visualRect(self._changes.index(self._next, 0)).top() > sight.height()
-        sight.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, below)  # unlike the setter, it draws nothing
+        is_held = not sight.updatesEnabled()  # as the whole page is, while it is made
+        still = below or is_held
+        sight.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, still)  # unlike the setter, it draws nothing
         self._expand_to(self._next)
         while self._next < len(self._changes.groups) and time.monotonic() < end:
             self._expand_to(self._next)
-        sight.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, False)
+        sight.setAttribute(Qt.WidgetAttribute.WA_UpdatesDisabled, is_held)
         self._is_expanding = self._next < len(self._changes.groups)
         return self._is_expanding
 

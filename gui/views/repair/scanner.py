@@ -139,6 +139,7 @@ class Scanner(QObject):
             owner=self,
             key="scan",
             title=tr("Looking for damage in {places}", places=", ".join(self._places) or wording.source(session.name)),
+            computes=True,
         )
         self._task.progressed.connect(self.progressed)
 

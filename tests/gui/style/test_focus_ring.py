@@ -29,3 +29,15 @@ def test_no_ring_is_drawn_past_the_edge_at_which_its_button_is_cut(qtbot: QtBot)
     board.move(0, -60)
     assert ring._free.boundingRect() == ring.rect()
     ring.leave()
+
+
+def test_a_button_that_is_not_drawn_yet_has_no_ring(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    button = QPushButton("Save", window)
+    window.show()
+    window.setUpdatesEnabled(False)
+    ring = _Ring(button)
+    assert ring.isHidden()
+    window.setUpdatesEnabled(True)
+    qtbot.waitUntil(ring.isVisible)
