@@ -13,6 +13,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
+from gui.style import drawn_in_turns
+
 SHARE = 0.008  # seconds of each later turn
 DRAWN = 40  # milliseconds until a window is drawn; only then hidden widgets follow
 _POLISHED, _OWN_STYLE = Qt.WidgetAttribute.WA_WState_Polished, Qt.WidgetAttribute.WA_SetStyle
@@ -82,7 +84,7 @@ class Restyling(QObject):
         """Let the windows draw; that takes so long that nothing else is done in this turn and the next ones."""
         for window in self._held:
             if isValid(window):
-                window.setUpdatesEnabled(True)
+                drawn_in_turns.draw(window)
         self._held.clear()
         self._turns.setInterval(DRAWN)
 

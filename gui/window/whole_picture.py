@@ -42,10 +42,12 @@ class WholePicture(QObject):
 
     def show_now(self) -> None:
         """Draw the part as it is."""
+        from gui.style import drawn_in_turns  # not needed for the first frame
+
         self._most.stop()
         self._is_there = False
         tasks.tasks.changed.disconnect(self._look_soon)
-        self._part.setUpdatesEnabled(True)
+        drawn_in_turns.draw(self._part)
 
     def _look_soon(self) -> None:
         if not self._is_due:
