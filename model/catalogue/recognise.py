@@ -185,6 +185,11 @@ def _by_those_referred(
     for each in sorted(near):
         ground.look(each)
     ground.relate()
+    if ns in ground.claimed:
+        of = ground.claimed[ns].ns.partition(".")[2]
+        histories = map(ground.ns_of, near_collections.named_near(of, ground.open_names()) or ())
+        if {*histories} - {ns, *ground.found}:
+            return None  # what it seems to be the history of may have another one, by its name
     made = ground.judged(ns)
     # A token that is an id somewhere else is a reference, and then the shortcut has seen too little.
     referred = {row.get("_id") for each, rows in elsewhere.items() if each not in near for row in rows}

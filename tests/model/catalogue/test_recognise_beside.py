@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
-from model.catalogue.recognise import bind
+from model.catalogue.recognise import bind, recognise_one
 from model.foundation.records import CollectionInfo
 from model.server.retry import Server
 from model.storage.feed_state import SUFFIX
@@ -294,3 +294,17 @@ def test_a_token_that_is_the_rows_own_id_too_is_one(server: Server, database: Db
     database[names.things].delete_many({})
     database[names.things].insert_many([{**row, "_id": row["nonceOf"]} for row in rows])
     assert known(server, database.name)[names.things][1].token == "nonceOf"
+
+
+def test_a_copy_of_a_history_is_told_alone_as_it_is_beside_the_history_itself(server: Server, database: Db) -> None:
+    for number in range(6):
+        told = [{"v": v, "price": 10 * v, "holder": f"person {number}", "updatedAt": day(v)} for v in range(1, 6)]
+        rows = [{"_id": f"K{number}:{each['v']}", "docId": f"K{number}", **each} for each in told]
+        database["contracts"].insert_one({"_id": f"K{number}", **told[-1]})
+        database["contracts_history"].insert_many(rows[:-1])
+        database["claims"].insert_many(rows)
+    database["claims"].create_index([("docId", 1), ("v", 1)], unique=True)
+    among = found(server, database)["claims"]
+    alone = recognise_one(server, f"{database.name}.claims")
+    assert among.layout == "versions"
+    assert alone is None or alone[0].layout == "versions"  # None: all are looked at
