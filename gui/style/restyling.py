@@ -21,8 +21,8 @@ _POLISHED, _OWN_STYLE = Qt.WidgetAttribute.WA_WState_Polished, Qt.WidgetAttribut
 
 
 class Restyling(QObject):
-    """Sets the sheet; Qt then styles the widgets that have ``_POLISHED``, and tells those without ``_OWN_STYLE`` by a
-    ``StyleChange``, which would lay them out again.
+    """Sets the sheet; Qt then styles the widgets that have ``_POLISHED``, and tells those without ``_OWN_STYLE`` that
+    their style changed, which would lay them out again.
 
     Widgets lose the former, and get it back with their style in a later turn, or when they are shown.
     """

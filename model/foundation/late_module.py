@@ -12,5 +12,5 @@ class LateModule:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        # Not from `sys.modules`: while another thread imports the module, half of it is there.
+        # Not from the modules that are loaded: while another thread imports this one, half of it is there.
         return getattr(importlib.import_module(self._name), name)
