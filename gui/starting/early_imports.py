@@ -11,6 +11,7 @@ import gc
 import importlib
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
@@ -62,19 +63,13 @@ class EarlyImports(QObject):
         if (application := QCoreApplication.instance()) is not None:
             application.removeEventFilter(self)  # it takes time to see every event
         self._soon.start()
-        rest.later(self, self._bring_later)
+        rest.later(self, partial(self._start, self._later))
 
     def act(self, *_: object) -> None:
         """Import at the next rest what the pages need to which a person may go on."""
         if not self._acted:
             self._acted = True
-            rest.later(self, self._bring_at_work)
-
-    def _bring_later(self) -> None:
-        self._start(self._later)
-
-    def _bring_at_work(self) -> None:
-        self._start(self._at_work)
+            rest.later(self, partial(self._start, self._at_work))
 
     def _start(self, thread: threading.Thread) -> None:
         if not self._ended:

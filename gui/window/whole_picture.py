@@ -59,7 +59,7 @@ class WholePicture(QObject):
         if self.is_awaited and turns.turns.waiting:
             return True
         self._is_due = False
-        if not self.is_awaited or any(task.title and self._is_here(task) for task in tasks.tasks.running):
+        if not self.is_awaited or any(task.title for task in tasks.tasks.of(self._part)):
             self._is_there = False
         elif self._is_there:
             self.show_now()
@@ -67,9 +67,3 @@ class WholePicture(QObject):
             self._is_there = True
             QTimer.singleShot(0, self, self._look_soon)
         return False
-
-    def _is_here(self, task: tasks.Task) -> bool:
-        owner: QObject | None = task.owner
-        while owner is not None and owner is not self._part:
-            owner = owner.parent()
-        return owner is not None
