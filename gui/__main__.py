@@ -99,15 +99,16 @@ def _run(words: list[str]) -> int:
     if not asked.new_window and running_instance.hand_over(request):
         print("It is in the window that is open already; --new-window opens another one.")
         return 0
-    if request["source"]:
-        from model.session import sources
-
-        # Its process gets ready beside this one, which has much to load.
-        sources.start_early(str(request["source"]), asked.into_memory)
-    from gui.window import open_windows
     from model.userdata.given_password import kept_from_children
 
     with kept_from_children():
+        if request["source"]:
+            from model.session import sources
+
+            # Its process gets ready beside this one, which has much to load.
+            sources.start_early(str(request["source"]), asked.into_memory)
+        from gui.window import open_windows
+
         return open_windows.run(request, asked.new_window)
 
 
