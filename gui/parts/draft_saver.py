@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -34,7 +35,7 @@ class DraftSaver(QObject):
         self._session, self._ns, self._id = session, ns, id
         self._waiting: Draft | None = None
         self._forget = False
-        self._order = _Order()
+        self._order = _order_of(session.source, ns, id)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(PAUSE)
@@ -107,7 +108,7 @@ class DraftSaver(QObject):
 
 
 class _Order:
-    """Numbers the drafts: when two workers write at the same time, the older draft must not win."""
+    """Numbers the drafts of one document: when two workers write at the same time, the older draft must not win."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -118,3 +119,11 @@ class _Order:
         """The next number. Call it on the UI thread."""
         self._made += 1
         return self._made
+
+
+_orders: WeakValueDictionary[tuple[str, str, Value], _Order] = WeakValueDictionary()
+
+
+def _order_of(source: str, ns: str, id: Value) -> _Order:
+    """The order of a document's drafts, one for its editor and for whoever decides its conflict."""
+    return _orders.setdefault((source, ns, id), _Order())

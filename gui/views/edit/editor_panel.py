@@ -618,6 +618,7 @@ class EditorPanel(DraftPanel):
         self.tree.commit()
         self.json.flush(wait=True)
         if self.content == conflict.mine:
+            self._keeper.flush()  # whoever decides the conflict has the draft from here on
             self.conflict_found.emit(conflict)
         elif self.is_dirty:  # typing went on while it was sent
             self._saver.look(conflict.base, self.content, conflict.reason, typed_on=True)

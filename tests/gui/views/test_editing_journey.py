@@ -93,6 +93,9 @@ def test_an_edit_overtaken_by_a_colleague_is_merged_and_nobodys_work_is_lost(
     assert found.args is not None
     conflict = found.args[0]
     assert conflict.kind == "changed"
+    kept = session.drafts.get(session.source, NS, marta)
+    assert kept is not None, "whoever decides the conflict has no draft"
+    assert kept.content == conflict.mine
     assert session.history.version(NS, marta).v == overtaken.v
     resolver = ResolverPanel(session, NS, marta, conflict)
     shown(qtbot, resolver, 1392, 795)
