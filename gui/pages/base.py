@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gui.subscriptions import DraftNews
     from gui.views.compare.diff_panel import DiffPanel
     from model.foundation.news import News
-    from model.foundation.records import Outcome
+    from model.foundation.records import CollectionInfo, Outcome
     from model.session import Session
     from model.session.guarded_writing import Conflict
     from model.values.canonical import Path, Value
@@ -271,6 +271,9 @@ class Page(QWidget):
     def layout_changed(self) -> None:
         """Read again in the collection's new layout; an edit stays."""
         self.do_refresh()
+
+    def recognised(self, info: CollectionInfo) -> None:
+        """Read again if its collection has another layout than the one by which it was shown at first."""
 
     def writes_changed(self) -> None:
         """Update the actions: writing is now allowed, or no longer."""

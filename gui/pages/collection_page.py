@@ -33,7 +33,7 @@ from gui.views.browse.query import EVERYTHING
 from gui.views.compare.diff_panel import DiffPanel
 from gui.views.timeline.timeline_panel import TimelinePanel
 from model.foundation.news import News
-from model.foundation.records import Row, Version
+from model.foundation.records import CollectionInfo, Row, Version
 from model.session import Session
 from model.text.file_documents import documents_in
 from model.values import canonical
@@ -558,6 +558,10 @@ class CollectionPage(Page):
 
     def layout_changed(self) -> None:
         self.browser.reread_info()
+
+    def recognised(self, info: CollectionInfo) -> None:
+        if self.browser.info is None or not info.reads_as(self.browser.info):
+            self.browser.reread_info()
 
     def answering_changed(self) -> None:
         if self._comparison_part.is_made:

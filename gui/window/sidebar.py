@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import copying, messages, tasks
+from gui import copying, messages, rest, tasks
 from gui.language import tr, translated
 from gui.pages.page_registry import PAGES
 from gui.style import boxes, icons, preferences, theme, wording
@@ -61,8 +61,11 @@ ENTRIES = {row.kind: row.entry for row in PAGES.values() if row.entry is not Non
 _Found: TypeAlias = "tuple[Session, list[str], list[CollectionInfo]]"  # a connection, its databases and collections
 
 
-def _list_collections(session: Session, named_first: bool, progress: tasks.Progress) -> _Found:
-    """The collections of a connection, if ``named_first`` first by their names, then as they are recognised."""
+def _list_collections(session: Session, named_first: bool, progress: tasks.Progress) -> tuple[_Found, bool]:
+    """The collections of a connection, if ``named_first`` first by their names, then as they are recognised.
+
+    False with them: they are as they were left, and to be recognised once nobody waits for more.
+    """
     databases = session.catalogue.databases()
     progress.put((session, databases, []))
     known: dict[str, CollectionInfo] = {}
@@ -81,12 +84,14 @@ def _list_collections(session: Session, named_first: bool, progress: tasks.Progr
             with contextlib.suppress(Refused):  # told by what follows
                 for info in session.catalogue.named(database):
                     learn(info)
+        if known and all(info.layout for info in known.values()):
+            return (session, databases, list(known.values())), False
         progress.put((session, databases, list(known.values())))
     recognised = []
     for info in session.catalogue.collections(None, progress):
         learn(info)
         recognised.append(info)
-    return session, databases, recognised
+    return (session, databases, recognised), True
 
 
 class Sidebar(QWidget):
@@ -104,7 +109,8 @@ class Sidebar(QWidget):
     layout_changed = Signal(object, str)  # session, ns
     databases_changed = Signal(object)  # session: it now lists one of its databases, or all
     listed = Signal()  # more collections, or layouts, are known
-    read_ended = Signal(object)  # session: its collections are known, or it was said why not
+    read_ended = Signal(object)  # session: its collections are shown, or it was said why not
+    recognised = Signal(object)  # session: what is shown was read in this session
     entry_asked = Signal(str)  # the kind of a page
     fold_changed = Signal(bool)
     unfold_asked = Signal()
@@ -119,6 +125,7 @@ class Sidebar(QWidget):
         self._opened: set[str] = set()
         self.infos: dict[int, list[CollectionInfo]] = {}
         self._coming: list[Session] = []  # their collections are being read for the first time
+        self._as_left: list[Session] = []  # their collections are shown as they were left, and wait to be recognised
         self._told: dict[int, messages.MessageLine] = {}  # by connection: the message that its server does not answer
         self.folded = False
         self.entries: dict[str, EntryButton] = {}
@@ -237,6 +244,8 @@ class Sidebar(QWidget):
             self._sessions.remove(session)
             self.infos.pop(id(session), None)
             self._coming = [each for each in self._coming if each is not session]
+            self._as_left = [each for each in self._as_left if each is not session]
+            tasks.drop(self, f"read {id(session)}")
         self._show_things()
         self._rebuild()
 
@@ -321,6 +330,16 @@ class Sidebar(QWidget):
         root = self._root(session)
         # A dump and the sample are read before a person has read a name; what is listed has its names already.
         named_first = not session.is_local and (root is None or not root.loaded)
+        self._ask(session, named_first, tr("Reading the collections of {name}", name=wording.source(session.name)))
+
+    def _recognise(self, session: Session) -> None:
+        """Read collections that are shown as they were left, unless somebody asked for that meanwhile."""
+        if session in self._as_left:
+            self._ask(session, False, "")  # nobody waits for it, so it is not named
+
+    def _ask(self, session: Session, named_first: bool, title: str) -> None:
+        if session in self._as_left:
+            self._as_left.remove(session)
         tasks.run(
             partial(_list_collections, session, named_first),
             done=self._read_done,
@@ -329,7 +348,7 @@ class Sidebar(QWidget):
             partial=self._read_part,
             owner=self,
             key=f"read {id(session)}",
-            title=tr("Reading the collections of {name}", name=wording.source(session.name)),
+            title=title,
         )
 
     def stop(self, session: Session) -> None:
@@ -358,13 +377,18 @@ class Sidebar(QWidget):
             self._say_unfound()
         self.read_ended.emit(session)
 
-    def _read_done(self, found: _Found) -> None:
-        session, names, infos = found
+    def _read_done(self, told: tuple[_Found, bool]) -> None:
+        (session, names, infos), is_recognised = told
         root = self._root(session)
         if root is None:
             return
         self._show(root, session, names, infos)
         self._came(session)
+        if is_recognised:
+            self.recognised.emit(session)
+        else:
+            self._as_left.append(session)
+            rest.later(self, partial(self._recognise, session))
 
     def _show(self, root: SourceNode, session: Session, names: list[str], infos: list[CollectionInfo]) -> None:
         """Show a connection's databases and collections; what is chosen, expanded and scrolled to stays."""

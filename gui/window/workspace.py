@@ -112,6 +112,7 @@ class Workspace(QWidget):
             made.sidebar.activity_asked.connect(self._open_activity)
             made.sidebar.layout_changed.connect(self._layout_changed)
             made.sidebar.databases_changed.connect(self._databases_changed)
+            made.sidebar.recognised.connect(self._recognised)
             made.sidebar.fold_changed.connect(self.changed)
             made.tab_area.current_changed.connect(self._page_in_front)
             made.tab_area.current_changed.connect(self.current_changed)
@@ -270,6 +271,13 @@ class Workspace(QWidget):
         for page in self.tab_area.pages_of(session):
             if page.ns == ns:
                 page.layout_changed()
+
+    def _recognised(self, session: Session) -> None:
+        """Hold what pages show by the layouts of an earlier run against those of now."""
+        known = {info.ns: info for info in self.sidebar.ns_known(session)}
+        for page in self.tab_area.pages_of(session):
+            if page.ns in known:
+                page.recognised(known[page.ns])
 
     def _databases_changed(self, session: Session) -> None:
         for page in self.tab_area.pages_of(session):

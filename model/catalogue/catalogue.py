@@ -112,9 +112,14 @@ class Catalogue:
         return [self.database] if self.database else self._server.databases()
 
     def named(self, db: str) -> list[CollectionInfo]:
-        """The collections of a database by name alone: their layouts are "" until they are recognised."""
-        found = self._server.collections(db)
-        return [CollectionInfo(f"{db}.{name}", "", {}, None, 0.0, "") for name, _, _ in found]
+        """The collections of a database as they were recognised last, if they are the same; nothing is claimed by that.
+
+        Else by name alone: their layouts are "" until they are recognised.
+        """
+        listed = self._listing(db)
+        left = {} if self._verdicts is None else self._verdicts.left(db, self._beside(db, listed), self._statements)
+        names = [f"{db}.{name}" for name, *_ in listed]
+        return [left.get(ns) or CollectionInfo(ns, "", {}, None, 0.0, "") for ns in names]
 
     @property
     def unseen(self) -> Mapping[str, str]:
@@ -134,9 +139,14 @@ class Catalogue:
         wanted, there = db or self.database, False
         for name in names:
             by = self._profile
-            for found_info, profile in self._recognised(name, by, checkpoint, earned):
+            left: list[CollectionInfo] = []
+            told: list[KeptVerdict] = []
+            listed = None if self._verdicts is None or earned is not None else self._listing(name)
+            telling = earned if listed is None else _adder(told)
+            for found_info, profile in self._recognised(name, by, checkpoint, telling, listed):
                 there = True
                 info = self._with_grounds(found_info)
+                left.append(replace(info, documents=None))
                 with self._lock:
                     # Meanwhile another thread may have stated a layout that this recognition did not know.
                     self._supposed.pop(info.ns, None)
@@ -149,15 +159,26 @@ class Catalogue:
                     picked = self._picked.get(info.ns)
                 found = info if picked is None else replace(picked[0], documents=info.documents)
                 yield replace(found, why=" ".join(filter(None, (found.why, self._standing(found)))))
+            if self._verdicts is not None and listed and by is self._profile:
+                beside = self._beside(name, listed)
+                self._verdicts.keep(told, beside, self._statements)
+                self._verdicts.leave(name, left, beside, self._statements)
         if wanted and not there:
             # Its collections were requested, not the list of databases, which many users may not read.
             raise NotFound(f"There is no database {wanted} in {self._source}; check its name.")
 
     def _recognised(
-        self, db: str, by: Profile | None, checkpoint: Checkpoint, earned: recognise.Earned | None
+        self,
+        db: str,
+        by: Profile | None,
+        checkpoint: Checkpoint,
+        earned: recognise.Earned | None,
+        listed: Listing | None,
     ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
+        beside = [each[:3] for each in listed] if listed else None
+
         def look() -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
-            return recognise.recognise(self._port, db, by, checkpoint, self._server.unseen, earned)
+            return recognise.recognise(self._port, db, by, checkpoint, self._server.unseen, earned, beside)
 
         return look() if self._kept is None or by is not None else self._kept.all_of(db, look)
 
@@ -392,14 +413,20 @@ class Catalogue:
             self._bound.pop(ns, None)
         return False
 
+    def suppose(self, ns: str) -> None:
+        """Read a collection by the verdict of an earlier run, if there is one that a sample has earned."""
+        if self.is_supposed(ns):
+            self.ready_to_write(ns)
+
     def is_supposed(self, ns: str) -> bool:
         """Whether a collection is read by a verdict that no sample has earned in this session."""
         with self._lock:
             if ns in self._picked or ns in self._known or self._verdicts is None:
                 return ns in self._supposed and ns not in self._picked
-        listed = self._listing(ns)
+        db = split(ns)[0]
+        listed = self._listing(db)
         stated = self._profile.get(ns) if self._profile else None
-        kept = self._verdicts.get(ns, self._beside(ns, listed), self._statements)
+        kept = self._verdicts.get(ns, self._beside(db, listed), self._statements)
         # Of a collection that is not there nothing can be read, and a look at it says so.
         if kept is None and stated is not None and any(each[0] == split(ns)[1] for each in listed):
             kept = kept_verdicts.KeptVerdict(info_of(stated, None, 1.0, recognise.STATED), stated, provisional=True)
@@ -431,9 +458,10 @@ class Catalogue:
             self._known.pop(ns, None)
             self._bound.pop(ns, None)
             self._damaged.pop(ns, None)
-        listed = self._listing(ns)
+        db = split(ns)[0]
+        listed = self._listing(db)
         if self._verdicts is not None and not supposed.provisional:
-            self._verdicts.drop(ns, self._beside(ns, listed), self._statements)
+            self._verdicts.drop(ns, self._beside(db, listed), self._statements)
         self._look_at(ns, listed, seen)
 
     def ready_to_write(self, ns: str) -> None:
@@ -455,8 +483,7 @@ class Catalogue:
         self.look_again(ns, base)
         return self.known(ns)[1] == known[1]
 
-    def _listing(self, ns: str) -> Listing:
-        db = split(ns)[0]
+    def _listing(self, db: str) -> Listing:
         try:
             listed = self._server.listing(db)
             if isinstance(self._port, CompositeIds):
@@ -473,16 +500,16 @@ class Catalogue:
         db, name = split(ns)
         at, listed = self._listed.get(db, (-math.inf, ()))
         if time.monotonic() - at > LATELY:
-            listed = self._listing(ns)
-        return next((uuid for each, _, uuid in self._beside(ns, listed) if each == name), "")
+            listed = self._listing(db)
+        return next((uuid for each, _, uuid in self._beside(db, listed) if each == name), "")
 
     def forget_states(self, ns: str, id: Value) -> int:
         """Throw away the states that are kept of a document; returns how many files held some."""
         return self.states.forget(ns, id) if self.states is not None else 0
 
-    def _beside(self, ns: str, listed: Listing) -> list[tuple[str, str, str]]:
+    def _beside(self, db: str, listed: Listing) -> list[tuple[str, str, str]]:
         """The collections to which a kept verdict belongs; [] if this user may not list them, so that none is kept."""
-        hidden = split(ns)[0] in self._server.unseen
+        hidden = db in self._server.unseen
         return [] if hidden else [(name, kind, uuid) for name, kind, _, uuid in listed]
 
     @property
@@ -494,7 +521,7 @@ class Catalogue:
             return
         if seen is not None:
             told = [each.widened(seen) if each.info.ns == ns else each for each in told]
-        self._verdicts.keep(told, self._beside(ns, listed), self._statements)
+        self._verdicts.keep(told, self._beside(split(ns)[0], listed), self._statements)
         with self._lock:
             self._keeping.update({each.info.ns: (each, listed) for each in told if each.info.ns == ns})
 
@@ -513,7 +540,7 @@ class Catalogue:
                 made = replace(made, indexes=now)
         if made != known:
             self._keeping[ns] = made, listed
-            self._verdicts.keep([made], self._beside(ns, listed), self._statements)
+            self._verdicts.keep([made], self._beside(split(ns)[0], listed), self._statements)
 
     def objection(self, ns: str, base: Version | None = None) -> str:
         """Why nothing is written to a collection with its layout, in one or two sentences; "" if writing is fine.
@@ -739,7 +766,21 @@ class Catalogue:
     def page(
         self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
     ) -> Page:
-        """A page of current documents; with a total only if the page reaches the end of the list."""
+        """A page of current documents; with a total only if the page reaches the end of the list.
+
+        If it does not bear out the layout of an earlier run, it is read again by the one recognised then.
+        """
+        found = self._page(ns, filter, sort, fields, skip, limit, any_version, step)
+        with self._lock:
+            supposed = self._supposed.get(ns)
+        if supposed is None or supposed.provisional or all(supposed.fits_row(row) for row in found.rows):
+            return found
+        self.look_again(ns)
+        return self._page(ns, filter, sort, fields, skip, limit, any_version, step)
+
+    def _page(
+        self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
+    ) -> Page:
         started = time.monotonic()
         layout, (info, _) = self.layout(ns), self.known(ns)
         # One row more than the page shows whether there is a next page, without counting.

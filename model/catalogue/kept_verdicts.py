@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from model.catalogue import kept_recognition, verdict
 from model.foundation.collection_profile import CollectionProfile
-from model.foundation.records import CollectionInfo, Version
+from model.foundation.records import CollectionInfo, Row, Version
 from model.layouts.registry import declared, fields_of, versions_told
 from model.recognition.field_names import is_version_name
 from model.recognition.find_version_documents import near_miss
@@ -87,6 +87,16 @@ class KeptVerdict(Struct, frozen=True):
         if not _within(document, self.shapes, {*fields_of(self.profile).values()}):
             return False
         return all(name in document.fields for name in self.always)
+
+    def fits_row(self, row: Row) -> bool:
+        """Whether a listed document has that shape; one of which only a part was read, as far as that shows it."""
+        if not row.readable:
+            return True
+        document = read(row.raw)
+        fields = fields_of(self.profile)
+        if document is None or not _within(document, self.shapes, {*fields.values()}):
+            return False
+        return not row.whole or all(name in document.fields for name in self.always)
 
     def widened(self, version: Version) -> KeptVerdict:
         """The verdict after it was earned again among documents of which one has another shape."""
@@ -188,6 +198,21 @@ class KeptVerdicts:
         if (path := own if len(found) == 1 else shared) is not None:
             kept_recognition.write(path, found, LASTS)
 
+    def left(self, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> dict[str, CollectionInfo]:
+        """The collections of a database by name, as all of them were recognised last; {} if they are not the same."""
+        found = kept_recognition.read(self._list(db, listed, stated), CollectionInfo) if listed else []
+        return {info.ns: info for info in found}
+
+    def leave(
+        self, db: str, found: Sequence[CollectionInfo], listed: Collections, stated: Sequence[CollectionProfile]
+    ) -> None:
+        """Keep how all collections of a database were recognised, to be shown while they are recognised again."""
+        if found and listed and self._folder.parent.is_dir():
+            kept_recognition.write(self._list(db, listed, stated), found, LASTS)
+
+    def _list(self, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> Path:
+        return self._folder / f"lists-{self._named(db, db, listed, stated)}"
+
     def drop(self, ns: str, listed: Collections, stated: Sequence[CollectionProfile]) -> None:
         """Throw away the verdict on a collection."""
         for path in self._paths(ns, listed, stated):
@@ -207,8 +232,9 @@ class KeptVerdicts:
         db, _, name = ns.partition(".")
         if not any(each == name for each, _, _ in listed):
             return []
+        return [self._folder / f"verdicts-{self._named(place, db, listed, stated)}" for place in (ns, db)]
+
+    def _named(self, place: str, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> str:
         about = [each for each in stated if each.ns.partition(".")[0] == db]
         state = json.dumps([sorted(listed), kept_recognition.told(about)])
-        return [
-            self._folder / f"verdicts-{kept_recognition.name_for(self._source, place, state)}" for place in (ns, db)
-        ]
+        return kept_recognition.name_for(self._source, place, state)

@@ -96,14 +96,15 @@ def recognise(
     checkpoint: Checkpoint = no_checkpoint,
     unseen: Mapping[str, str] | None = None,
     earned: Earned | None = None,
+    listed: Listed | None = None,
 ) -> Iterator[tuple[CollectionInfo, CollectionProfile]]:
     """Each collection of a database with its layout; a layout stated in the profile is taken as it is.
 
     An archive is listed with ``belongs_to``, and with a profile for browsing its rows. Raises ``Unreachable`` and
     ``NotAllowed``; an unreadable collection is listed with the reason. ``unseen`` says, under a database's name,
-    which collections its list omits.
+    which collections its list omits; ``listed`` are its collections, if they were just asked for.
     """
-    ground = _Ground(server, db, profile, unseen, earned=earned)
+    ground = _Ground(server, db, profile, unseen, earned=earned, listed=listed)
     # Twice, because every collection is read before any is judged: one may be another's history.
     steps = _Steps(checkpoint, 2 * len(ground.kinds))
     places = list(ground.kinds)

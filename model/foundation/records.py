@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from model.foundation.checkpoints import Checkpoint as Checkpoint
 from model.foundation.checkpoints import no_checkpoint as no_checkpoint
@@ -61,6 +61,11 @@ class CollectionInfo(Struct, frozen=True):
     def keeps_history(self) -> bool:
         """Whether its documents have distinguishable versions."""
         return ("version" in self.fields or bool(self.writer)) and self.belongs_to is None
+
+    def reads_as(self, other: CollectionInfo) -> bool:
+        """Whether both say the same of how documents are read and written; grounds and counts may differ."""
+        grounds: dict[str, Any] = {"documents": None, "confidence": 0.0, "why": "", "alternatives": (), "against": ""}
+        return structs.replace(self, **grounds) == structs.replace(other, **grounds)
 
 
 class Destination(Struct, frozen=True):

@@ -19,7 +19,7 @@ from model.text import legacy_uuids
 from model.values import canonical
 
 if TYPE_CHECKING:
-    from model.foundation.records import Matches, Outline, Page, Row, Version
+    from model.foundation.records import CollectionInfo, Matches, Outline, Page, Row, Version
     from model.layouts.base import Layout
     from model.session.connection import Connection
     from model.values.canonical import Path, Value
@@ -37,6 +37,14 @@ class DocumentLists:
         """Created by a session; ``connection`` holds what the parts share."""
         self._connection = connection
         self._catalogue, self._server, self._dump = connection.catalogue, connection.server, connection.dump
+
+    def opened(self, ns: str) -> tuple[CollectionInfo, frozenset[str]]:
+        """A collection whose documents are about to be listed, and its :meth:`own_fields`.
+
+        Its layout may be that of an earlier run, which each :meth:`page` is held against. Raises ``NotFound``.
+        """
+        self._catalogue.suppose(ns)
+        return self._catalogue.info(ns), self.own_fields(ns)
 
     def page(
         self,

@@ -283,7 +283,7 @@ class BrowserPanel(QWidget):
     def _begin(self) -> None:
         session, ns = self._session, self.ns
         tasks.run(
-            lambda _: (session.catalogue.info(ns), session.documents.own_fields(ns)),
+            lambda _: session.documents.opened(ns),
             done=self._info_known,
             failed=self._not_read,
             owner=self,
