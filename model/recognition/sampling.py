@@ -509,7 +509,7 @@ class _Taken:
     def __init__(self, server: Port, ns: str) -> None:
         self._server, self._ns = server, ns
         self.found: dict[bytes, bytes] = {}
-        self.count = _asked_once(self._counted)
+        self.count = _asked_once(partial(_counted, server, ns))  # a method of its own would keep the rows in a cycle
 
     def add(self, rows: Iterable[bytes], budget: int, distinct: bool = False) -> bool:
         """Add rows up to this many bytes; returns whether these were all. None of ``distinct`` ones comes twice."""
@@ -531,10 +531,11 @@ class _Taken:
         ask = _asked_once(partial(_indexes, self._server, self._ns))
         return Sample(self._ns, count, tuple(documents), len(self.found) - len(documents), ask, held)
 
-    def _counted(self) -> int | None:
-        with contextlib.suppress(NotAllowed):
-            return gently(lambda: self._server.count(self._ns, max_ms=WITHIN_MS), None)
-        return None
+
+def _counted(server: Port, ns: str) -> int | None:
+    with contextlib.suppress(NotAllowed):
+        return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
+    return None
 
 
 def _by_id(server: Port, ns: str, way: int, limit: int) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -28,6 +29,8 @@ from tests import support
 from tests.model.catalogue import recognition_scenes as ground
 from tests.model.catalogue.recognition_scenes import NAMES, SEEDS, Db, Names, known
 from tests.model.test_command_counts import stored
+
+READS = ("model.recognition.sampling", "model.recognition.small_collections")
 
 
 @pytest.fixture(params=support.some(NAMES, "others"))
@@ -528,6 +531,19 @@ def test_a_small_collection_at_hand_is_asked_for_ids_as_its_server_is(server: Se
     database["ids"].insert_many([{"_id": id, "at": at} for at, id in enumerate(stored)])
     assert sorted(here) == sorted(bson.decode(raw)["at"] for raw in server.find(ns, filter)) == [0, 1, 2, 3, 4, 5]
     assert list(small.find(ns, filter, projection={"_id": 1}, skip=3, limit=1)) == [bson.encode({"_id": "a"})]
+
+
+def test_the_rows_that_were_read_are_freed_once_layouts_are_known(server: Server, database: Db) -> None:
+    ground.versions(database, SEEDS, True)
+    database["large"].insert_one({"_id": 1, "text": "x" * 100_000})
+    gc.collect()
+    gc.disable()  # as in the window, where nothing is collected while a person waits
+    try:
+        assert known(server, database.name)
+        kept = {type(each).__name__ for each in gc.get_objects() if type(each).__module__.startswith(READS)}
+    finally:
+        gc.enable()
+    assert not kept
 
 
 def test_a_partial_unique_index_is_told_as_no_unique_one() -> None:
