@@ -150,10 +150,12 @@ def those_named(
 
     Reads them in one command; None if the server cannot do it.
     """
-    asked, here = _asked(rows) if seen.rows else [], _named_in(seen.rows.values(), sample)
+    (asked, counts), here = _asked(rows) if seen.rows else ([], []), _named_in(seen.rows.values(), sample)
     parts: list[tuple[str, list[Terms]]] = []
-    if asked:
-        parts += [(ns, [{"$match": {"_id": {"$in": asked}}}, {"$limit": MET}]) for ns in seen.rows]
+    if asked or counts:
+        named_there = {"$match": {"_id": {"$in": [*asked, *counts]}}}
+        # Small numbers are ids in many collections: whatever they name is read beside the rest.
+        parts += [(ns, [named_there, {"$limit": MET + len(counts)}]) for ns in seen.rows]
     if here:
         parts.append((sample.ns, [{"$match": {"_id": {"$in": here}}}, {"$limit": len(here)}]))
     named: dict[str, list[Document]] = {ns: [] for ns in seen.rows}
@@ -183,26 +185,23 @@ def _named_in(others: Iterable[Sample], sample: Sample) -> list[Value]:
 # --- the values by which documents name one another
 
 
-def _asked(rows: Sequence[bytes]) -> list[Value]:
-    """Values in documents that may be ids of others, some under each path."""
-    by_path: dict[str, dict[Value, None]] = {}
+def _asked(rows: Sequence[bytes]) -> tuple[list[Value], list[Value]]:
+    """Values in documents that may be ids of others, some under each path; apart, those that may as well count a part
+    or measure it.
+    """
+    by_path: dict[tuple[str, bool], dict[Value, None]] = {}
     for raw in rows[:: max(1, len(rows) // READ)]:
         document = read(raw)
         for path, value in _values(document) if document is not None else ():
-            values = by_path.setdefault(path, {})
-            if path != "_id" and not (value.type in NUMBERS and _counts(path)):
-                values[value] = None
-    found: dict[Value, None] = {}
-    for values in list(by_path.values())[:PATHS]:
+            name, is_number = path.rpartition(".")[2], value.type in NUMBERS
+            if path != "_id" and not (is_number and (is_version_name(name) or name.startswith("__"))):
+                by_path.setdefault((path, is_number and names_a_part(name)), {})[value] = None
+    found: tuple[dict[Value, None], dict[Value, None]] = ({}, {})
+    for (_, counts), values in list(by_path.items())[:PATHS]:
         each = list(values)
-        found |= dict.fromkeys(chain.from_iterable(map(_readings, each[:: max(1, len(each) // NAMED)][:NAMED])))
-    return list(found)
-
-
-def _counts(path: str) -> bool:
-    """Whether a number under this path is a version, a part's number or a measure, and so names nothing."""
-    name = path.rpartition(".")[2]
-    return is_version_name(name) or names_a_part(name) or name.startswith("__")
+        some = each[:: max(1, len(each) // NAMED)][:NAMED]
+        found[counts].update(dict.fromkeys(chain.from_iterable(map(_readings, some))))
+    return list(found[False]), [value for value in found[True] if value not in found[False]]
 
 
 def _values(document: Document) -> Iterator[tuple[str, Value]]:

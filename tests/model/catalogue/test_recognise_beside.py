@@ -308,3 +308,22 @@ def test_a_copy_of_a_history_is_told_alone_as_it_is_beside_the_history_itself(se
     alone = recognise_one(server, f"{database.name}.claims")
     assert among.layout == "versions"
     assert alone is None or alone[0].layout == "versions"  # None: all are looked at
+
+
+@pytest.mark.parametrize("records", [True, False], ids=["changes", "states"])
+def test_a_log_that_names_documents_by_a_number_like_a_parts_is_told_alone_too(
+    records: bool, server: Server, database: Db
+) -> None:
+    rooms = [{"_id": n, "name": f"room {n}", "wing": "NESW"[n % 4], "seats": 100 + n * 37 % 90} for n in range(1, 41)]
+    database["rooms"].insert_many(rooms)
+    for room in rooms[10:30]:  # of none that stands first or last
+        for v in range(3):
+            named, seats = {"room": room["_id"], "at": day(v)}, int(room["seats"])
+            state = {**room, "seats": seats + v - 2}
+            del state["_id"]
+            change = {"field": "seats", "from": f"{seats + v} seats", "to": f"{seats + v + 1} seats"}
+            database["trail"].insert_one(named | (change if records else state))
+    alone = recognise_one(server, f"{database.name}.trail")
+    assert found(server, database)["trail"].layout == "log"
+    assert alone is not None
+    assert alone[0].layout == "log"
