@@ -31,7 +31,7 @@ from model.session.repairs import Repairs
 from model.userdata.journal import Journal
 from model.values import canonical as c
 from model.writing.writer import Writer
-from tests.simulation.hashes import RECIPES, misfits, seal
+from tests.simulation.hashes import RECIPES, misfits
 from tests.simulation.histories import UNNUMBERED, Entry, history
 from tests.simulation.machine import Machine
 from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, everything, folder
@@ -79,11 +79,9 @@ class Scene:
     def machines(self) -> tuple[Machine, Machine]:
         """The servers here and there, to be used up."""
         here = copied(edited(self.here, self.kinds))
-        seal(here, self.here)
         if self.common < 0:
             return here, _emptied(edited(self.there, ()))
         there = copied(edited(self.there, self.kinds[: self.common]))
-        seal(there, self.there)
         if self.apart:
             layout = bind(SoundPort(there, MONGODB), self.there.profile)
             base = layout.version(ID)
@@ -236,7 +234,7 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
         return Result(seed, SUBJECT.format(layout), wrong, steps=schedule.steps)
     ends = again()
     told += ends
-    wrong += [*oracle.faults(machine, todo, ends, ended=True), *misfits(machine, of, {})]
+    wrong += [*oracle.faults(machine, todo, ends, ended=True), *misfits(machine, of)]
     written = len(machine.log)
     again()
     if len(machine.log) != written:
@@ -410,7 +408,7 @@ def _ended(scene: Scene, oracle: _Oracle, here: Machine, machine: Machine, plan:
     """What is wrong behind a run that has ended; undoes it."""
     port, of = SoundPort(machine, MONGODB), scene.there
     yield from oracle.faults(machine, [], [], ended=True, undisturbed=True)
-    yield from misfits(machine, of, {})
+    yield from misfits(machine, of)
     written = len(machine.log)
     list(_copying(scene, here, port, home).apply(plan))
     if len(machine.log) != written:

@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from model.text.paths import path_from_text
 from model.userdata.drafts import Drafts
 from model.values.canonical import Value
 from tests.simulation import retaining
-from tests.simulation.hashes import RECIPES, misfits, seal
+from tests.simulation.hashes import drawn, misfits
 from tests.simulation.histories import UNNUMBERED, history
 from tests.simulation.machine import Machine
 from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, folder, writing
@@ -67,7 +67,6 @@ def holding(machine: Machine) -> list[tuple[str, bytes]]:
 def _ground(of: Variant, kinds: tuple[str, ...], home: Path) -> Machine:
     """A document with some versions, one of which is in the quarantine and in the journals of both people."""
     machine = copied(edited(of, kinds))
-    seal(machine, of)
     if of.layout in QUARANTINED:
         work = retaining.retaining(SoundPort(machine, MONGODB), of.profile, home)
         ended = [each.kind for each in work.apply(work.listed(NS, Rule(only=Value.of(1)), ID))]
@@ -139,8 +138,7 @@ def run_erasing(subject: str, seed: int, crew: Crew, script: Script | None = Non
 def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) -> Result:
     rng = random.Random(f"erasing {layout} {seed}")
     of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75)
-    if layout != "plain":
-        of = replace(of, recipe=random.Random(f"erasing {layout} {seed} hashes").choice((None, *RECIPES)))
+    of = drawn(of, f"erasing {layout} {seed}")
     facts = MONGODB if of.mongodb else OTHER
     kinds = tuple(rng.choice(KINDS) for _ in range(rng.randint(1, 2)))
     erasers = [_Eraser(home / f"e{number}", of.profile) for number in range(ERASERS)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bson
@@ -26,6 +27,13 @@ RECIPES: Mapping[HashRecipe, Callable[[bytes], object]] = {
 """What some recipes make of a content."""
 
 
+def drawn(of: Variant, about: str) -> Variant:
+    """A variant without hashes, or with those of some recipe, by the dice of a schedule's name."""
+    if of.layout == "plain":
+        return of
+    return replace(of, recipe=random.Random(f"{about} hashes").choice((None, *RECIPES)))
+
+
 @dataclass(frozen=True)
 class _Only:
     """One document as all that is stored."""
@@ -35,6 +43,17 @@ class _Only:
 
     def documents(self, ns: str) -> list[bytes]:
         return [self.raw] if ns == self.ns else []
+
+
+@dataclass(frozen=True)
+class _WithRemoved:
+    """All that is stored or was, with the copies in the quarantine."""
+
+    machine: Machine
+
+    def documents(self, ns: str) -> list[bytes]:
+        kept = map(bson.decode, self.machine.documents(quarantine.place(ns)))
+        return [*(bson.encode(row["doc"]) for row in kept if row["from"] == ns), *self.machine.documents(ns)]
 
 
 def seal(machine: Machine, of: Variant) -> None:
@@ -49,13 +68,14 @@ def seal(machine: Machine, of: Variant) -> None:
             collection.replace(at, bson.encode(doc))
 
 
-def misfits(machine: Machine, of: Variant, saved: Mapping[ObjectId, bytes]) -> list[str]:
+def misfits(machine: Machine, of: Variant, saved: Mapping[ObjectId, bytes] | None = None) -> list[str]:
     """The stored versions with another hash than that of their content, or of what was ``saved`` with their token."""
+    saved = saved or {}
     if of.recipe is None:
         return []
     p, made, said = of.profile, RECIPES[of.recipe], []
     for ns, where, raw in _documents(machine):
-        contents = _contents(machine if of.layout == "deltas" else _Only(ns, raw), p, raw)
+        contents = _contents(_WithRemoved(machine) if of.layout == "deltas" else _Only(ns, raw), p, raw)
 
         def judged(part: Stored, where: str = where, contents: Mapping[Any, bytes] = contents) -> Stored:
             right = [contents[part.get(p.version)], *filter(None, [saved.get(part.get(p.token))])]

@@ -2,8 +2,8 @@
 
 Two people carry out the same plan, each with a journal of their own, beside two writers; replies are lost, writes land
 late, some die. The oracle works out from the stored documents what goes. Each removed version is looked for in the
-quarantine, or in the journals where it was an element of an array. A run that is killed at any of its writes is run
-again, and undone.
+quarantine, or in the journals where it was an element of an array. Hashes, by one of several recipes, fit what is left
+and what is kept. A run that is killed at any of its writes is run again, and undone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from model.userdata.journal import Journal
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writing.writer import Writer
+from tests.simulation.hashes import drawn, misfits
 from tests.simulation.histories import Entry, history, still
 from tests.simulation.machine import Machine
 from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_writers, everything, folder, writing
@@ -129,6 +130,8 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
     rng = random.Random(f"retaining {layout} {seed}")
     deltas = layout == "deltas"
     of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75, checkpoints=deltas)
+    if script is None:
+        of = drawn(of, f"retaining {layout} {seed}")
     kinds = tuple(rng.choice((*KINDS, *(["front"] if deltas else []))) for _ in range(rng.randint(1, 3)))
     count = 2 + len(kinds)
     chosen = Chosen(only=rng.randint(1, count - 1)) if rng.random() < 0.3 else Chosen(rng.randint(1, count - 1))
@@ -162,7 +165,7 @@ def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) 
             feeder.drain()
         entries = history(machine, of.profile)
         said = [*edit_faults(entries, todo), *_faults(entries, going)]
-        said += [*_changed(history(first, of.profile), entries), *_unproven(machine, of)]
+        said += [*_changed(history(first, of.profile), entries), *_unproven(machine, of), *misfits(machine, of)]
         if not chosen.held and any(each.kind == "applied" for each in told):
             said += [f"somebody was told that it went, and v{v} is there" for v in going & {e.v for e in entries}]
         return said + _lost(machine, of, before, plan.run, homes)
@@ -268,7 +271,7 @@ def _ended(
     list(retaining(port, of.profile, home).apply(plan))
     if len(machine.log) != written:
         yield "the third run writes"
-    yield from _unproven(machine, of)
+    yield from [*_unproven(machine, of), *misfits(machine, of)]
     if going:
         undone = [each.kind for each in Repairs(writer(port, of.profile, home), lambda *_: None).undo(plan.run)]
         if set(undone) - {"applied", "skipped"}:

@@ -1,7 +1,8 @@
 """Versions taken back while two writers continue: exactly what was requested is taken back, once.
 
 A document has some versions, each of which set a mark of its own. Two people take back the same random set of them,
-in separate runs, beside two writers; replies are lost, writes land late, some die.
+in separate runs, beside two writers; replies are lost, writes land late, some die. Hashes, by one of several recipes,
+fit what is stored.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from model.profile import CollectionProfile
 from model.server.retry import Reply, Write
 from model.userdata.journal import Journal
 from model.writing.writer import Writer
+from tests.simulation.hashes import drawn, misfits, seal
 from tests.simulation.histories import Entry, history
 from tests.simulation.machine import Machine
 from tests.simulation.run import Result
@@ -78,7 +80,7 @@ class Killed(SoundPort):
 
 @lru_cache(maxsize=64)
 def edited(of: Variant, kinds: tuple[str, ...]) -> Machine:
-    """The machine of every schedule with a version for each kind of edit on top; to be copied."""
+    """The machine of every schedule with a version for each kind of edit on top, and its hashes; to be copied."""
     first = ground(of)
     machine = first.copy()
     machine.log += first.log
@@ -93,6 +95,7 @@ def edited(of: Variant, kinds: tuple[str, ...]) -> Machine:
         assert outcome.kind == "applied", outcome
     if feeder is not None:
         feeder.drain()
+    seal(machine, of)
     return machine
 
 
@@ -147,6 +150,8 @@ def run_taking_back(subject: str, seed: int, crew: Crew, script: Script | None =
 def _run(layout: str, seed: int, crew: Crew, home: Path, script: Script | None) -> Result:
     rng = random.Random(f"taking back {layout} {seed}")
     of = Variant(layout, rng.random() < 0.5, "next", True, rng.random() < 0.75)
+    if script is None:
+        of = drawn(of, f"taking back {layout} {seed}")
     kinds = tuple(rng.choice(KINDS) for _ in range(rng.randint(FEWEST, MOST)))
     first = edited(of, kinds)
     machine = copied(first)
@@ -251,7 +256,7 @@ def _faults(
     toggled = _last_toggled(entries, own)
     if toggled is not None and toggled.token not in asked and bson.decode(toggled.content)["t"] != now["t"]:
         said.append(f"version {toggled.v} was the last to set t, was not to be taken back, and is lost")
-    return said + _chain(entries)
+    return [*said, *_chain(entries), *misfits(machine, of)]
 
 
 def _last_toggled(entries: list[Entry], own: Set[ObjectId | None]) -> Entry | None:
@@ -305,4 +310,6 @@ def _undone(first: Machine, of: Variant, chosen: Chosen, home: Path) -> list[str
     after = history(machine, of.profile)[-1].content
     if undone != ["applied"]:
         return [f"the undo of the run ends {undone}"]
-    return [] if after == before else [f"undone it is {bson.decode(after)}, and was {bson.decode(before)}"]
+    if after != before:
+        return [f"undone it is {bson.decode(after)}, and was {bson.decode(before)}"]
+    return [f"undone, {each}" for each in misfits(machine, of)]

@@ -6,14 +6,18 @@ Subjects that are wrong on purpose are convicted with fixed seeds: others would 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from model.foundation.records import Version
-from model.layouts import base
+from model.foundation.collection_profile import CollectionProfile
+from model.foundation.records import Outcome, Version
+from model.layouts import base, deltas
 from model.layouts.archive import Archive
+from model.layouts.deltas import Deltas
 from model.layouts.flagged import Flagged
 from model.server import guards, retry
 from model.server.retry import Write
@@ -22,6 +26,8 @@ from model.storage.current_writer import CurrentWriter, HashGuard, VersionGuard
 from model.storage.update_operators import Operators
 from model.storage.version_documents import VersionDocuments
 from model.values import canonical as c
+from model.values.canonical import Value
+from model.writing.writer import Writer
 from tests import support
 from tests.simulation import changing, copying, erasing, retaining
 from tests.simulation.changing import run_changing
@@ -30,7 +36,7 @@ from tests.simulation.erasing import forgetful, run_erasing
 from tests.simulation.machine import Unguarded, check
 from tests.simulation.published import PROTOCOLS, Published
 from tests.simulation.retaining import forgetting, run_retaining, trimming
-from tests.simulation.run import run, run_published, subjects
+from tests.simulation.run import Result, run, run_published, subjects
 from tests.simulation.schedule import Crew
 from tests.simulation.taking_back import SUBJECTS, Script, rolling_back, run_taking_back, unguarded
 
@@ -179,6 +185,43 @@ def test_the_harness_convicts_a_plan_that_forgets_what_it_did(crew: Crew) -> Non
     assert all(run_changing("changing, archive", seed, crew, careless=True).wrong for seed in range(3))
 
 
+@pytest.mark.parametrize(
+    ("run_plan", "subject"),
+    [
+        (run_changing, "changing, versions"),
+        (run_changing, "changing, nested"),
+        (run_taking_back, "taking back, deltas"),
+        (run_taking_back, "taking back, stream"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+@pytest.mark.parametrize("careless", [lambda stored: stored, lambda stored: None], ids=["kept", "left out"])
+def test_the_harness_convicts_a_plan_whose_versions_bring_no_hash_of_their_own(
+    run_plan: Callable[..., Result],
+    subject: str,
+    careless: Callable[[Value], Value | None],
+    crew: Crew,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    renewed, save, this = deltas.next_hash, Writer.save, threading.local()
+
+    def saved(self: Writer, *told: Any, **more: Any) -> Outcome:
+        this.is_plan = True  # the writers beside it save otherwise
+        try:
+            return save(self, *told, **more)
+        finally:
+            this.is_plan = False
+
+    def hashed(content: bytes, profile: CollectionProfile, base: bytes, stored: Value) -> Value | None:
+        made = renewed(content, profile, base, stored)
+        return careless(stored) if getattr(this, "is_plan", False) else made
+
+    monkeypatch.setattr(Writer, "save", saved)
+    for module in (current_writer, version_writer, deltas):
+        monkeypatch.setattr(module, "next_hash", hashed)
+    assert any("does not fit" in said for seed in range(20) for said in run_plan(subject, seed, crew).wrong)
+
+
 @pytest.mark.deep
 @pytest.mark.slice
 @pytest.mark.parametrize("subject", retaining.SUBJECTS)
@@ -196,6 +239,20 @@ def test_the_harness_convicts_a_script_that_removes_versions_carelessly(
     layout: str, script: retaining.Script, crew: Crew
 ) -> None:
     assert any(run_retaining(f"retaining, {layout}", seed, crew, script).wrong for seed in range(5))
+
+
+@pytest.mark.parametrize("hash", [None, Value.of("0" * 40)], ids=["left out", "another"])
+def test_the_harness_convicts_a_version_that_is_stored_whole_without_its_hash(
+    hash: Value | None, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def checkpoint(self: Deltas, versions: Sequence[Version], kept: int) -> bytes:
+        raw, name = whole(self, versions, kept), (self.profile.hash,)
+        return raw if c.get(raw, name) is None else c.put(raw, name, hash) if hash else c.drop(raw, name)
+
+    whole = Deltas.checkpoint
+    monkeypatch.setattr(Deltas, "checkpoint", checkpoint)
+    said = (said for seed in range(20) for said in run_retaining("retaining, deltas", seed, crew).wrong)
+    assert any("the hash of version" in each for each in said)
 
 
 @pytest.mark.deep
