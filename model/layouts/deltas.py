@@ -22,7 +22,7 @@ A purge starts with the newest version, so that the others can still be folded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -33,8 +33,6 @@ from model.errors import NotFound, Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Contents, Version
 from model.layouts.base import Layout
-from model.recognition import find_version_documents
-from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage import numbering, stored_form
 from model.storage.content_hashes import next_hash
@@ -48,6 +46,9 @@ from model.storage.version_writer import VersionWriter
 from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Deltas(Layout):
@@ -72,6 +73,8 @@ class Deltas(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
+        from model.recognition import find_version_documents
+
         return find_version_documents.wanted(server, sample, find_version_documents.CHANGES)
 
     def seen(self, id: Value, v: Value | None = None) -> Version:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from model.checks.embedded_chain import embedded_chain
 from model.checks.facts import FactReader
@@ -27,8 +28,6 @@ from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.recognition import find_embedded
-from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, bson_of
 from model.storage import numbering, overflow_archive, update_operators
@@ -42,6 +41,9 @@ from model.storage.update_operators import check_size, is_surely_taken
 from model.text.names import id_name, version_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Embedded(Layout):
@@ -72,11 +74,15 @@ class Embedded(Layout):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """Proposes a sub-document, and an array of similar ones with lower versions."""
+        from model.recognition import find_embedded
+
         return find_embedded.embedded(sample)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest sub-document and array."""
+        from model.recognition import find_embedded
+
         return find_embedded.embedded(sample, wanted=True)
 
     def content(self, raw: bytes) -> bytes:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -33,8 +33,6 @@ from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.recognition import find_version_documents
-from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import End, Port, Write, run
 from model.storage import numbering
@@ -46,6 +44,9 @@ from model.storage.version_writer import VersionWriter
 from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Flagged(Layout):
@@ -69,6 +70,8 @@ class Flagged(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
+        from model.recognition import find_version_documents
+
         return find_version_documents.wanted(server, sample, find_version_documents.FLAGGED)
 
     @property

@@ -21,7 +21,7 @@ hash, on a server that reorders, leaves a hash that differs only in field order;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -31,10 +31,6 @@ from model.errors import NotFound, Refused, Unreadable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Outcome, Version
 from model.layouts.base import Layout
-from model.recognition import find_embedded
-from model.recognition.field_names import is_version_name
-from model.recognition.key_candidates import version_fields
-from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write, run
 from model.storage import update_operators
@@ -46,6 +42,9 @@ from model.storage.swap_steps import Made, Stamp, SwapSteps
 from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 SEALED, SEALED_BYTES = 12, 1 << 20  # documents, and their bytes, that are read at either end to prove the recipe
 
@@ -107,6 +106,10 @@ class Hashed(Layout):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """Proposes a field with the hash of the rest; less certain if another field looks like a version."""
+        from model.recognition import find_embedded
+        from model.recognition.field_names import is_version_name
+        from model.recognition.key_candidates import version_fields
+
         made = find_embedded.hashed(sample)
         if made is not None and any(map(is_version_name, version_fields(sample))):
             return replace(made, confidence=min(made.confidence, 0.6), alternatives=("versions",))
@@ -115,6 +118,8 @@ class Hashed(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest field with a hash."""
+        from model.recognition import find_embedded
+
         return find_embedded.hashed(sample, wanted=True)
 
     @property

@@ -11,19 +11,20 @@ Crash points: none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from model.checks.facts import FactReader
 from model.checks.single_documents import SingleDocuments
 from model.foundation.collection_profile import CollectionProfile
 from model.layouts.base import Layout
-from model.recognition import find_logs
-from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage.numbering import VersionPlace
 from model.storage.read_only_writer import ReadOnlyWriter
 from model.storage.reserved_fields import Own
 from model.writers.log_reader import LogReader
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Log(Layout):
@@ -48,6 +49,8 @@ class Log(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest field with the ids of other documents."""
+        from model.recognition import find_logs
+
         return find_logs.picked(server, sample, others)
 
     @property

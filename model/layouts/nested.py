@@ -18,7 +18,7 @@ document that would exceed 16 MB.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -30,8 +30,6 @@ from model.errors import Refused
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.recognition import find_nested
-from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port, Write
 from model.storage import numbering, update_operators
@@ -44,6 +42,9 @@ from model.storage.update_operators import Whole, check_size
 from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Path, Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Nested(Layout):
@@ -68,11 +69,15 @@ class Nested(Layout):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """Proposes an array whose elements are similar to the document, with lower versions."""
+        from model.recognition import find_nested
+
         return find_nested.nested(sample)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The proposed fields, else the likeliest version with an array named as a history."""
+        from model.recognition import find_nested
+
         return find_nested.picked(sample, cls.defaults["prev"])
 
     # --- reading

@@ -15,20 +15,22 @@ history to look in. Documents that carry a write token are settled by that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from model.checks.facts import FactReader
 from model.checks.single_documents import SingleDocuments
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.recognition.metadata_fields import usual_token
-from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage.current_documents import CurrentDocuments
 from model.storage.current_writer import CurrentWriter, WholeGuard
 from model.storage.reserved_fields import Own
 from model.storage.swap_steps import Stamp, SwapSteps
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Plain(Layout):
@@ -59,6 +61,9 @@ class Plain(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """A proposal for any collection: each can be read like this."""
+        from model.recognition.metadata_fields import usual_token
+        from model.recognition.sampling import Proposal
+
         # A token that other layouts left is used on, so that a write in doubt can still be settled.
         return Proposal(CollectionProfile(sample.ns, token=usual_token(sample.documents)), 1.0, "")
 

@@ -15,19 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from model.checks.written_histories import WrittenHistories
 from model.foundation.collection_profile import CollectionProfile
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
-from model.recognition import find_archives
-from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage.numbering import VersionPlace
 from model.storage.read_only_writer import ReadOnlyWriter
 from model.writers.row_writer import written_back
 from model.writers.written_history import history_by_rows
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Shadow(Layout):
@@ -57,6 +58,8 @@ class Shadow(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
+        from model.recognition import find_archives
+
         return find_archives.picked(server, sample, others, find_archives.SNAPSHOTS)
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -25,8 +25,6 @@ from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Contents, Outcome, Version
 from model.layouts.archive_reader import BEHIND, PHANTOM, ArchiveReader
 from model.layouts.base import Layout
-from model.recognition import find_archives
-from model.recognition.sampling import Proposal, Sample
 from model.server import guards
 from model.server.retry import Port
 from model.storage import document_ids, feed_state, numbering
@@ -38,6 +36,9 @@ from model.storage.swap_steps import Stamp, SwapSteps
 from model.text.names import version_name
 from model.values import canonical as c
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 _WAITING = "not in the archive yet"
 _OVERWRITTEN = "lost: overwritten before it could be archived"
@@ -70,6 +71,8 @@ class Stream(Layout):
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest second collection."""
+        from model.recognition import find_archives
+
         return find_archives.picked(server, sample, others, find_archives.FED)
 
     # --- the place of the feed

@@ -20,7 +20,7 @@ follows it with the next number. A purge removes the versions, the newest last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from model.checks.chains import Chains, Part
 from model.checks.facts import FactReader
@@ -28,8 +28,6 @@ from model.checks.own_documents import own_documents
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import Version
 from model.layouts.base import Layout
-from model.recognition import find_version_documents
-from model.recognition.sampling import Proposal, Sample
 from model.server.retry import Port
 from model.storage import numbering
 from model.storage.composite_ids import IN_ID
@@ -40,6 +38,9 @@ from model.storage.version_documents import VersionDocuments, claim_of
 from model.storage.version_writer import VersionWriter
 from model.text.names import version_name
 from model.values.canonical import Value
+
+if TYPE_CHECKING:
+    from model.recognition.sampling import Proposal, Sample
 
 
 class Versions(Layout):
@@ -64,11 +65,15 @@ class Versions(Layout):
     @classmethod
     def proposed(cls, server: Port, sample: Sample) -> Proposal | None:
         """Proposes documents that share an id and number their versions; perhaps as ``flagged`` or ``deltas``."""
+        from model.recognition import find_version_documents
+
         return find_version_documents.own_documents(server, sample)
 
     @classmethod
     def picked(cls, server: Port, sample: Sample, others: Sequence[str]) -> Proposal | None:
         """The likeliest id and version."""
+        from model.recognition import find_version_documents
+
         return find_version_documents.wanted(server, sample, find_version_documents.STATES)
 
     @property

@@ -234,6 +234,14 @@ def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
     assert not {"rapidfuzz", "zoneinfo", "email.message"} & there
 
 
+def test_a_layout_that_is_known_brings_nothing_that_recognises() -> None:
+    binds = "import sys; from model.layouts.registry import LAYOUTS as L; [L[name] for name in L]; print(*sys.modules)"
+    there = set(python(binds).split())
+    assert {"model.layouts.hashed", "model.layouts.stream"} <= there
+    rooms = ("recognition", "catalogue", "localserver", "counting")
+    assert not {name for name in there if name.startswith(tuple(f"model.{room}" for room in rooms))}
+
+
 def test_a_process_that_serves_the_sample_imports_nothing_of_files_and_dumps() -> None:
     serves = (
         "import sys; from model import local_process as p; from model.userdata import folders; "
