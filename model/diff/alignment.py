@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 
 from msgspec import Struct
 
-from model.diff.distances import distances
+from model.diff.distances import are_few, distances, few_common
 
 MYERS_BOUND = 256  # Myers' method gives up beyond this many differences
 MYERS_STEPS = 2_000_000  # and beyond this many comparisons: equal elements make its walks long
@@ -101,6 +101,8 @@ def _gap(a: list[Hashable], b: list[Hashable]) -> list[tuple[int, int]]:
 
 def lcs(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     """The longest common subsequence; memory is ``len(a) * len(b)`` bits."""
+    if are_few(a, b):
+        return few_common(a, b)
     # Numbered first: the library in C compares numbers by the million, and Python's objects one by one.
     numbers: dict[Hashable, int] = {}
     left = [numbers.setdefault(token, len(numbers)) for token in a]

@@ -234,6 +234,15 @@ def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
     assert not {"rapidfuzz", "zoneinfo", "email.message"} & there
 
 
+def test_texts_of_few_words_are_compared_without_the_library() -> None:
+    compares = (
+        "import sys; from model.diff.text_comparison import text_edits; "
+        "assert text_edits('+49 40 555 0117', '+49 40 555 0192') == [(13, '17', '92')]; "
+        "assert len(text_edits('a b\\nc d\\n', 'a x\\nd c\\n')) > 1; print(*sys.modules)"
+    )
+    assert not {"rapidfuzz"} & set(python(compares).split())
+
+
 def test_a_layout_that_is_known_brings_nothing_that_recognises() -> None:
     binds = "import sys; from model.layouts.registry import LAYOUTS as L; [L[name] for name in L]; print(*sys.modules)"
     there = set(python(binds).split())
