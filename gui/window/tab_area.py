@@ -22,6 +22,7 @@ from gui.style.states import StateView
 from gui.style.wrapping_row import WRAPPED
 from gui.window.tabs import Tabs
 from gui.window.view_switch import ViewSwitch
+from gui.window.whole_picture import WholePicture
 
 if TYPE_CHECKING:
     from model.session import Session
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MOST_RESTORED = 12
 MOST_CLOSED = 20
 KEPT_AFTER = 500  # milliseconds without a change before the tabs are remembered
+PATIENCE = 150  # milliseconds in which the page in front is still seen, while a new one is made and read
 LEAST = 448  # the width that a small window leaves with the largest text; every page fits it
 
 
@@ -157,6 +159,7 @@ class TabArea(QWidget):
         self._keeping.setSingleShot(True)
         self._keeping.setInterval(KEPT_AFTER)
         self._keeping.timeout.connect(self._keep_touched)
+        self._whole = WholePicture(self._view)
         self._places: dict[int, QWidget] = {}  # the control focused last, by the page's id
         app = QApplication.instance()
         assert isinstance(app, QApplication)
@@ -291,6 +294,7 @@ class TabArea(QWidget):
             if not page.busy:
                 at = self.pages.index(page)
                 self._drop(page)
+        self._whole.await_it(PATIENCE)
         made = page_registry.PAGES[request.kind].make(session, request, self._production(session), self._stack)
         self._insert(made, at)
         self._view.begin()

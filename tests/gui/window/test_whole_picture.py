@@ -5,11 +5,16 @@ from __future__ import annotations
 import threading
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks, turns
+from gui.pages.collection_page import CollectionPage
+from gui.pages.page_request import PageRequest
+from gui.window import tab_area
 from gui.window.whole_picture import WholePicture
+from tests.gui.window import windows
 
 LONG = 60_000  # milliseconds
 
@@ -59,3 +64,29 @@ def test_what_takes_longer_is_drawn_as_it_comes(part: QWidget, qtbot: QtBot) -> 
     whole.await_it(LONG)  # it can be asked for again
     assert not part.updatesEnabled()
     qtbot.waitUntil(part.updatesEnabled)
+
+
+class Drawn(QObject):
+    """Counts the rows of a page's list whenever that is drawn."""
+
+    def __init__(self, page: CollectionPage) -> None:
+        super().__init__(page)
+        self.rows = list[int]()
+        self._list = page.browser.list
+        self._list.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint:
+            self.rows.append(self._list.model().rowCount())
+        return False
+
+
+def test_a_page_that_is_opened_is_first_seen_with_its_rows(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = windows.new_window(qtbot)
+    session = windows.open_sample(qtbot, window)
+    monkeypatch.setattr(tab_area, "PATIENCE", LONG)
+    page = window.workspace.open(session, PageRequest("collection", "insurance.customers"))
+    assert isinstance(page, CollectionPage)
+    drawn = Drawn(page)
+    qtbot.waitUntil(lambda: bool(drawn.rows))
+    assert drawn.rows[0] > 0
