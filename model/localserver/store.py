@@ -400,25 +400,34 @@ class Collection:
             index, fixed = self._choose(matcher, sort, own)
             if own and fixed == 0 and self._learn(matcher, sort, index):
                 index, fixed = self._choose(matcher, sort, own)
+            if not fixed and not sort and (branches := self._branches(matcher, own, allowed)):
+                positions = sorted({each for index, part in branches for each in part})  # natural order
+                return self._still_there(positions), True, branches[0][0].name
             if index is None:
                 return self._natural(), not sort, ""
             self._built(index, allowed)
-            single = all(len(set(matcher.equal[path])) == 1 for path, _ in index.keys[:fixed])
-            ordered = single and not index.multikey and _serves(index, fixed, sort)
-            # The index narrows nothing and does not sort, so reading in natural order is cheaper.
-            if sort and not ordered and not fixed:
-                return self._natural(), False, ""
-            index.uses += 1
-            backwards = bool(sort) and ordered and sort[-1][1]
-            if sort and ordered:
-                return self._walk(index, fixed, matcher, backwards), True, index.name
-            positions = self._stretches(index, fixed, matcher)
-            if index.multikey:
-                # A document with an array has several entries.
-                positions = list(dict.fromkeys(positions))
-            if not sort and len(positions) > 1:
-                positions = sorted(positions)  # natural order
-            return self._still_there(positions), ordered or not sort, index.name
+            return self._found_by(index, fixed, matcher, sort)
+
+    def _found_by(
+        self, index: Index, fixed: int, matcher: Matcher, sort: Sort
+    ) -> tuple[Iterator[tuple[int, bytes]], bool, str]:
+        """What :meth:`find` returns, by an index of which the filter fixes so many fields."""
+        single = all(len(set(matcher.equal[path])) == 1 for path, _ in index.keys[:fixed])
+        ordered = single and not index.multikey and _serves(index, fixed, sort)
+        # The index narrows nothing and does not sort, so reading in natural order is cheaper.
+        if sort and not ordered and not fixed:
+            return self._natural(), False, ""
+        index.uses += 1
+        backwards = bool(sort) and ordered and sort[-1][1]
+        if sort and ordered:
+            return self._walk(index, fixed, matcher, backwards), True, index.name
+        positions = self._stretches(index, fixed, matcher)
+        if index.multikey:
+            # A document with an array has several entries.
+            positions = list(dict.fromkeys(positions))
+        if not sort and len(positions) > 1:
+            positions = sorted(positions)  # natural order
+        return self._still_there(positions), ordered or not sort, index.name
 
     @property
     def _reading(self) -> AbstractContextManager[object]:
@@ -523,6 +532,18 @@ class Collection:
         self._asked.clear()
         self._own[key] = Index([(path, 1) for path in key], "(made on demand)")
         return True
+
+    def _branches(self, matcher: Matcher, own: bool, allowed: TimeLimit) -> list[tuple[Index, list[int]]]:
+        """For each branch of a ``$or``, its index and the positions there; none if a branch has no index."""
+        found = []
+        for branch in matcher.either:
+            index, fixed = self._choose(branch, (), own)
+            if index is None:
+                return []
+            self._built(index, allowed)
+            index.uses += 1
+            found.append((index, self._stretches(index, fixed, branch)))
+        return found
 
     def _stretches(self, index: Index, fixed: int, matcher: Matcher) -> list[int]:
         entries = self._built(index)

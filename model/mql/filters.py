@@ -30,6 +30,7 @@ class Matcher(Struct):
     bounds: dict[str, list[tuple[str, Key]]] = field(default_factory=dict)  # path -> ($gt, $gte, $lt, $lte; key)
     seeds: list[tuple[str, Element]] = field(default_factory=list)  # equalities from which an upsert makes its document
     everything: bool = False
+    either: list[Matcher] = field(default_factory=list)  # the conditions of each branch of a ``$or``
 
 
 def looked_at(raw: bytes) -> tuple[str, ...] | None:
@@ -133,6 +134,7 @@ def _joined(name: str, operand: Element, top: Matcher | None) -> list[Predicate]
     branches = [_document(data, each) for (_, data), each in zip(parts, within, strict=True)]
     if name == "$or" and top is not None:
         _note_lowest(within, top)
+        top.either = within
     if name == "$nor" and all(len(branch) == 1 and isinstance(branch[0], FieldTest) for branch in branches):
         return [FieldTest(p.path, [_none(p.operators)]) for (p,) in branches if isinstance(p, FieldTest)]
     wanted = name == "$or"

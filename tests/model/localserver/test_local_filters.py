@@ -141,6 +141,8 @@ def test_a_condition_on_a_field_finds_what_a_server_finds(rows: Stored, conditio
     assert rows.ids({"f": condition}) == expected
     rows.plain.create_index("f")
     assert rows.ids({"f": condition}) == expected, "with an index"
+    either = [name for name in [*ROWS, "missing"] if name in {*found, "null", "missing"}]
+    assert rows.ids({"$or": [{"f": condition}, {"f": None}]}) == either, "each branch with an index"
 
 
 @support.table(
@@ -310,6 +312,8 @@ def test_look_ups_by_id_and_by_indexed_fields_do_not_scan(db: Stored) -> None:
     assert examined({"docId": {"$in": [7, 8]}, "v": {"$eq": 3}}) == 2
     assert examined({"$and": [{"docId": 7}, {"v": {"$gt": 7}}]}) <= 3
     assert examined({"_id": {"$gt": 990}}) <= 10
+    assert examined({"$or": [{"docId": {"$gte": 98}}, {"docId": None}, {"_id": 5}]}) == 21
+    assert examined({"$or": [{"docId": 7}, {"v": 3}]}) == 1000
     assert examined({"v": 3}) == 1000
 
 
