@@ -33,7 +33,7 @@ def application(argv: Sequence[str] = ()) -> QApplication:
     if not app.findChildren(Sweeper):
         Sweeper(app)
     # Worker threads hold the interpreter for 5 ms by default, which shows in a window that draws 60 times a second.
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(0.0001)
     app.setApplicationName("palimpsest")
     app.setApplicationDisplayName("Palimpsest")
     app.setDesktopFileName("palimpsest")
