@@ -91,6 +91,20 @@ def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
                 yield id
 
 
+def last_change(layout: Layout) -> dt.datetime | None:
+    """The newest time of a current version, in UTC; None if no index leads to it, or times are not fields of rows.
+
+    What an archive holds beyond it may never have landed.
+    """
+    at, ns = layout.profile.at, layout.profile.ns
+    if not _dated(layout) or not _indexed(layout, ns, at):
+        return None
+    for raw in layout.server.find(ns, sort={at: -1}, projection={at: 1}, limit=1, max_ms=LOOK_MS):
+        found = c.get(raw, (at,))
+        return found.python() if found is not None and found.type == c.DATE else None
+    return None
+
+
 def narrows(layout: Layout, span: Span) -> bool:
     """Whether a span limits which documents must be read, because times are fields of rows."""
     return bool(span) and _dated(layout)

@@ -20,7 +20,7 @@ from model.over_time.deleted_documents import DeletedDocuments
 from model.over_time.history_list import HistoryList
 from model.over_time.newest import Newest, known, newest, updated
 from model.over_time.report import report, report_of_span
-from model.over_time.span import Span
+from model.over_time.span import Span, last_change
 from model.over_time.tail import Tail, TailBatch
 from model.over_time.watched import Watched
 from model.session.connection import Connection
@@ -82,6 +82,15 @@ class ThroughTime:
         self._dump.need(*places)
         layouts = [self._connection.aside(ns) for ns in self._catalogue.with_versions(places)]
         return ActivityList(layouts, span, author, path, id, checkpoint)
+
+    def last_change(self, ns: str) -> dt.datetime | None:
+        """The newest time of a version of a collection, in UTC; None if no index leads to it.
+
+        Raises ``Refused`` if the collection keeps no versions.
+        """
+        self._dump.need(ns)
+        times = (last_change(self._connection.aside(each)) for each in self._catalogue.with_versions([ns]))
+        return max(filter(None, times), default=None)
 
     def tail(self, places: Sequence[str] = ()) -> Tail:
         """The new versions of some collections or databases (default: all), starting now.

@@ -3420,6 +3420,10 @@ Nummern: {numbering}</translation>
       <translation>Es wird nach offenen Token gesucht</translation>
     </message>
     <message>
+      <source>Looking for the last change</source>
+      <translation>Die letzte Änderung wird gesucht</translation>
+    </message>
+    <message>
       <source>Looking for the versions found in {ns}</source>
       <translation>Die in {ns} gefundenen Versionen werden gesucht</translation>
     </message>

@@ -58,6 +58,7 @@ ACTIONS = (
     Action("tab closed", "", "Control_L+w"),
     Action("another document", "Down", "Return", opens=True),
     Action("activity", "Control_L+k c o n t r a c t s Return", "Control_L+Shift_L+g", opens=True),
+    Action("all changes", "Shift_L+F6 Shift_L+F6 Control_L+a Delete", "Return"),
     Action("repairs", "", "Control_L+Shift_L+r", opens=True),
     Action("theme", "Control_L+k d a r k space c o l o u r s", "Return"),
     Action("theme back", "Control_L+k l i g h t space c o l o u r s", "Return"),

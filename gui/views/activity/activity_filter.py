@@ -21,7 +21,9 @@ from model.text.paths import path_from_text
 from model.values.canonical import Path
 
 MOST = 40  # authors offered at once
-WIDER = {"1d": "7d", "7d": "30d", "30d": ""}  # each span, and the next one to look at
+RECENT = "1d"  # the first span asked for where the last change is not known: all changes would be read from a server
+WEEK, MONTH, ALL = tr("The last 7 days"), tr("The last 30 days"), tr("All changes")
+WIDER = {RECENT: ("7d", WEEK), "7d": ("30d", MONTH), "30d": ("", ALL)}  # each span, the next one to look at, in words
 
 
 class Asked(Struct, frozen=True):
@@ -43,11 +45,12 @@ class ActivityFilter(QWidget):
 
     looked = Signal()
 
-    def __init__(self, with_document: bool, since: str = "") -> None:
+    def __init__(self, with_document: bool) -> None:
         super().__init__()
         boxes.ground(self, "toolrow")
+        self._wider = WIDER
         self.authors: Sequence[str] = ()
-        self.since = self._line(QLineEdit(since), tr("Since"), tr("Since: 2026-11-01 09:30, 2026-11-01 or 7d"))
+        self.since = self._line(QLineEdit(), tr("Since"), tr("Since: 2026-11-01 09:30, 2026-11-01 or 7d"))
         self.until = self._line(QLineEdit(), tr("Until"), tr("Until, included: 2026-11-01 09:30, 2026-11-01 or 7d"))
         self.author = self._line(CompletingLine(self._offered), tr("Author"), tr("Author, the whole name"))
         self.path = self._line(QLineEdit(), tr("Field"), tr("Field, such as premium.gross: at it, below and above"))
@@ -76,18 +79,23 @@ class ActivityFilter(QWidget):
         self._say_wider()
         preferences.signals.changed.connect(self._hint)
 
+    def begin_at(self, last: dt.date) -> None:
+        """Ask for the last day with changes; a week and 30 days, which can be asked for next, end with it too."""
+        said = (last, last - dt.timedelta(days=6), last - dt.timedelta(days=29))
+        day, week, month = map(dt.date.isoformat, said)
+        self._wider = WIDER | {day: (week, WEEK), week: (month, MONTH), month: ("", ALL)}
+        self.since.setText(day)
+
     def widen(self) -> None:
         """Look further back: at a week, at 30 days, at all changes."""
-        if (then := WIDER.get(self.since.text().strip())) is not None:
-            self.since.setText(then)
+        if (then := self._wider.get(self.since.text().strip())) is not None:
+            self.since.setText(then[0])
             self.looked.emit()
 
     @property
     def wider_said(self) -> str:
         """What looking further back would show; "" if a person chose the span."""
-        said = {"7d": tr("The last 7 days"), "30d": tr("The last 30 days"), "": tr("All changes")}
-        then = WIDER.get(self.since.text().strip())
-        return "" if then is None else said[then]
+        return self._wider.get(self.since.text().strip(), ("", ""))[1]
 
     def _say_wider(self) -> None:
         self.wider.setText(self.wider_said)

@@ -18,7 +18,7 @@ from gui.parts.notices import Notices
 from gui.parts.reading import Reading
 from gui.style import boxes, preferences, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
-from gui.views.activity.activity_filter import ActivityFilter, Asked
+from gui.views.activity.activity_filter import RECENT, ActivityFilter, Asked
 from gui.views.activity.activity_model import DAY, GROUPINGS, ActivityModel, day_said
 from gui.views.activity.activity_words import MODES, compare_said
 from gui.views.activity.change_menu import ChangeMenu
@@ -35,7 +35,6 @@ MOST = 5000  # changes shown
 EARLY = 300  # changes shown while reading continues; each addition of more would hold up the window
 ROOM = 1040  # a narrower page has no room for text beside the buttons
 LITTLE = 600  # a still narrower one has smaller gaps
-RECENT = "1d"  # the first span asked for, since reading all would fetch every version from a server
 
 
 class ActivityPanel(QWidget):
@@ -68,15 +67,19 @@ class ActivityPanel(QWidget):
         self._of_day: Newest | None = None  # read separately if not all changes are held
         self._written: set[tuple[str, Value]] = set()
         boxes.ground(self, "surface")
-        self._assemble("" if session.is_local or id is not None else RECENT)
+        self._assemble()
         preferences.signals.changed.connect(self._preferred)
         self._say()
-        self.look()
+        if id is None and "." in place:
+            work = partial(_last_change, session, place)
+            self.reading.ask(work, self._begin, tr("Looking for the last change"), failed=self._begin_recent)
+        else:
+            self._begin(None)
 
     # --- its parts
 
-    def _assemble(self, since: str) -> None:
-        self.filter = ActivityFilter(self.id is None and "." in self.place, since)
+    def _assemble(self) -> None:
+        self.filter = ActivityFilter(self.id is None and "." in self.place)
         self.filter.looked.connect(self.look)
         self.strip = DayStrip()
         self.strip.chosen.connect(self.choose_day)
@@ -205,6 +208,19 @@ class ActivityPanel(QWidget):
     def is_reading(self) -> bool:
         """Whether changes are being read."""
         return self.reading.is_on or self._is_part_due
+
+    def _begin(self, last: dt.datetime | None) -> None:
+        """Read the day of the last change, if that is known, or what can be read soon."""
+        if self.filter.since.text():
+            pass  # typed meanwhile
+        elif last is not None:
+            self.filter.begin_at(preferences.local(last).date())
+        elif self.id is None and not self._session.is_local:
+            self.filter.since.setText(RECENT)
+        self.look()
+
+    def _begin_recent(self, _: BaseException) -> None:
+        self._begin(None)  # which says what is in the way, if it still is
 
     def look(self) -> None:
         """Read the changes that the filter asks for; the shown ones stay until the first of these are there."""
@@ -621,6 +637,10 @@ def pace_said(rate: float | None, left: float | None) -> str:
         return ""
     said = tr("{documents} a second", documents=wording.many(max(1, round(rate)), "document"))
     return said if left is None else tr("{said}, about {after} left", said=said, after=wording.duration(left))
+
+
+def _last_change(session: Session, place: str, _: tasks.Progress) -> dt.datetime | None:
+    return session.time.last_change(session.catalogue.info(place).belongs_to or place)
 
 
 def _read(

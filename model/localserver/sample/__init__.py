@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from model.localserver.sample import corners, counts, insurance_2019, layout_samples
-from model.localserver.sample.building_blocks import HASH, ID, UNIQUE_ID_VERSION
+from model.localserver.sample.building_blocks import BY_TIME, HASH, ID, UNIQUE_ID_VERSION
 from model.localserver.sample.colleague import COLLEAGUE, colleague_change
 from model.localserver.sample.contracts import stored_contracts
 from model.things_to_try import THINGS, Thing
@@ -43,8 +43,8 @@ def build(now: int | None = None) -> Iterator[Collection]:
     """
     seconds = int(time.time()) if now is None else now
     current, history = stored_contracts(seconds)
-    yield "insurance.contracts", [], current
-    yield "insurance.contracts_history", [UNIQUE_ID_VERSION], history
+    yield "insurance.contracts", [BY_TIME], current
+    yield "insurance.contracts_history", [UNIQUE_ID_VERSION, BY_TIME], history
     yield "insurance.agents", [], counts.agents()
     yield "insurance.claims", [UNIQUE_ID_VERSION], layout_samples.claims()
     yield "insurance.counters", [], counts.counters()

@@ -26,6 +26,7 @@ DAY = 86_400
 
 ID, VERSION, TOKEN, AT, AUTHOR, HASH = "docId", "v", "_w", "changedAt", "changedBy", "_versioned_id"
 UNIQUE_ID_VERSION = (((ID, 1), (VERSION, 1)), True)
+BY_TIME = (((AT, 1),), False)
 
 _length = struct.Struct("<i")
 _seconds = struct.Struct(">I")

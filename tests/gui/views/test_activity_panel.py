@@ -63,6 +63,7 @@ def shown(qtbot: QtBot, session: Session, place: str = NS, id: Value | None = No
     qtbot.addWidget(panel)
     panel.resize(1300, 800)
     panel.show()
+    idle(qtbot, panel)
     widen(panel)
     idle(qtbot, panel)
     return panel
@@ -181,6 +182,7 @@ def test_a_refresh_keeps_the_day_and_leaves_what_is_typed_alone(qtbot: QtBot, se
     page.resize(1300, 800)
     page.show()
     panel = page.panel
+    idle(qtbot, panel)
     widen(panel)
     idle(qtbot, panel)
     press(panel, dt.date(2026, 3, 2))
@@ -432,8 +434,9 @@ def test_nothing_is_counted_before_it_is_read_and_nothing_taken_back_without_an_
     panel = ActivityPanel(session, NS)
     qtbot.addWidget(panel)
     panel.show()
-    widen(panel)
     assert panel.summary.accessibleName() == ""
+    idle(qtbot, panel)
+    widen(panel)
     idle(qtbot, panel)
     said = panel.summary.accessibleName()
     assert said.endswith(" documents")
@@ -507,11 +510,36 @@ def test_changes_of_one_collection_are_offered_to_be_taken_back_and_of_several_n
     assert "read-only" in panel.take_back_button.toolTip()
 
 
-def test_a_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot, session: Session) -> None:
+def opened(qtbot: QtBot, session: Session) -> ActivityPanel:
     panel = ActivityPanel(session, NS)
     qtbot.addWidget(panel)
     panel.resize(1300, 800)
     panel.show()
+    return panel
+
+
+def test_it_begins_with_the_last_day_that_an_index_finds_and_shows_more_on_request(
+    qtbot: QtBot, session: Session
+) -> None:
+    panel = opened(qtbot, session)
+    idle(qtbot, panel)
+    asked = []
+    for wider in ("The last 7 days", "The last 30 days", "All changes"):
+        asked.append((panel.filter.since.text(), len(panel.rows)))
+        assert panel.filter.wider.text() == wider
+        panel.filter.wider.click()
+        idle(qtbot, panel)
+    assert asked == [("2026-03-05", 1), ("2026-02-27", 7), ("2026-02-04", 7)]
+    assert panel.filter.since.text() == ""
+    assert len(panel.rows) == 7
+    assert not panel.filter.wider.isVisible()
+
+
+def test_without_an_index_a_server_is_asked_for_the_day_before_now(
+    qtbot: QtBot, session: Session, client: Client
+) -> None:
+    client["shop"]["orders"].drop_index("changedAt_1")
+    panel = opened(qtbot, session)
     idle(qtbot, panel)
     assert panel.filter.since.text() == "1d"
     assert not panel.rows
@@ -526,6 +554,14 @@ def test_a_server_is_asked_for_the_last_day_and_for_more_on_request(qtbot: QtBot
     assert panel.filter.since.text() == ""
     assert len(panel.rows) == 7
     assert not panel.filter.wider.isVisible()
+
+
+def test_what_is_typed_while_the_last_change_is_looked_for_stays(qtbot: QtBot, session: Session) -> None:
+    panel = opened(qtbot, session)
+    panel.filter.since.setText("2026-03-03")
+    idle(qtbot, panel)
+    assert panel.filter.since.text() == "2026-03-03"
+    assert len(panel.rows) == 4
 
 
 @pytest.mark.parametrize("way", ["waiting", "a key", "another key"])
