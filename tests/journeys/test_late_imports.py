@@ -224,9 +224,21 @@ def test_the_door_of_texts_brings_what_is_asked_for_and_all_of_its_names_are_the
     assert python("from model import text\nassert not hasattr(text, 'nothing_of_that_name')") == ""
 
 
-def test_a_window_at_rest_holds_no_repairs_no_exchange_and_no_server() -> None:
-    early = "import sys; from gui.starting import early_imports as e; e.bring((*e.SOON, *e.LATER)); print(*sys.modules)"
-    there = set(python(early).split())
+def brought_early(*names: str) -> set[str]:
+    """All modules that are there once a window has imported tuples of these names ahead."""
+    brings = "import sys; from gui.starting import early_imports as e\nfor name in sys.argv[1:]: e.bring(vars(e)[name])"
+    return set(python(f"import sys; sys.argv[1:] = {[*names]!r}\n{brings}\nprint(*sys.modules)").split())
+
+
+def test_a_window_at_rest_holds_no_page_that_nobody_has_opened() -> None:
+    there = brought_early("SOON", "LATER")
+    assert {"model.catalogue.catalogue", "gui.views.timeline.timeline_panel", "gui.window.palette"} <= there
+    assert not {name for name in there if name.startswith(("gui.views.edit", "gui.views.merge", "gui.views.history"))}
+    assert not {name for name in there if name.startswith(("model.merge", "model.writing", "model.recognition"))}
+
+
+def test_a_window_that_was_touched_holds_no_repairs_no_exchange_and_no_server() -> None:
+    there = brought_early("SOON", "LATER", "TOUCHED")
     assert {"model.catalogue.catalogue", "gui.pages.document_pages"} <= there
     rooms = {f"model.{room}" for room in ("operations", "exchange", "feed", "repair", "scan")}
     assert not {*rooms, "model.localserver.dumps", "model.localserver.local_server", "xml.etree"} & there

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from gui import rest, tasks
@@ -102,8 +102,7 @@ def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatc
     brought: list[tuple[str, ...]] = []
     monkeypatch.setattr(early_imports, "bring", brought.append)
     monkeypatch.setattr(rest, "REST", 0)
-    owner = QWidget()
-    qtbot.addWidget(owner)
+    owner = new_window(qtbot)
     imports = early_imports.EarlyImports()
     go = threading.Event()
     tasks.run(lambda _: go.wait(), done=print, failed=print, owner=owner)
@@ -115,13 +114,19 @@ def test_later_imports_wait_until_nothing_is_being_done(qtbot: QtBot, monkeypatc
     go.set()
     qtbot.waitUntil(lambda: len(brought) == 2)
     assert brought == [early_imports.SOON, early_imports.LATER]
+    rest.later(owner, partial(brought.append, ("rested",)))
+    qtbot.waitUntil(lambda: len(brought) == 3)
+    assert brought.pop() == ("rested",)  # a window that nobody touches holds no more
+    for _ in range(2):
+        QTest.keyClick(owner, Qt.Key.Key_Shift)
+    qtbot.waitUntil(lambda: len(brought) == 3)
     for _ in range(2):
         imports.act()
-    assert len(brought) == 2  # a window in which nobody does anything holds no more
-    qtbot.waitUntil(lambda: len(brought) == 3)
+    assert len(brought) == 3  # nor does one in which nobody does anything
+    qtbot.waitUntil(lambda: len(brought) == 4)
     imports.act()
     imports.end()
-    assert brought == [early_imports.SOON, early_imports.LATER, early_imports.AT_WORK]
+    assert brought == [early_imports.SOON, early_imports.LATER, early_imports.TOUCHED, early_imports.AT_WORK]
 
 
 def test_a_window_that_nobody_touches_imports_nothing_ahead(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,10 +140,10 @@ def test_a_window_that_nobody_touches_imports_nothing_ahead(qtbot: QtBot, monkey
     qtbot.waitUntil(lambda: bool(brought))
     assert brought == [("rested",)]
     QTest.keyClick(window, Qt.Key.Key_Shift)
-    qtbot.waitUntil(lambda: len(brought) == 3)
+    qtbot.waitUntil(lambda: len(brought) == 4)
     QTest.keyClick(window, Qt.Key.Key_Shift)
     imports.end()
-    assert brought[1:] == [early_imports.SOON, early_imports.LATER]
+    assert brought[1:] == [early_imports.SOON, early_imports.LATER, early_imports.TOUCHED]
 
 
 FIRST = """

@@ -189,7 +189,7 @@ import gc, sys, threading
 from PySide6.QtCore import QCoreApplication, QObject, QThread
 from gui.starting import early_imports
 from gui.window import open_windows
-names = (*early_imports.SOON, *early_imports.LATER, *early_imports.AT_WORK)
+names = (*early_imports.SOON, *early_imports.LATER, *early_imports.TOUCHED, *early_imports.AT_WORK)
 app = QCoreApplication([])
 before = set(sys.modules)
 thread = threading.Thread(target=early_imports.bring, args=(names,))
