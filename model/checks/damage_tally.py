@@ -52,16 +52,16 @@ class DamageTally(Struct):
 
     def note(self, each: Finding) -> None:
         """Count a finding, if it says something about the layout."""
-        if each.ns != self.ns or each.id is None or self.class_of(each.code).in_any_layout:
-            return
-        if _is_cut_off(each):
+        if each.ns != self.ns or each.id is None or _is_cut_off(each):
             return
         if each.code != "H1" or "hash differs" in each.detail.replace(ORDER_ONLY, ""):  # servers reorder fields
             known = self._found.setdefault(each.code, _Class(each.id, each.detail))
-            known.ids.add(hash(each.id))
+            # Asked for its class only when that decides: the table of classes brings all repairs with it.
+            if len(known.ids) < FEWEST or not self.class_of(each.code).in_any_layout:
+                known.ids.add(hash(each.id))
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return any(not self.class_of(code).in_any_layout for code in self._found)
 
     def speaks_against(self, layout: str, documents: int) -> str:
         """Why the layout is in doubt, one sentence; "" if it is not. ``documents``: how many were checked."""
@@ -75,7 +75,10 @@ class DamageTally(Struct):
         )
 
     def _is_too_often(self, code: str, found: _Class, documents: int) -> bool:
-        return len(found.ids) >= FEWEST and len(found.ids) > self.class_of(code).tolerable * documents
+        if len(found.ids) < FEWEST:
+            return False
+        known = self.class_of(code)
+        return not known.in_any_layout and len(found.ids) > known.tolerable * documents
 
 
 def _is_cut_off(each: Finding) -> bool:

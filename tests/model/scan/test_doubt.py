@@ -12,8 +12,10 @@ import pymongo.database
 import pytest
 from bson import ObjectId
 
+from model.checks.damage_tally import FEWEST, DamageTally
 from model.errors import Cancelled
 from model.foundation.findings import Finding
+from model.repair.damage_classes import class_of
 from model.repair.plan import Plan
 from model.scan import Mark, Scan
 from model.session import Session
@@ -72,6 +74,18 @@ def test_a_fifth_of_the_documents_or_fewer_than_five_are_damage(
     planted(database, phantoms, documents)
     rows = found(server_uri, database)
     assert [(each.repair, each.doubt) for each in rows] == [("remove-phantom", "")] * phantoms
+
+
+@pytest.mark.parametrize(("code", "doubted"), [("A3", True), ("E2", False)])
+def test_no_class_of_damage_is_looked_up_for_few_documents(code: str, doubted: bool) -> None:
+    asked: list[str] = []
+    tally = DamageTally("db.things", lambda of: asked.append(of) or class_of(of))  # type: ignore[func-returns-value]
+    for number in range(1, 2 * FEWEST):
+        tally.note(Finding(code, "db.things", Value.of(number), (), "something"))
+        told = tally.speaks_against("archive", 2 * FEWEST)
+        assert (bool(told), bool(asked)) == (doubted and number >= FEWEST, number >= FEWEST)
+    assert bool(tally) == doubted, "damage in any layout says nothing about one"
+    assert not DamageTally("db.things", class_of)
 
 
 def test_a_layout_that_a_person_states_is_in_no_doubt(server_uri: str, database: Db, profile: Path) -> None:
