@@ -12,7 +12,8 @@ import copy
 import datetime as dt
 import json
 import os
-from functools import cache
+import time
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,13 @@ def _put(section: str, name: str, value: Any) -> None:
 
 
 def system_zone() -> str:
-    """The IANA name of this computer's time zone; UTC if it has none."""
+    """The IANA name of this computer's time zone, as of a second ago at most; UTC if it has none."""
+    return _zone_then(int(time.monotonic()))
+
+
+@lru_cache(maxsize=1)
+def _zone_then(_: int) -> str:
+    """The zone in a second: a list asks for it with every time that it shows, and the system reads a file each time."""
     return _known_zone(bytes(QTimeZone.systemTimeZoneId().data()))
 
 
