@@ -58,6 +58,7 @@ from PySide6.QtWidgets import (
 from gui import turns
 from gui.style import focus_ring, icons, preferences, symbols, theme, wording
 from gui.style.live_resize import StandsStill
+from gui.style.scrolling import put_viewport
 from model.foundation.hidden_characters import plain as seen
 from model.foundation.hidden_characters import visible
 
@@ -540,6 +541,7 @@ class CellTree(QTreeView, StandsStill):
         self, parent: QWidget | None = None, row_height: float = 24, delegate: CellDelegate | None = None
     ) -> None:
         super().__init__(parent)
+        put_viewport(self)
         self.setHeader(_HeldHeader(self))
         self._given: tuple[float, ...] = ()  # the widths of the first columns, if there is room for all
         self._narrow: tuple[float, ...] = ()  # their widths in a narrower view

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleEvent,
     QContextMenuEvent,
     QFocusEvent,
     QKeyEvent,
@@ -27,6 +25,7 @@ from gui.parts.versions_model import VersionsModel
 from gui.style import theme
 from gui.style.cells import CellDelegate
 from gui.style.live_resize import StandsStill
+from gui.style.scrolling import put_viewport
 from gui.views.timeline import strip_geometry
 
 HEIGHT = 104
@@ -45,6 +44,7 @@ class Strip(QListView, StandsStill):
 
     def __init__(self, model: VersionsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        put_viewport(self)
         self._history = model
         self._layout = strip_geometry.StripGeometry(model)
         self._from_end = 0  # distance from the right edge to the new end, so that older versions arrive out of sight
@@ -177,7 +177,11 @@ class Strip(QListView, StandsStill):
         QAbstractItemView.currentChanged(self, current, previous)
         self.viewport().update()
         # Qt's own event gets the place in a list; here the child is the row.
-        if current.isValid() and self.hasFocus() and QAccessible.isActive():
+        if not current.isValid() or not self.hasFocus():
+            return
+        from PySide6.QtGui import QAccessible, QAccessibleEvent  # large, and no start has the focus here
+
+        if QAccessible.isActive():
             event = QAccessibleEvent(self, QAccessible.Event.Focus)
             event.setChild(current.row())
             QAccessible.updateAccessibility(event)
