@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from gui.language import tr
@@ -102,6 +102,8 @@ class CompletingLine(QLineEdit):
         self.setAccessibleDescription(
             "" if row is None else tr("{word}, one of {offered} words", word=row.word, offered=len(self.offered))
         )
+        from PySide6.QtGui import QAccessible, QAccessibleEvent  # large, and few starts complete a word
+
         changed = QAccessible.Event.DescriptionChanged
         QAccessible.updateAccessibility(QAccessibleEvent(self, changed))
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from PySide6.QtCore import (
-    QEasingCurve,
     QEvent,
     QItemSelectionModel,
     QModelIndex,
     QObject,
     QPoint,
     Qt,
-    QVariantAnimation,
     Signal,
 )
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -46,6 +44,8 @@ from model.session import Session
 from model.userdata.connections import SavedConnection
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QVariantAnimation
+
     from model.foundation.records import CollectionInfo
 
 WIDTH = 273  # including the line at its right
@@ -145,11 +145,22 @@ class Sidebar(QWidget):
         row.addWidget(self._pages)
         self._room = theme.px(4 * WIDTH)
         self.setFixedWidth(self._wanted)
-        self._motion = QVariantAnimation(self)
-        self._motion.setDuration(FOLD)
-        self._motion.setEasingCurve(QEasingCurve.Type.OutCubic)
-        self._motion.valueChanged.connect(self._moved)
         theme.signals.scaled.connect(self._take_width)
+
+    @cached_property
+    def _motion(self) -> QVariantAnimation:
+        """The change of width, made when it is first folded."""
+        from PySide6.QtCore import QEasingCurve, QVariantAnimation
+
+        made = QVariantAnimation(self)
+        made.setDuration(FOLD)
+        made.setEasingCurve(QEasingCurve.Type.OutCubic)
+        made.valueChanged.connect(self._moved)
+        return made
+
+    def _stop_motion(self) -> None:
+        if "_motion" in vars(self):
+            self._motion.stop()
 
     # --- parts
 
@@ -642,7 +653,7 @@ class Sidebar(QWidget):
         width = self._wanted
         self._pages.setCurrentIndex(1 if folded else 0)
         if at_once or preferences.still() or not self.isVisible():
-            self._motion.stop()
+            self._stop_motion()
             self.setFixedWidth(width)
         else:
             self._motion.setStartValue(self.width())
@@ -664,7 +675,7 @@ class Sidebar(QWidget):
             self.setFixedWidth(width)
 
     def _take_width(self) -> None:
-        self._motion.stop()
+        self._stop_motion()
         self.setFixedWidth(self._wanted)
 
 

@@ -6,7 +6,7 @@ A tab's text stays in place whether the tab is chosen, unsaved or hovered.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QLinearGradient, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QTabBar, QWidget
 
 from gui.language import tr
@@ -89,6 +89,8 @@ class _Bar(QTabBar):
 
     def _paint_more(self, painter: QPainter) -> None:
         """Let a partly scrolled-out tab fade away, so that the rest of its title does not look like a title."""
+        from PySide6.QtGui import QLinearGradient  # few starts have so many tabs
+
         wide, there, gone = theme.px(FADE), theme.colour("canvas"), theme.colour("canvas")
         gone.setAlpha(0)
         fade = QLinearGradient(0, 0, wide, 0)

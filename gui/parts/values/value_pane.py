@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPainter,
     QPaintEvent,
-    QTextCharFormat,
     QTextCursor,
     QTextOption,
     QWheelEvent,
@@ -158,6 +157,8 @@ class ReadOnlyText(QPlainTextEdit):
     def _mark(self) -> None:
         if not hasattr(self, "_marks"):
             return
+        from PySide6.QtGui import QTextCharFormat  # large, and few starts compare texts
+
         made = []
         last = self.document().characterCount() - 1
         look = QTextCharFormat()
