@@ -339,8 +339,8 @@ class Sidebar(QWidget):
     def read(self, session: Session) -> None:
         """Read one connection's collections; the listed ones stay until then."""
         root = self._root(session)
-        # A dump and the sample are read before a person has read a name; what is listed has its names already.
-        named_first = not session.is_local and (root is None or not root.loaded)
+        # A dump is read before a person has read a name; what is listed has its names already.
+        named_first = (session.is_sample or not session.is_local) and (root is None or not root.loaded)
         self._ask(session, named_first, tr("Reading the collections of {name}", name=wording.source(session.name)))
 
     def _recognise(self, session: Session) -> None:

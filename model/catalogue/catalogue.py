@@ -114,8 +114,14 @@ class Catalogue:
     def named(self, db: str) -> list[CollectionInfo]:
         """The collections of a database as they were recognised last, if they are the same; nothing is claimed by that.
 
-        Else by name alone: their layouts are "" until they are recognised.
+        Else by name alone: their layouts are "" until they are recognised. How far archives and feeds have come is not
+        said here.
         """
+        if self._kept is not None and self._profile is None and (found := self._kept.left(db)):
+            with self._lock:
+                for info, profile in found:
+                    self._known.setdefault(info.ns, (info, profile))  # it is of these very documents
+            return [info for info, _ in found]
         listed = self._listing(db)
         left = {} if self._verdicts is None else self._verdicts.left(db, self._beside(db, listed), self._statements)
         names = [f"{db}.{name}" for name, *_ in listed]

@@ -60,6 +60,11 @@ class KeptRecognition:
         if path is not None and path == self._path(db):  # nobody has written meanwhile
             write(path, found)
 
+    def left(self, db: str) -> list[Recognised]:
+        """Each collection of a database with its layout, from the file; [] without one."""
+        path = self._path(db)
+        return (_read(path) or []) if path is not None else []
+
     def one(self, ns: str, recognise: Callable[[], Recognised | None]) -> Recognised | None:
         """One collection with its layout, from its own file or the database's; else recognised, and then kept."""
         for place in (ns.partition(".")[0], ns):

@@ -224,3 +224,18 @@ def test_the_sample_is_shown_as_it_would_be_recognised_now() -> None:
     for info, profile in now:
         as_shown = replace(shown[info.ns][0], why=info.why)  # its numbers tell what was drawn at random
         assert (as_shown, shown[info.ns][1]) == (info, profile)
+
+
+def test_the_next_run_names_the_collections_with_what_is_kept_of_them(log: CommandLog) -> None:
+    with Session.open("sample:") as session:
+        assert {info.layout for info in session.catalogue.named("insurance")} == {""}
+        found = {info.ns: info for info in session.catalogue.collections("insurance")}
+    with Session.open("sample:") as session:
+        log.clear()
+        left = {info.ns: info for info in session.catalogue.named("insurance")}
+        assert {ns: info.layout for ns, info in left.items()} == {ns: info.layout for ns, info in found.items()}
+        assert log.rows == 0  # no index and no archive is asked how far it has come
+        assert found["insurance.policy_feed"].why.startswith(left["insurance.policy_feed"].why)
+        log.clear()
+        assert session.catalogue.info("insurance.claims").documents == found["insurance.claims"].documents
+        assert not log.names  # not even the file is looked for again
