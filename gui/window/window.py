@@ -13,7 +13,7 @@ from PySide6.QtCore import QMetaMethod, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from gui import messages, rest, subscriptions, tasks
+from gui import messages, rest, subscriptions, tasks, turns
 from gui.actions import Actions, Item
 from gui.language import tr
 from gui.messages import MessageArea
@@ -65,7 +65,7 @@ class Window(QMainWindow):
         self.setWindowTitle("Palimpsest")
         self.setWindowIcon(logo.icon())
         self.setMinimumSize(QSize(theme.px(720), theme.px(480)).boundedTo(SMALLEST))
-        self._closing = self._shown = False
+        self._closing = self._shown = self._is_state_due = False
         self._sessions = OpenSessions()
         weakref.finalize(self, close_each, self._sessions.all)  # a window may be dropped without being closed
         self.actions_ = Actions(self, ACTIONS)
@@ -200,6 +200,15 @@ class Window(QMainWindow):
         workspace = self.workspace
         if workspace.is_opening:
             return
+        if workspace.is_awaited:  # nobody sees it yet, and more follows
+            if not self._is_state_due:
+                self._is_state_due = True
+                turns.later(self, self._put_state)
+            return
+        self._put_state()
+
+    def _put_state(self) -> None:
+        workspace, self._is_state_due = self.workspace, False
         session, page = None if workspace.at_welcome else workspace.session, workspace.page
         watch = self._sessions.watch(session)
         facts = self._facts(session)

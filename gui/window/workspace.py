@@ -138,6 +138,11 @@ class Workspace(QWidget):
         return self._area is None or self._stack.currentWidget() is not self._area
 
     @property
+    def is_awaited(self) -> bool:
+        """Whether the last picture is still shown, until a new page is whole."""
+        return self._whole.is_awaited
+
+    @property
     def front(self) -> QWidget:
         """The part beside the sidebar, or the part that fills all."""
         return (self._stack.currentWidget() or self) if self.at_welcome else self.tab_area

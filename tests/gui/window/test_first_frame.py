@@ -13,8 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import rest, tasks
+from gui import rest, tasks, turns
 from gui.starting import early_imports
+from gui.window.opening import Opening
 from gui.window.sidebar import Sidebar
 from gui.window.startup_recovery import StartupRecovery
 from gui.window.tab_area import TabArea
@@ -175,3 +176,25 @@ print(served, len(sources._early), "PySide6.QtNetwork" in sys.modules)
 def test_the_server_of_a_source_starts_before_the_first_frame_which_waits_for_nothing_else() -> None:
     done = subprocess.run([sys.executable, "-c", FIRST], cwd=support.ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[] 1 False\n[False] 1 True\n")
+
+
+def test_what_nobody_sees_yet_is_put_together_once(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = Window(source_follows=True)
+    qtbot.addWidget(window, before_close_func=lambda made: made.close_quietly())
+    put: list[str] = []
+    monkeypatch.setattr(window.title, "show_session", lambda *_: put.append("title"))
+    go = threading.Event()
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=window.workspace, title="Reading")
+    window.workspace.begin(Opening("sample:"), "Opening")
+    assert window.workspace.is_awaited
+    put.clear()
+    for _ in range(5):
+        window.update_state()
+    assert not put
+    qtbot.waitUntil(lambda: not turns.turns.waiting)
+    assert put == ["title"]
+    go.set()
+    qtbot.waitUntil(lambda: not window.workspace.is_awaited)
+    window.update_state()
+    window.update_state()
+    assert put == ["title"] * 3
