@@ -169,7 +169,7 @@ class Archive(Layout):
         if not self.own.token and self.content(now) != base.content:
             return True
         # A token changes with every write of ours, so the content is only compared where there is none.
-        names = filter(None, (self.own.version, self.own.token, *self.profile.lock_names))
+        names = filter(None, (self.own.version, self.own.token, self.own.hash, *self.profile.lock_names))
         return any(c.get(now, (name,)) != c.get(base.raw, (name,)) for name in names)
 
     def _touched(self, now: bytes, base: Version, content: bytes) -> bool:

@@ -43,7 +43,7 @@ class Guarding(Protocol):
 
 
 class VersionGuard:
-    """The guard that version, token and another program's lock field are as they were read, by type.
+    """The guard that version, token, a stored hash and another program's lock field are as they were read, by type.
 
     Without a token, the content takes its place: a document that was deleted and created again may have reached the
     number of the version that was read.
@@ -65,13 +65,19 @@ class VersionGuard:
             return clauses
 
     def narrow(self, base: Version) -> dict[str, Any]:
-        """A clause for version and token each, and one that a sub-document with the current version is one."""
+        """A clause for version, token and a stored hash each, and one that a sub-document with the current version is
+        one.
+
+        Whoever changes a version in place and renews its hash changed what the hash of the next version is made of.
+        """
         assert base.raw is not None
         here, part = self._current, self._current.part(base.raw)
         # `$type` also fits an array with an object in it, whose inner fields the other clauses would find.
         clauses: dict[str, Any] = {here.inside: {"$type": c.OBJECT, "$not": {"$type": c.ARRAY}}} if here.inside else {}
         for name in filter(None, (here.own.version, here.own.token)):
             clauses |= guards.exact(here.path(name), c.get(part, (name,)))
+        if here.own.hash and (stored := c.get(part, (here.own.hash,))) is not None:
+            clauses |= guards.exact(here.path(here.own.hash), stored)
         return clauses | here.foreign.clauses(base.raw)
 
     def _content(self, base: Version, beside: int) -> dict[str, Any]:

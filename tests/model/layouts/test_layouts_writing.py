@@ -82,6 +82,24 @@ def test_a_field_that_is_bumped_in_place_survives_an_edit_of_others(
     assert layout.version(ID).content == doc(a=2, views=7, deep={"x": 2, "seen": 8})
 
 
+@pytest.mark.parametrize("name", ["archive", "embedded", "nested", "stream"])
+def test_a_version_that_got_another_hash_in_place_is_read_again_before_an_edit_makes_the_next(
+    name: str, server: Server, database_name: str
+) -> None:
+    layout = layout_of(server, database_name, name, hash="sum")
+    layout.create(doc(a=1, b=1), ID)
+    bump(server, layout, "sum", c.hash_of(doc(a=1, b=1)))
+    base = layout.version(ID)
+    bump(server, layout, "b", 7)
+    bump(server, layout, "sum", c.hash_of(doc(a=1, b=7)))
+    assert layout.swap(ID, base, doc(a=2, b=1)).kind == "conflict"
+    assert layout.swap(ID, layout.version(ID), doc(a=2, b=7)).kind == "applied"
+    now = layout.version(ID)
+    assert (now.content, now.state) == (doc(a=2, b=7), "present")
+    assert now.raw is not None
+    assert c.hash_of(doc(a=2, b=7)).encode() in now.raw
+
+
 @pytest.mark.parametrize("name", ["archive", "embedded", "stream", "plain", "hashed", "versions", "flagged", "deltas"])
 def test_a_field_that_was_changed_in_place_is_not_overwritten(name: str, server: Server, database_name: str) -> None:
     layout = layout_of(server, database_name, name)
