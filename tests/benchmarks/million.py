@@ -27,17 +27,20 @@ from tests.benchmarks.beats import Heart
 
 FRAME = 16.0  # milliseconds
 NS = "shop.orders"
+EDITED = 10_000  # one in so many documents
 
 
-def written(folder: Path, count: int) -> Path:
-    """A dump of so many documents, each with its current version and one before it."""
+def written(folder: Path, count: int, edited: bool = False) -> Path:
+    """A dump of so many documents, each with its current version and one before it; or with some of them edited."""
     path = folder / "shop" / "orders.bson"
     path.parent.mkdir()
     with path.open("wb") as file:
         for n in range(count):
             content = {"name": f"order {n}", "amount": n % 997, "city": ("Kiel", "Jena", "Ulm")[n % 3]}
-            before = {"v": 1, **content, "amount": 0}
-            file.write(bson.encode({"_id": n, "current": {"v": 2, **content}, "prev": [before]}))
+            versions = [{"v": 1, **content, "amount": 0}, {"v": 2, **content}]
+            if edited and not n % EDITED:
+                versions.append({"v": 3, **content, "amount": -1})
+            file.write(bson.encode({"_id": n, "current": versions[-1], "prev": versions[:-1]}))
     return path.parent
 
 

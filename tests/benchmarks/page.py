@@ -55,7 +55,8 @@ which stores the same bytes, with one wait for the disk as well.
 
 ## All there is
 
-A scan reads every version, blame every version of one document; the driver in comparison reads the
+A scan reads every version, blame every version of one document, a comparison the documents of two
+collections, of which one in a hundred differs; the driver beside them reads the
 same rows into dictionaries and does nothing with them. The times are taken as those above, and these too are of the
 middle one of five runs.
 
