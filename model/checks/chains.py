@@ -80,7 +80,7 @@ class Chains(Struct):
         self._spotted, self._left_out = [], {}
         ground = self._ground(now)
         if ids is not None:
-            yield from self._examined(ids, ground, True)
+            yield from self._examined(ids, ground, reading)
             yield from self._noted()
             return
         told: set[int] = set()  # findings reported so far, in case the rest must be read in another way
@@ -226,9 +226,9 @@ class Chains(Struct):
     # --- telling
 
     def _examined(
-        self, ids: Sequence[Value], ground: CheckContext, anew: bool = False
+        self, ids: Sequence[Value], ground: CheckContext, anew: OrderedReading | None = None
     ) -> Iterator[Finding | Unchecked]:
-        """The damage of some documents, read fresh; ``anew``: they were not read before."""
+        """The damage of some documents, read fresh; ``anew`` counts them if they were not read before."""
         left = list(ids)
         for attempt in range(TRIES):
             if not left:
@@ -237,7 +237,8 @@ class Chains(Struct):
             for part in self.parts:
                 take = self._take(part)
                 for id, raw in by_ids(self.server, part.ns, part.reader.id, left):
-                    if anew and not attempt:
+                    if anew is not None and not attempt:
+                        anew.looked()
                         take(raw)
                     facts[id].append(part.reader.fact(id, raw))
             moved: list[Value] = []

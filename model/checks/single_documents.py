@@ -44,6 +44,7 @@ class SingleDocuments(Struct):
         left: dict[str, int] = {}
         if ids is not None:
             for _, raw in by_ids(self.server, self.profile.ns, self.reader.id, ids):
+                reading.looked()
                 yield from self._looked(raw, ground, left, None)
             if self.shared:
                 yield from self._sharing(ids)

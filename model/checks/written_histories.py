@@ -40,6 +40,7 @@ class WrittenHistories(Struct):
         """V2 for a missing row, D1 for a patch that does not apply, A2 for a document unlike its newest row."""
         if ids is not None:
             for id, reader in self.together(ids):
+                reading.looked()
                 yield from self._of_document(reader, id)
             return
         read: deque[bytes] = deque()  # not checked yet

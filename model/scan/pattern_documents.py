@@ -46,6 +46,7 @@ class PatternDocuments:
             yield from all_of(self._reading, self._ns)
             return
         for _, raw in by_ids(self._server, self._ns, self._id, ids):
+            self._reading.looked()
             yield raw
 
     def drained(self) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ ACTIONS = (
     Action("palette", "", "Control_L+k", "", "Control_L+t"),
     Action("palette closed", "", "Escape", "", "Escape"),
     Action("collection", "Control_L+k c u s t o m e r s", "Return", opens=True),
-    Action("another collection", "Control_L+k c o n t r a c t s", "Return", opens=True),
+    Action("another collection", "Control_L+k c l a i m s", "Return", opens=True),
     Action("next document", "", "Down"),
     Action("refresh", "", "F5", "", "F5"),
     Action("document", "", "Return", opens=True),
@@ -65,7 +65,7 @@ ACTIONS = (
 )
 """In this order, each where the one before has led."""
 ON_SERVER = (
-    Action("collection", "Control_L+k o r d e r s", "Return", opens=True),
+    Action("collection", "Control_L+w Control_L+k o r d e r s", "Return", opens=True),
     Action("next document", "", "Down"),
     Action("refresh", "", "F5"),
     Action("document", "", "Return", opens=True),

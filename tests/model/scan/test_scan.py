@@ -252,6 +252,18 @@ def test_progress_counts_the_stored_documents_and_knows_how_many_there_are(
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
+def test_a_scan_of_one_document_counts_what_is_stored_of_it() -> None:
+    with Session.open("sample:") as session:
+        counted = {}
+        for name in ("agents", "claims", "customers", "partners", "invoices", "stats"):
+            ns = f"insurance.{name}"
+            page = session.documents.page(ns, limit=1)
+            work = session.scans.scan([ns], [page.rows[0].id])
+            list(work)
+            counted[name] = work.summary.documents
+    assert counted == {"agents": 1, "claims": 6, "customers": 1, "partners": 2, "invoices": 1, "stats": 1}
+
+
 # --- order
 
 
