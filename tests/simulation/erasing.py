@@ -21,9 +21,14 @@ import bson
 from bson import ObjectId
 
 from model.errors import Refused
+from model.foundation.findings import Finding
+from model.layouts.registry import bind
 from model.operations.erasing import Certificate, Erasing, Trace
 from model.operations.retaining import Rule
 from model.profile import CollectionProfile
+from model.repair.embedded_repairs import rebuild_hash
+from model.repair.items import Item
+from model.repair.steps import RepairContext, seen
 from model.server.retry import Write
 from model.text.paths import path_from_text
 from model.userdata.drafts import Drafts
@@ -36,7 +41,7 @@ from tests.simulation.plan_runs import KINDS, WRITERS, edit_faults, edits_of_wri
 from tests.simulation.run import Result
 from tests.simulation.schedule import Crew, Dead, Odds, Schedule, SoundPort, WriterPort
 from tests.simulation.taking_back import Killed, copied, edited
-from tests.simulation.writers import ID, MONGODB, NS, OTHER, PAST, Edit, Feeder, Variant
+from tests.simulation.writers import EPOCH, ID, MONGODB, NS, OTHER, PAST, Edit, Feeder, Variant
 
 LAYOUTS = ("versions", "flagged", "embedded", "nested", "archive", "deltas", "stream", "hashed", "plain")
 SUBJECT = "erasing, {}"
@@ -231,7 +236,7 @@ def _unproven(of: Variant, todo: list[list[Edit]]) -> dict[ObjectId, bytes]:
     """The contents that writers saved with what is erased, by their tokens, where versions hold only changes.
 
     Once an erasure has ended, or two of them have cleaned different parts, nothing stored leads to such a state any
-    more; whether its hash fitted can then be told by nobody, so it stays.
+    more; whether its hash fitted can then be told by nobody, so it stays, and a scan leaves it to a person.
     """
     if of.layout != "deltas":
         return {}
@@ -243,6 +248,8 @@ def _clean(
 ) -> Iterator[str]:
     """What is wrong behind a run that nobody disturbed."""
     yield from misfits(machine, of, unproven)
+    if unproven and (left := misfits(machine, of)):
+        yield from _told(machine, of, left)
     for each in erasers:
         if each.certificate is None:
             yield f"undisturbed it is refused: {each.refused}"
@@ -255,6 +262,23 @@ def _clean(
                 yield f"it is in {path.name}"
     for ns, _ in holding(machine):
         yield f"undisturbed it is left in {ns}"
+
+
+def _told(machine: Machine, of: Variant, left: list[str]) -> Iterator[str]:
+    """What is wrong with how a scan tells hashes that are ``left``, and with its repair of them."""
+    twin = machine.copy()
+    layout = bind(SoundPort(twin, MONGODB), of.profile)
+    found = [each for each in layout.findings([ID]) if isinstance(each, Finding)]
+    told = {f"the hash of version {v.python()} in {each.ns} does not fit" for each in found for v in each.versions}
+    if {each.code for each in found} != {"H1"} or told != {*left}:
+        yield f"a scan tells {[(each.code, each.detail) for each in found]}, and {left}"
+        return
+    ground = RepairContext(layout.server, lambda ns: layout, lambda: EPOCH, "tester")
+    for each in found:
+        item = Item(1, each, "rebuild-hash", "yes", tuple(seen(it.ns, it.raw) for it in each.evidence))
+        for step in rebuild_hash(ground, item).steps:
+            layout.server.send(step.write)
+    yield from (f"repaired, {each}" for each in misfits(twin, of))
 
 
 @lru_cache(maxsize=4096)
