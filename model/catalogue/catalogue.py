@@ -285,7 +285,8 @@ class Catalogue:
         stated = self._profile.get(ns) if self._profile else None
         told: list[KeptVerdict] = []
         if stated is not None:
-            info, profile = recognise.as_stated(self._port, stated, earned=None if listed is None else _adder(told))
+            earned = None if listed is None else _adder(told)
+            info, profile = recognise.as_stated(self._port, stated, earned=earned, counts=listed is None)
             self._keep(told, listed, ns, seen)
             if info.documents is None:
                 self._uncounted.add(ns)

@@ -284,7 +284,7 @@ class _Ground:
     def judged(self, ns: str) -> tuple[CollectionInfo, CollectionProfile]:
         """The layout of a collection."""
         if ns in self.stated:
-            return as_stated(self.server, self.stated[ns], self.share, self._earned)
+            return as_stated(self.server, self.stated[ns], self.share, self._earned, counts=self._uncounted is None)
         if ns in self.claimed:
             return _second_half(ns, self.claimed[ns], self._proposals, self._count(ns))
         proposed = self._proposals.get(ns) or self._logs.get(ns)
@@ -340,9 +340,16 @@ def profile_for(server: Port, info: CollectionInfo, layout: str) -> CollectionPr
 
 
 def as_stated(
-    server: Port, profile: CollectionProfile, most: int = SAMPLE_BYTES, earned: Earned | None = None
+    server: Port,
+    profile: CollectionProfile,
+    most: int = SAMPLE_BYTES,
+    earned: Earned | None = None,
+    counts: bool = True,
 ) -> tuple[CollectionInfo, CollectionProfile]:
-    """A collection as stated in a profile, plus a lock field that the profile does not name, and contradictions."""
+    """A collection as stated in a profile, plus a lock field that the profile does not name, and contradictions.
+
+    Unless it ``counts`` them, the number of its documents is only known if the sample holds them all.
+    """
     sample = _look(server, profile.ns, "collection", most).sample
     if sample is None:
         return info_of(profile, None, 1.0, STATED), profile
@@ -358,7 +365,7 @@ def as_stated(
     except NotAllowed:  # for the archive
         doubt = ""
     why = " ".join(filter(None, (STATED, said, doubt, _unindexed(server, found))))
-    documents = sample.count if earned is None or sample.whole is not None else None
+    documents = sample.count if counts or sample.whole is not None else None
     info = replace(info_of(found, documents, 1.0, why), doubt=doubt)
     if earned is not None:
         with contextlib.suppress(NotAllowed):  # nothing is kept that the archive could not bear out

@@ -323,7 +323,7 @@ def test_a_query_is_explained_in_words_with_the_index_that_is_missing_and_those_
     asked = sheet(panel)
     assert isinstance(asked, ExplainSheet)
     wait_idle(qtbot, lambda: asked.states.kind == "content" and bool(asked.model.rows))
-    assert [row.name for row in asked.model.rows] == ["_id_"]
+    assert [row.name for row in asked.model.rows] == ["_id_", "changedAt_1"]
     (said,) = (each for each in asked.states.findChildren(QLabel) if each.text().startswith("Scans 2,483 documents"))
     assert _plain(said.text()).endswith("Index missing: { status: 1 }.")
     assert said.text().split(" ")[-1] == "{\N{NO-BREAK SPACE}status:\N{NO-BREAK SPACE}1\N{NO-BREAK SPACE}}."
