@@ -177,7 +177,13 @@ def test_a_history_by_a_kept_layout_imports_that_layout_and_nothing_that_recogni
 def test_a_connection_imports_no_asynchronous_driver() -> None:
     there = set(python("import sys; import model.server.server; print(*sys.modules)").split())
     assert {name for name in there if name.startswith("pymongo.asynchronous.")} == {"pymongo.asynchronous.helpers"}
+    assert not {name for name in there if name.startswith(("asyncio.", "concurrent."))}
     assert not {"email.message", "zipfile", "csv"} & there  # of importlib.metadata
+
+
+def test_what_the_driver_was_imported_without_is_not_loaded() -> None:
+    late = "import sys; import model.server.server; print(*(type(sys.modules[name]).__name__ for name in {}))"
+    assert set(python(late.format(["asyncio", "difflib", "importlib.metadata"])).split()) == {"_Late"}
 
 
 def test_what_the_driver_was_imported_without_is_there_for_who_asks() -> None:
@@ -195,6 +201,31 @@ def test_what_the_driver_was_imported_without_is_there_for_who_asks() -> None:
         "except pymongo.errors.ConfigurationError as error: print('retrywrites' in str(error))"
     )
     assert python(refuses) == "True\n"
+
+
+ASKS_ASYNCHRONOUSLY = """
+import sys
+from model.server import driver
+import pymongo
+async def ask():
+    async with pymongo.AsyncMongoClient(sys.argv[1]) as client:
+        return (await client.admin.command("ping"))["ok"], asyncio.current_task() is not None
+"""
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "import asyncio; print(*asyncio.run(ask()))",
+        "import asyncio.subprocess as inside, asyncio; print(*asyncio.run(ask()))",
+        "from asyncio import events; import asyncio; print(*asyncio.run(ask()))",
+        "from asyncio import *; import asyncio; print(*run(ask()))",
+    ],
+)
+def test_the_asynchronous_driver_works_for_who_asks_however_asyncio_is_imported(asks: str, local_uri: str) -> None:
+    told = f"import sys; sys.argv[1:] = [{local_uri!r}]{ASKS_ASYNCHRONOUSLY}"
+    there = "assert not {name for name in sys.modules if name.startswith('asyncio.')}"
+    assert python(f"{told}{there}\n{asks}") == "1.0 True\n"
 
 
 def test_help_and_a_mistake_need_no_driver() -> None:
