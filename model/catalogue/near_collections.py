@@ -29,6 +29,7 @@ from model.recognition.sampling import (
     Sample,
     begin,
     read,
+    read_first,
     together,
 )
 from model.server.retry import Port, Terms
@@ -132,10 +133,11 @@ def glimpses(server: Port, begun: Sequence[str], others: Sequence[str], most: in
 
 
 def _begun(rows: Sequence[bytes], complete: bool, most: int) -> Beginning:
-    """The first rows of a collection, up to about half of its sample's bytes."""
+    """The first rows of a collection, as many as its sample begins with, up to about half of the sample's bytes."""
+    limit = read_first(rows[:2], most)
     sizes = accumulate(map(len, rows), initial=0)
-    kept = tuple(raw for raw, before in zip(rows, sizes, strict=False) if before <= most // 2)
-    return Beginning(kept, complete and len(kept) == len(rows) <= WHOLE)
+    kept = tuple(raw for raw, before in zip(rows[:limit], sizes, strict=False) if before <= most // 2)
+    return Beginning(kept, complete and len(kept) == len(rows) < limit)
 
 
 def _glimpsed(ns: str, rows: Sequence[bytes]) -> Sample:

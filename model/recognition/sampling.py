@@ -424,7 +424,7 @@ def beginnings(server: Port, places: Sequence[str], most: int = SAMPLE_BYTES) ->
         first, whole = _begun(rows, 2, most // 3)
         if whole:
             found[ns] = Beginning(tuple(first), True)
-        elif max(map(len, first)) * ((limit := _limit(first, most)) - 1) <= min(WHOLE_BYTES, most // 4):
+        elif max(map(len, first)) * ((limit := read_first(first, most)) - 1) <= min(WHOLE_BYTES, most // 4):
             limits[ns] = limit
     for ns, rows in _joined_firsts(server, limits).items():
         first, whole = _begun(rows, limits[ns], most // 2)
@@ -547,11 +547,11 @@ def _first(server: Port, ns: str, most: int) -> tuple[list[bytes], bool]:
     first, whole = _read(_by_id(server, ns, 1, 2), 2, most // 3)
     if whole or (first and len(first[0]) > most // 3):
         return first, whole
-    limit = _limit(first, most)
+    limit = read_first(first, most)
     return _read(_by_id(server, ns, 1, limit), limit, most // 2)
 
 
-def _limit(first: Sequence[bytes], most: int) -> int:
+def read_first(first: Sequence[bytes], most: int) -> int:
     """How many documents to read first, judged by the sizes of two."""
     return 1 + (WHOLE if WHOLE * max(map(len, first), default=0) <= min(WHOLE_BYTES, most // 4) else SAMPLED)
 

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
+from model.catalogue.near_collections import glimpses
 from model.catalogue.recognise import bind, recognise_one
 from model.foundation.records import CollectionInfo
+from model.recognition.sampling import SAMPLE_BYTES, take
 from model.server.retry import Server
 from model.storage.feed_state import SUFFIX
 from tests.model.catalogue import recognition_scenes as ground
@@ -327,3 +329,12 @@ def test_a_log_that_names_documents_by_a_number_like_a_parts_is_told_alone_too(
     assert found(server, database)["trail"].layout == "log"
     assert alone is not None
     assert alone[0].layout == "log"
+
+
+@pytest.mark.parametrize(("size", "whole"), [(100, True), (3000, False)])
+def test_a_collection_is_read_as_far_alone_as_among_all(size: int, whole: bool, server: Server, database: Db) -> None:
+    database["things"].insert_many([{"_id": n, "text": "x" * size} for n in range(100)])
+    ns = f"{database.name}.things"
+    seen = glimpses(server, [ns], [], SAMPLE_BYTES)
+    assert seen is not None
+    assert (take(server, ns).whole is not None, seen.begun[ns].whole) == (whole, whole)
