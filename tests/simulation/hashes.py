@@ -75,7 +75,9 @@ def misfits(machine: Machine, of: Variant, saved: Mapping[ObjectId, bytes] | Non
         return []
     p, made, said = of.profile, RECIPES[of.recipe], []
     for ns, where, raw in _documents(machine):
-        contents = _contents(_WithRemoved(machine) if of.layout == "deltas" else _Only(ns, raw), p, raw)
+        # What is removed follows on what was removed before it; what is left, on nothing but what is left.
+        beside = machine if where == ns else _WithRemoved(machine)
+        contents = _contents(beside if of.layout == "deltas" else _Only(ns, raw), p, raw)
 
         def judged(part: Stored, where: str = where, contents: Mapping[Any, bytes] = contents) -> Stored:
             right = [contents[part.get(p.version)], *filter(None, [saved.get(part.get(p.token))])]
