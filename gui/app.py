@@ -11,7 +11,7 @@ from types import TracebackType
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from gui import language
+from gui import language, rest
 from gui.starting.sweeper import Sweeper
 from gui.style import focus_ring, motion, preferences, theme, zooming
 
@@ -32,8 +32,7 @@ def application(argv: Sequence[str] = ()) -> QApplication:
         app = QApplication([*(argv or ["palimpsest"])])
     if not app.findChildren(Sweeper):
         Sweeper(app)
-    # Worker threads hold the interpreter for 5 ms by default, which shows in a window that draws 60 times a second.
-    sys.setswitchinterval(0.0001)
+    answer_at_once()
     app.setApplicationName("palimpsest")
     app.setApplicationDisplayName("Palimpsest")
     app.setDesktopFileName("palimpsest")
@@ -49,6 +48,17 @@ def application(argv: Sequence[str] = ()) -> QApplication:
         _listening = True
         preferences.signals.changed.connect(_preference_changed)
     return app
+
+
+def answer_at_once() -> None:
+    """Take the interpreter from a worker thread after 0.1 ms, as a window needs that draws 60 times a second."""
+    sys.setswitchinterval(0.0001)
+
+
+def start_undisturbed() -> None:
+    """Leave it to each thread for 5 ms until the window rests: nothing is drawn before its first page is there."""
+    sys.setswitchinterval(0.005)
+    rest.later(rest.rest, answer_at_once)
 
 
 def choose_fonts(app: QApplication) -> None:

@@ -133,6 +133,7 @@ def run(request: Mapping[str, Any], apart: bool = False) -> int:
     With ``apart``, later starts do not come to this program.
     """
     application = app.application()
+    app.start_undisturbed()
     if os.name == "posix":
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # drafts are on disk after every change
     windows = OpenWindows()

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui import rest, tasks, turns
+from gui import app, rest, tasks, turns
 from gui.starting import early_imports
 from gui.window.opening import Opening
 from gui.window.sidebar import Sidebar
@@ -198,3 +198,10 @@ def test_what_nobody_sees_yet_is_put_together_once(qtbot: QtBot, monkeypatch: py
     window.update_state()
     window.update_state()
     assert put == ["title"] * 3
+
+
+def test_threads_share_the_interpreter_in_small_pieces_once_the_window_rests(qtbot: QtBot) -> None:
+    assert sys.getswitchinterval() == pytest.approx(0.0001)
+    app.start_undisturbed()
+    assert sys.getswitchinterval() == pytest.approx(0.005)
+    qtbot.waitUntil(lambda: sys.getswitchinterval() < 0.001)
