@@ -205,6 +205,7 @@ class Connecting(QObject):
         workspace = self._workspace
         is_searching = workspace.is_searching
         self._fresh.remove(session)
+        workspace.await_page()
         workspace.tab_area.say_empty()
         front = next((page for page in workspace.tab_area.pages_of(session) if page is workspace.page), None)
         restored = workspace.tab_area.bring_back(session)

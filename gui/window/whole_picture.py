@@ -35,6 +35,8 @@ class WholePicture(QObject):
     def await_it(self, milliseconds: int) -> None:
         """Keep the picture until no titled task of the part runs any more, for that long at most."""
         if not self.is_awaited:
+            if not self._part.updatesEnabled():
+                return  # it is seen with what it is a part of
             tasks.tasks.changed.connect(self._look_soon)
             self._part.setUpdatesEnabled(False)
         self._most.start(milliseconds)

@@ -142,6 +142,11 @@ class Workspace(QWidget):
         """Whether the last picture is still shown, until a new page is whole."""
         return self._whole.is_awaited
 
+    def await_page(self) -> None:
+        """Give the first page as long as its source was given, if nothing was drawn yet: it is not seen in pieces."""
+        if self.is_awaited:
+            self._whole.await_it(PATIENCE)
+
     @property
     def front(self) -> QWidget:
         """The part beside the sidebar, or the part that fills all."""

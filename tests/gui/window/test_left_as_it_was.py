@@ -12,8 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from gui import rest, tasks
 from gui.pages.collection_page import CollectionPage
-from gui.window.opening import Opening
+from gui.window.opening import PATIENCE, Opening
 from gui.window.sidebar import Sidebar
+from gui.window.whole_picture import WholePicture
 from gui.window.window import Window
 from model.catalogue.catalogue import Catalogue
 from model.foundation.records import Checkpoint, CollectionInfo
@@ -128,4 +129,29 @@ def test_a_connection_closed_meanwhile_is_not_recognised(
     wait_idle(qtbot, lambda: bool(waited))
     assert not window.workspace.sidebar.infos
     assert not told(window)
+    window.close_quietly()
+
+
+def test_a_page_that_comes_back_late_is_still_seen_whole(
+    qtbot: QtBot, server: LocalServer, client: pymongo.MongoClient[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Window(source_follows=True)
+    qtbot.addWidget(window, before_close_func=lambda made: made.close_quietly())
+    given: list[int] = []
+    await_it = WholePicture.await_it
+
+    def awaited(whole: WholePicture, milliseconds: int) -> None:
+        if whole.parent() is window.workspace:
+            given.append(milliseconds)
+        await_it(whole, milliseconds)
+
+    monkeypatch.setattr(WholePicture, "await_it", awaited)
+    window.open(Opening(server.uri, "shop"))
+    qtbot.waitUntil(lambda: isinstance(window.workspace.page, CollectionPage))
+    assert given == [PATIENCE, PATIENCE]
+    qtbot.waitUntil(lambda: not window.workspace.is_awaited)
+    assert given == [PATIENCE, PATIENCE]
+    page = window.workspace.page
+    assert isinstance(page, CollectionPage)
+    assert len(page.browser.model.rows) == 20
     window.close_quietly()

@@ -90,3 +90,16 @@ def test_a_page_that_is_opened_is_first_seen_with_its_rows(qtbot: QtBot, monkeyp
     drawn = Drawn(page)
     qtbot.waitUntil(lambda: bool(drawn.rows))
     assert drawn.rows[0] > 0
+
+
+def test_a_part_of_a_part_that_is_kept_is_drawn_with_it(part: QWidget, qtbot: QtBot) -> None:
+    go, inner = threading.Event(), QWidget(part)
+    tasks.run(lambda _: go.wait(), done=print, failed=print, owner=part, title="Reading")
+    outer, whole = WholePicture(part), WholePicture(inner)
+    outer.await_it(LONG)
+    whole.await_it(1)
+    assert not whole.is_awaited
+    assert not inner.updatesEnabled()
+    go.set()
+    qtbot.waitUntil(inner.updatesEnabled)
+    assert not outer.is_awaited
