@@ -226,7 +226,10 @@ def test_the_sample_is_shown_as_it_would_be_recognised_now() -> None:
         assert (as_shown, shown[info.ns][1]) == (info, profile)
 
 
-def test_the_next_run_names_the_collections_with_what_is_kept_of_them(log: CommandLog) -> None:
+def test_the_next_run_names_the_collections_with_what_is_kept_of_them(
+    log: CommandLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_CACHE", str(tmp_path))  # without what other tests have kept
     with Session.open("sample:") as session:
         assert {info.layout for info in session.catalogue.named("insurance")} == {""}
         found = {info.ns: info for info in session.catalogue.collections("insurance")}
