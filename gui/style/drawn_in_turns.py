@@ -22,14 +22,16 @@ def draw(part: QWidget) -> None:
     for view in views:
         view.setUpdatesEnabled(False)
     part.setUpdatesEnabled(True)
-    _draw_next(views)
+    _draw_next(part.window(), views)
 
 
-def _draw_next(views: list[QAbstractScrollArea]) -> None:
-    while views:
-        view = views.pop(0)
-        if isValid(view):
-            view.setUpdatesEnabled(True)
-            QCoreApplication.sendPostedEvents(view.window(), QEvent.Type.UpdateRequest)
-            QTimer.singleShot(0, partial(_draw_next, views))
-            return
+def _draw_next(window: QWidget, views: list[QAbstractScrollArea]) -> None:
+    if not isValid(window):
+        return
+    left = [view for view in views if isValid(view)]
+    if left:
+        left.pop(0).setUpdatesEnabled(True)
+    # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
+    QCoreApplication.sendEvent(window, QEvent(QEvent.Type.UpdateRequest))
+    if left:
+        QTimer.singleShot(0, partial(_draw_next, window, left))

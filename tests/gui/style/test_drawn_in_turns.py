@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -41,6 +42,21 @@ def test_each_is_drawn_before_the_next_one_may_be(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: {name for name, _ in Text.drawn} == {"a", "b", "c"})
     first = dict(reversed(Text.drawn))
     assert sorted(map(sum, first.values())) == [1, 2, 3]
+
+
+def test_a_window_that_had_just_got_another_size_is_drawn(qtbot: QtBot) -> None:
+    Text.drawn = []
+    window = QWidget()
+    qtbot.addWidget(window)
+    QVBoxLayout(window).addWidget(Text())
+    window.show()
+    qtbot.waitUntil(lambda: bool(Text.drawn))
+    window.resize(700, 600)
+    window.setUpdatesEnabled(False)
+    QCoreApplication.processEvents()  # what Qt posted to draw it comes now, when nothing may be drawn
+    Text.drawn.clear()
+    drawn_in_turns.draw(window)
+    qtbot.waitUntil(lambda: bool(Text.drawn))
 
 
 def test_one_that_is_gone_does_not_hold_up_the_others(qtbot: QtBot) -> None:
