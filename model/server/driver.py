@@ -7,6 +7,7 @@ and replies; these are filtered out.
 
 from __future__ import annotations
 
+import linecache
 import logging
 import socket
 import ssl
@@ -148,6 +149,7 @@ def client(
         connect=False,
         **unset,
     )
+    linecache.clearcache()  # the driver notes where it is called from, for which the source of each caller is read
     attempts.heard_alone(by=made)
     if certified and (context := made.options.pool_options._ssl_context) is not None:
         expect(context, certified)

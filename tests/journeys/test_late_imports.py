@@ -181,6 +181,11 @@ def test_a_connection_imports_no_asynchronous_driver() -> None:
     assert not {"email.message", "zipfile", "csv"} & there  # of importlib.metadata
 
 
+def test_a_connection_keeps_no_source_of_a_module(local_uri: str) -> None:
+    opens = f"from model.session import Session; session = Session.open({local_uri!r}, apart=True, at_once=True)"
+    assert python(f"import linecache; {opens}; print(len(linecache.cache)); session.close()") == "0\n"
+
+
 def test_what_the_driver_was_imported_without_is_not_loaded() -> None:
     late = "import sys; import model.server.server; print(*(type(sys.modules[name]).__name__ for name in {}))"
     assert set(python(late.format(["asyncio", "difflib", "importlib.metadata"])).split()) == {"_Late"}
@@ -266,6 +271,7 @@ def test_a_window_at_rest_holds_no_page_that_nobody_has_opened() -> None:
     assert {"model.catalogue.catalogue", "gui.views.timeline.timeline_panel", "gui.window.palette"} <= there
     assert not {name for name in there if name.startswith(("gui.views.edit", "gui.views.merge", "gui.views.history"))}
     assert not {name for name in there if name.startswith(("model.merge", "model.writing", "model.recognition"))}
+    assert not {"gzip", "csv", "model.text.file_documents", "model.text.row_file"} & there
 
 
 def test_a_window_that_was_touched_holds_no_repairs_no_exchange_and_no_server() -> None:
