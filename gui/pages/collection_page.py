@@ -35,7 +35,6 @@ from gui.views.timeline.timeline_panel import TimelinePanel
 from model.foundation.news import News
 from model.foundation.records import CollectionInfo, Row, Version
 from model.session import Session
-from model.text.file_documents import documents_in
 from model.values import canonical
 from model.values.canonical import Path, Value
 
@@ -652,6 +651,8 @@ class CollectionPage(Page):
         """Insert the documents on the clipboard, once it is shown what that does; none replaces another one."""
         pasted = QGuiApplication.clipboard().text()
         if pasted.strip():
+            from model.text.file_documents import documents_in  # with what unpacks files
+
             self.batches.insert(lambda: documents_in(pasted), tr("the clipboard"))
         else:
             messages.tell(self, tr("There is no document on the clipboard"))

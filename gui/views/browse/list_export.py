@@ -15,10 +15,10 @@ from gui.style import wording
 from gui.views.browse.query import Query, listed
 from model.foundation.records import Row
 from model.session import Session
-from model.text.row_file import ENDINGS, Written
 
-if TYPE_CHECKING:  # most lists show the present
+if TYPE_CHECKING:  # most lists show the present, and are exported by nobody
     from model.session.through_time import HistoryList
+    from model.text.row_file import Written
 
 KINDS = (
     tr("Lines of Extended JSON (*.jsonl)"),
@@ -114,6 +114,8 @@ class ListExport(QObject):
 
 def _ending(path: str, kind: str) -> str:
     """The path with the ending of the chosen format, if it has none."""
+    from model.text.row_file import ENDINGS
+
     if path.lower().endswith((*ENDINGS, ".json", ".ndjson")):
         return path
     return path + {KINDS[1]: ".csv", KINDS[2]: ".bson"}.get(kind, ".jsonl")
