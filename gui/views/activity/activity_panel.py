@@ -16,7 +16,7 @@ from gui import copying, tasks, turns
 from gui.language import tr, translated
 from gui.parts.notices import Notices
 from gui.parts.reading import Reading
-from gui.style import boxes, preferences, states, theme, wording
+from gui.style import boxes, drawn_in_turns, preferences, states, theme, wording
 from gui.style.states import OneLine, StateStack, button, words
 from gui.views.activity.activity_filter import RECENT, ActivityFilter, Asked
 from gui.views.activity.activity_model import DAY, GROUPINGS, ActivityModel, day_said
@@ -92,7 +92,7 @@ class ActivityPanel(QWidget):
         self.notices = Notices()
         self.doubts = words("", "second", wrap=True)
         self.doubts.setContentsMargins(theme.px(16), theme.px(6), theme.px(16), theme.px(6))
-        content = QWidget()
+        content = self._content = QWidget()
         inner = boxes.column(content)
         inner.addWidget(self.strip)
         inner.addWidget(states.hair())
@@ -281,10 +281,12 @@ class ActivityPanel(QWidget):
         self._is_part_due = False
         if self._coming is None or self.newest is None or not self.newest.rows:
             return
+        self._content.setUpdatesEnabled(False)
         self._fill()
         if self.stack.kind != "content":
             self.stack.show_content()
             self.reading.show_reading()
+        drawn_in_turns.draw(self._content)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -17,7 +17,7 @@ from gui.language import tr, translated
 from gui.parts.later_part import LaterPart
 from gui.parts.ticked_list import TickedList
 from gui.parts.writes_in_doubt import WritesInDoubt
-from gui.style import boxes, icons, states, wording
+from gui.style import boxes, drawn_in_turns, icons, states, wording
 from gui.style.front_layout import FrontLayout
 from gui.style.stacking_split import StackingSplit
 from gui.style.states import StateStack
@@ -254,10 +254,12 @@ class RepairPanel(QWidget):
             self.model.put(plan, ())
             self._show_sound()
             return
+        self.states.setUpdatesEnabled(False)
         self.states.show_content()
         there = [code for code in self._codes if counts[code]]
         self._codes = ()
         self.pane.tree.choose(tuple(there))
+        drawn_in_turns.draw(self.states)
         if self.isAncestorOf(self.window().focusWidget() or self.window()):
             self.cancel.setFocus()  # before something final, the key at hand is the one that leaves
         self._look_again()
