@@ -41,6 +41,7 @@ from model.writing.writer import Writer
 ACTION = "erase"
 ROUNDS = 5  # how often everything is looked for again while somebody writes
 LARGEST = 256 << 20  # bytes of a file that is looked through
+LOOKS = 5  # at a folder in which files go meanwhile
 ELSEWHERE = (
     "the server's oplog, backups and the free space of its files",
     "journals, drafts, kept states and exports on other computers",
@@ -305,15 +306,31 @@ def _left(counts: Mapping[tuple[str, str], int], cleaned: Cleaned) -> tuple[Trac
 
 def _files_with(values: set[bytes], *roots: FilePath) -> tuple[list[str], int]:
     """The files of this program that hold one of some texts, and how many were looked through."""
-    found, looked = [], 0
+    found, looked = list[str](), 0
     for root in dict.fromkeys((*roots, folders.kept_again())):
-        for path in sorted(root.rglob("*")) if root.is_dir() else ():
-            if path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST:
-                looked += 1
-                data = path.read_bytes()
-                if any(value in data for value in values):
-                    found.append(str(path))
+        for _ in range(LOOKS):
+            there, count, is_whole = _below(root, values)
+            if is_whole:
+                break
+        found, looked = found + there, looked + count
     return found, looked
+
+
+def _below(root: FilePath, values: set[bytes]) -> tuple[list[str], int, bool]:
+    """What a folder holds of such files, and whether all stayed: one may have got the name of another, read before."""
+    found, looked, is_whole = [], 0, True
+    for path in sorted(root.rglob("*")) if root.is_dir() else ():
+        try:
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
+                continue
+            data = path.read_bytes()
+        except FileNotFoundError:  # another window of this program writes its files by giving them their names last
+            is_whole = False
+            continue
+        looked += 1
+        if any(value in data for value in values):
+            found.append(str(path))
+    return found, looked, is_whole
 
 
 def _now() -> dt.datetime:

@@ -15,6 +15,7 @@ from model.errors import Refused
 from model.foundation.findings import Finding
 from model.foundation.records import Draft
 from model.layouts.registry import WRITABLE
+from model.operations import erasing
 from model.operations.cleaned_documents import taken_out
 from model.operations.retaining import Rule
 from model.server.retry import Reply, Server, Write
@@ -238,3 +239,22 @@ def test_every_field_of_one_name_goes() -> None:
     twice = c.document([("a", Value.of("first text")), ("a", Value.of("second text"))])
     seen: set[bytes] = set()
     assert (taken_out(twice, ("a",), seen), seen) == (c.EMPTY, {b"first text", b"second text"})
+
+
+def test_a_file_that_gets_its_name_while_files_are_looked_through_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, made = tmp_path / "kept", tmp_path / "made"
+    kept.write_bytes(b"nothing")
+    made.write_bytes(b"Jane Doe")
+    read = Path.read_bytes
+
+    def named_meanwhile(path: Path) -> bytes:
+        if path == made:
+            made.replace(kept)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", named_meanwhile)
+    found, looked = erasing._files_with({b"Jane Doe"}, tmp_path)
+    assert [each for each in found if each.startswith(str(tmp_path))] == [str(kept)]
+    assert looked >= 1
