@@ -82,7 +82,7 @@ def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
         bounds["$lte"] = Value.of(span.until + dt.timedelta(milliseconds=1))
     seen: set[bytes] = set()
     for ns, name, _ in layout.places:
-        if not _indexed(layout, ns, at):
+        if _indexed(layout, ns, at) is False:
             notes.append(f"No index of {ns} leads to {at}, so all of it was read; create one on {{{at}: 1}}.")
         for raw in layout.server.find(ns, {"$or": [{at: bounds}, {at: None}]}, projection={name: 1}):
             id = c.get(raw, tuple(name.split(".")))
@@ -97,7 +97,7 @@ def last_change(layout: Layout) -> dt.datetime | None:
     What an archive holds beyond it may never have landed.
     """
     at, ns = layout.profile.at, layout.profile.ns
-    if not _dated(layout) or not _indexed(layout, ns, at):
+    if not _are_rows(layout) or not _indexed(layout, ns, at):
         return None
     for raw in layout.server.find(ns, sort={at: -1}, projection={at: 1}, limit=1, max_ms=LOOK_MS):
         found = c.get(raw, (at,))
@@ -113,7 +113,7 @@ def narrows(layout: Layout, span: Span) -> bool:
 def _dated(layout: Layout) -> bool:
     """Whether each version is a row with its time as a top-level date, judged by the first and last row."""
     p = layout.profile
-    if not p.at or layout.written_by_others or p.id_parts or not (layout.own_documents or layout.archive is not None):
+    if not _are_rows(layout):
         return False
     try:
         for ns, _, _ in layout.places:
@@ -127,8 +127,20 @@ def _dated(layout: Layout) -> bool:
     return True
 
 
-def _indexed(layout: Layout, ns: str, at: str) -> bool:
+def _are_rows(layout: Layout) -> bool:
+    """Whether each version is a row that may have its time as a field."""
+    p = layout.profile
+    return (
+        bool(p.at)
+        and not layout.written_by_others
+        and not p.id_parts
+        and (layout.own_documents or layout.archive is not None)
+    )
+
+
+def _indexed(layout: Layout, ns: str, at: str) -> bool | None:
+    """Whether an index leads to the times; None if this user may not see the indexes."""
     try:
         return any(next(iter(each.get("key", {})), "") == at for each in layout.server.indexes(ns))
     except Refused:
-        return True  # unknown
+        return None

@@ -84,7 +84,7 @@ class ThroughTime:
         return ActivityList(layouts, span, author, path, id, checkpoint)
 
     def last_change(self, ns: str) -> dt.datetime | None:
-        """The newest time of a version of a collection, in UTC; None if no index leads to it.
+        """The newest time of a current version of a collection, in UTC; None if no index leads to it.
 
         Raises ``Refused`` if the collection keeps no versions.
         """
