@@ -209,7 +209,7 @@ class Catalogue:
         return info if is_counted else self._counted(info)
 
     def _counted(self, info: CollectionInfo) -> CollectionInfo:
-        documents = recognise.count(self._port, info.ns)
+        documents = sampling.counted(self._port, info.ns)
         with self._lock:
             for kept in (self._known, self._picked):
                 if (known := kept.get(info.ns)) is not None:

@@ -38,12 +38,12 @@ from model.recognition.metadata_fields import TOKEN, token_doubt, usual_token
 from model.recognition.patterns import PATTERNS, Pattern, tokens_in
 from model.recognition.sampling import (
     SAMPLE_BYTES,
-    WITHIN_MS,
     Beginning,
     Document,
     Proposal,
     Sample,
     beginnings,
+    counted,
     gently,
     listed,
     matching,
@@ -304,7 +304,7 @@ class _Ground:
         if sample is not None and (sample.whole is not None or self._uncounted is None):
             return sample.count
         if self._uncounted is None:
-            return count(self.server, ns)
+            return counted(self.server, ns)
         self._uncounted(ns)
         return None
 
@@ -496,14 +496,6 @@ def _look(
         return _Found(ns, kind, take(server, ns, most, begun, further))
     except NotAllowed as error:
         return _Found(ns, kind, None, str(error))
-
-
-def count(server: Port, ns: str) -> int | None:
-    """The number of documents in a collection; None if that takes too long or is forbidden."""
-    try:
-        return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
-    except NotAllowed:
-        return None
 
 
 def _pairs(server: Port, found: dict[str, _Found]) -> Iterator[tuple[str, Proposal]]:

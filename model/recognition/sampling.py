@@ -509,7 +509,7 @@ class _Taken:
     def __init__(self, server: Port, ns: str) -> None:
         self._server, self._ns = server, ns
         self.found: dict[bytes, bytes] = {}
-        self.count = _asked_once(partial(_counted, server, ns))  # a method of its own would keep the rows in a cycle
+        self.count = _asked_once(partial(counted, server, ns))  # a method of its own would keep the rows in a cycle
 
     def add(self, rows: Iterable[bytes], budget: int, distinct: bool = False) -> bool:
         """Add rows up to this many bytes; returns whether these were all. None of ``distinct`` ones comes twice."""
@@ -532,7 +532,8 @@ class _Taken:
         return Sample(self._ns, count, tuple(documents), len(self.found) - len(documents), ask, held)
 
 
-def _counted(server: Port, ns: str) -> int | None:
+def counted(server: Port, ns: str) -> int | None:
+    """The number of documents in a collection; None if that takes too long or is forbidden."""
     with contextlib.suppress(NotAllowed):
         return gently(lambda: server.count(ns, max_ms=WITHIN_MS), None)
     return None
