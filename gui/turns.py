@@ -6,6 +6,7 @@
 
 What comes together would otherwise be one turn: Qt handles all that was posted, with the layouts and the drawing that
 follow from it, before it looks at a key. So a turn ends after ``SHARE`` seconds, and with a call that takes longer.
+Qt makes the calls of timers before it handles keys, so the turn after that is left out: else two would pass.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Turns(QObject):
         self._next.setSingleShot(True)  # a timer that repeats would not fire in an event loop inside a call
         self._next.setInterval(0)
         self._next.timeout.connect(self._turn)
+        self._gives_way = False
 
     @property
     def waiting(self) -> bool:
@@ -44,6 +46,10 @@ class Turns(QObject):
             self._next.start()
 
     def _turn(self) -> None:
+        if self._gives_way:
+            self._gives_way = False
+            self._next.start()
+            return
         end = time.perf_counter() + SHARE
         while self._waiting:
             owner, call = self._waiting.popleft()
@@ -52,6 +58,7 @@ class Turns(QObject):
             if isValid(owner) and call() is True:
                 self.later(owner, call)
             if time.perf_counter() >= end:
+                self._gives_way = bool(self._waiting)
                 return
         self._next.stop()
 

@@ -5,33 +5,51 @@ All of them in one turn of the event loop would stop the window for longer than 
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QScrollArea, QWidget
 from shiboken6 import isValid
+
+from gui import turns
+
+
+@contextmanager
+def held(part: QWidget) -> Iterator[None]:
+    """Let a part draw nothing while it is filled, and then each list and each text in a turn of its own."""
+    part.setUpdatesEnabled(False)
+    try:
+        yield
+    finally:
+        draw(part)
 
 
 def draw(part: QWidget) -> None:
     """Let a part draw again, after ``part.setUpdatesEnabled(False)``: each list and each text in a turn of its own."""
-    views = [
+    left: list[QAbstractScrollArea] | None = None
+
+    def draw_next() -> bool:
+        nonlocal left
+        if left is None:
+            left = _views(part)
+            for view in left:
+                view.setUpdatesEnabled(False)
+            part.setUpdatesEnabled(True)
+        else:
+            left = [view for view in left if isValid(view)]
+            if left:
+                left.pop(0).setUpdatesEnabled(True)
+        # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
+        QCoreApplication.sendEvent(part.window(), QEvent(QEvent.Type.UpdateRequest))
+        return bool(left)
+
+    turns.later(part, draw_next)
+
+
+def _views(part: QWidget) -> list[QAbstractScrollArea]:
+    return [
         view
         for view in part.findChildren(QAbstractScrollArea)
         if view.isVisible() and not isinstance(view, QScrollArea)  # those hold the others
     ]
-    for view in views:
-        view.setUpdatesEnabled(False)
-    part.setUpdatesEnabled(True)
-    _draw_next(part.window(), views)
-
-
-def _draw_next(window: QWidget, views: list[QAbstractScrollArea]) -> None:
-    if not isValid(window):
-        return
-    left = [view for view in views if isValid(view)]
-    if left:
-        left.pop(0).setUpdatesEnabled(True)
-    # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
-    QCoreApplication.sendEvent(window, QEvent(QEvent.Type.UpdateRequest))
-    if left:
-        QTimer.singleShot(0, partial(_draw_next, window, left))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, QTimer
 from pytestqt.qtbot import QtBot
 
 from gui import turns
@@ -53,6 +53,22 @@ def test_between_two_long_calls_the_window_hears_events(
     turns.later(desk, desk.note("b"))
     qtbot.waitUntil(lambda: len(desk.heard) == 3)
     assert desk.heard == ["a", "event", "b"]
+
+
+def test_after_a_long_call_keys_come_before_the_next_one(
+    desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "SHARE", 0)
+
+    def first() -> None:
+        """Timers that are due come one after the other, before what the system sends."""
+        desk.heard.append("a")
+        QTimer.singleShot(0, desk, lambda: QTimer.singleShot(0, desk, desk.note("key")))
+
+    turns.later(desk, first)
+    turns.later(desk, desk.note("b"))
+    qtbot.waitUntil(lambda: len(desk.heard) == 3)
+    assert desk.heard == ["a", "key", "b"]
 
 
 def test_short_calls_share_a_turn(desk: Desk, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,12 +211,11 @@ class ActivityPanel(QWidget):
 
     def _begin(self, last: dt.datetime | None) -> None:
         """Read the day of the last change, if that is known, or what can be read soon."""
-        if self.filter.since.text():
-            pass  # typed meanwhile
-        elif last is not None:
-            self.filter.begin_at(preferences.local(last).date())
-        elif self.id is None and not self._session.is_local:
-            self.filter.since.setText(RECENT)
+        if not self.filter.since.text():  # else a person typed one meanwhile
+            if last is not None:
+                self.filter.begin_at(preferences.local(last).date())
+            elif self.id is None and not self._session.is_local:
+                self.filter.since.setText(RECENT)
         self.look()
 
     def _begin_recent(self, _: BaseException) -> None:
@@ -281,12 +280,11 @@ class ActivityPanel(QWidget):
         self._is_part_due = False
         if self._coming is None or self.newest is None or not self.newest.rows:
             return
-        self._content.setUpdatesEnabled(False)
-        self._fill()
-        if self.stack.kind != "content":
-            self.stack.show_content()
-            self.reading.show_reading()
-        drawn_in_turns.draw(self._content)
+        with drawn_in_turns.held(self._content):
+            self._fill()
+            if self.stack.kind != "content":
+                self.stack.show_content()
+                self.reading.show_reading()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -470,7 +468,7 @@ class ActivityPanel(QWidget):
         self._say()
 
     def _fill_strip(self) -> None:
-        self.strip.put(self.newest.days if self.newest is not None else ())
+        self.strip.put(self.newest.days if self.newest is not None else (), reading=self.is_reading and not self._again)
 
     def _say(self) -> None:
         part = self.newest or Newest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import sys
 from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
@@ -25,6 +26,7 @@ WIDE = 30  # of a day, or of a break: equal sizes are laid out at once, and thou
 NUMBER, BARS, DAYS, MONTHS = 16, 30, 15, 15
 HEIGHT = NUMBER + BARS + DAYS + MONTHS
 TOGETHER = 10  # up to so many days without a change are drawn one by one
+AT_ONCE = 100  # bars while days are being read; a wide window shows as many
 _CENTRED = int(Qt.AlignmentFlag.AlignCenter)
 
 
@@ -71,10 +73,10 @@ class DaysModel(RowsModel[DayBar]):
     def key(self, row: DayBar) -> Hashable:
         return row
 
-    def put(self, days: Sequence[tuple[dt.date, int]]) -> None:
-        """Show only these days."""
+    def put(self, days: Sequence[tuple[dt.date, int]], newest: int) -> None:
+        """Show only these days: the ``newest`` bars of them."""
         self.most = max((count for _, count in days), default=0)
-        self.fill(bars(days))
+        self.fill(bars(days)[-newest:])
 
     def cell(self, index: Index) -> Cell:
         row = self.rows[index.row()]
@@ -141,7 +143,7 @@ class DayStrip(QListView):
         self.days = DaysModel()
         self._from_end = 0  # distance from the end, so that older days arrive out of sight
         self._by_hand = True
-        self._shown: Sequence[tuple[dt.date, int]] = ()
+        self._shown: tuple[Sequence[tuple[dt.date, int]], int] = ((), 0)
         self.setFlow(QListView.Flow.LeftToRight)
         self.setWrapping(False)
         self.setUniformItemSizes(True)
@@ -160,14 +162,19 @@ class DayStrip(QListView):
         self._fit()
         theme.signals.changed.connect(self._fit)
 
-    def put(self, days: Sequence[tuple[dt.date, int]]) -> None:
-        """Show days; the newest stays in sight unless a person scrolled away from it."""
-        if days == self._shown:
+    def put(self, days: Sequence[tuple[dt.date, int]], *, reading: bool = False) -> None:
+        """Show days; the newest stays in sight unless a person scrolled away from it.
+
+        While more are being read, those far out of sight wait: Qt asks the model for each bar, and each time the
+        worker that reads has to give way.
+        """
+        newest = AT_ONCE if reading else sys.maxsize
+        if (days, newest) == self._shown:
             return
-        self._shown = days
+        self._shown = days, newest
         current = self.days.at(self.currentIndex())
         self._by_hand = False
-        self.days.put(days)
+        self.days.put(days, newest)
         self.doItemsLayout()
         self._by_hand = True
         row = -1 if current is None else next((n for n, b in enumerate(self.days.rows) if b.day == current.day), -1)

@@ -254,12 +254,11 @@ class RepairPanel(QWidget):
             self.model.put(plan, ())
             self._show_sound()
             return
-        self.states.setUpdatesEnabled(False)
-        self.states.show_content()
         there = [code for code in self._codes if counts[code]]
         self._codes = ()
-        self.pane.tree.choose(tuple(there))
-        drawn_in_turns.draw(self.states)
+        with drawn_in_turns.held(self.states):
+            self.states.show_content()
+            self.pane.tree.choose(tuple(there))
         if self.isAncestorOf(self.window().focusWidget() or self.window()):
             self.cancel.setFocus()  # before something final, the key at hand is the one that leaves
         self._look_again()

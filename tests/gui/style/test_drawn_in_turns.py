@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
@@ -38,10 +39,27 @@ def test_each_is_drawn_before_the_next_one_may_be(qtbot: QtBot) -> None:
     window.setUpdatesEnabled(False)
     Text.drawn.clear()
     drawn_in_turns.draw(window)
-    assert window.updatesEnabled()
     qtbot.waitUntil(lambda: {name for name, _ in Text.drawn} == {"a", "b", "c"})
     first = dict(reversed(Text.drawn))
     assert sorted(map(sum, first.values())) == [1, 2, 3]
+
+
+def test_what_fails_while_a_part_is_filled_does_not_leave_it_undrawn(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    text = QPlainTextEdit(window)
+    window.show()
+    seen = []
+
+    def fill() -> None:
+        with drawn_in_turns.held(window):
+            seen.append(text.updatesEnabled())
+            raise ValueError("half filled")
+
+    with pytest.raises(ValueError, match="half"):
+        fill()
+    assert seen == [False]
+    qtbot.waitUntil(lambda: window.updatesEnabled() and text.updatesEnabled())
 
 
 def test_a_window_that_had_just_got_another_size_is_drawn(qtbot: QtBot) -> None:

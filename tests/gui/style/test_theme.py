@@ -280,7 +280,7 @@ def test_a_change_of_sizes_while_colours_are_still_coming_leaves_no_window_that_
     preferences.put("theme", "dark")
     assert not window.updatesEnabled()
     preferences.put("zoom", 110)
-    assert window.updatesEnabled()
+    qtbot.waitUntil(window.updatesEnabled)
     assert ink(line) == theme.DARK.text
     preferences.put("zoom", 100)
     preferences.put("theme", "light")

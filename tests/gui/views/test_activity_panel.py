@@ -20,7 +20,7 @@ from gui import tasks, turns
 from gui.pages.activity_page import ActivityPage
 from gui.style import theme
 from gui.style.states import StateView
-from gui.views.activity import activity_panel, change_tree
+from gui.views.activity import activity_panel, change_tree, day_strip
 from gui.views.activity.activity_model import AUTHOR, FIELDS, ONE_DOCUMENT, WHAT, WHEN, ActivityModel
 from gui.views.activity.activity_panel import ActivityPanel, doubts_said, pace_said
 from gui.views.activity.change_tree import ChangeTree
@@ -383,11 +383,11 @@ def test_what_is_read_again_stays_as_it_is_until_all_is_there(
     assert (panel.stack._busy._text.accessibleName() == said) is stopped
 
 
-@pytest.mark.deep
-def test_only_a_few_changes_are_shown_while_others_are_read(
+def test_only_a_few_changes_and_days_are_shown_while_others_are_read(
     qtbot: QtBot, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activity_panel, "EARLY", 1)
+    monkeypatch.setattr(day_strip, "AT_ONCE", 2)
     panel = shown(qtbot, session)
     assert len(panel.rows) == 7
     held = Held(monkeypatch)
@@ -396,9 +396,11 @@ def test_only_a_few_changes_are_shown_while_others_are_read(
     assert len(panel.rows) == 1
     assert panel.shown.text() == ""  # the others are on their way
     assert not panel.older.isVisible()
+    assert [bar.day.day for bar in panel.strip.days.rows] == [2, 3]  # those in sight
     held.gate.set()
     idle(qtbot, panel)
     assert len(panel.rows) == 4
+    assert [bar.day.day for bar in panel.strip.days.rows] == [1, 2, 3]
 
 
 def test_a_collection_without_versions_and_one_without_an_index_say_so(
