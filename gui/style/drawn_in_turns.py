@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect
+from PySide6.QtGui import QRegion
 from PySide6.QtWidgets import QAbstractScrollArea, QScrollArea, QWidget
 from shiboken6 import isValid
 
@@ -23,6 +24,24 @@ def held(part: QWidget) -> Iterator[None]:
         yield
     finally:
         draw(part)
+
+
+def draw_below(cover: QWidget) -> None:
+    """Draw a window again below a part that covers it: each list and each text in a turn of its own."""
+    window = cover.window()
+    rest = QRegion(window.rect())
+    regions = []
+    for view in _views(window):
+        if not cover.isAncestorOf(view):
+            regions.append(rest & QRect(view.mapTo(window, QPoint()), view.size()))
+            rest -= regions[-1]
+    regions.append(rest)
+
+    def draw_next() -> bool:
+        window.repaint(regions.pop())
+        return bool(regions)
+
+    turns.later(cover, draw_next)
 
 
 def draw(part: QWidget) -> None:

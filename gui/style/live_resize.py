@@ -55,6 +55,18 @@ class StandsStill(_View):
         return True
 
 
+def drawn(window: QWidget) -> QImage | None:
+    """What a window shows; None if nothing was drawn at this size, or the platform keeps its pixels elsewhere.
+
+    It changes with the window: keep a copy.
+    """
+    store = window.backingStore()
+    picture = store.paintDevice() if store is not None else None
+    if not isinstance(picture, QImage) or not window.windowHandle().isExposed():
+        return None
+    return picture if picture.size() == window.size() * picture.devicePixelRatio() else None
+
+
 class LiveResize(QObject):
     """Holds the lists of a visible window whenever the system resizes it."""
 
@@ -74,16 +86,15 @@ class LiveResize(QObject):
         return False
 
     def _hold(self) -> None:
-        store = self._window.backingStore()
-        drawn = store.paintDevice() if store is not None else None
-        if not isinstance(drawn, QImage) or drawn.isNull():
-            return  # this platform keeps its pixels elsewhere
-        ratio = drawn.devicePixelRatio()
+        picture = drawn(self._window)
+        if picture is None:
+            return
+        ratio = picture.devicePixelRatio()
         for view in self._window.findChildren(QAbstractItemView):
             if isinstance(view, StandsStill) and view.still is None and view.isVisible():
                 port = view.viewport()
                 at = port.mapTo(self._window, QPoint()).toPointF()
-                view.hold(drawn.copy(QRectF(at * ratio, port.size().toSizeF() * ratio).toAlignedRect()))
+                view.hold(picture.copy(QRectF(at * ratio, port.size().toSizeF() * ratio).toAlignedRect()))
                 self._held.append(view)
 
     def _turn(self) -> None:

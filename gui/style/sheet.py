@@ -6,8 +6,8 @@ While it is open, the window behind takes neither clicks nor keys.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QWidget
 from shiboken6 import isValid
 
@@ -20,11 +20,16 @@ DIM_DARK = 0.55
 
 
 class _Veil(QWidget):
-    """Covers and darkens the whole window; a dialog that does not fit scrolls on it."""
+    """Covers and darkens the whole window; a dialog that does not fit scrolls on it.
+
+    It first darkens the picture that the window shows. To draw all parts of the window again takes longer than the
+    dialog itself, so that follows, part by part.
+    """
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self._picture: QImage | None = None
         self.setGeometry(window.rect())
         self.board = QWidget()
         """Carries the dialog: as large as the window, or as the dialog with its margins."""
@@ -52,10 +57,35 @@ class _Veil(QWidget):
         """The width of a scroll bar, in pixels."""
         return self._area.verticalScrollBar().sizeHint().width()
 
+    def cover(self) -> None:
+        """Show itself above everything else in the window."""
+        from gui.style import live_resize  # not needed for the first frame
+
+        shown = live_resize.drawn(self.window())
+        self._picture = None if shown is None else shown.copy()
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, self._picture is not None)
+        self.show()
+        self.raise_()
+
+    def _go_on(self) -> None:
+        """Draw what is below it, which may have changed meanwhile."""
+        from gui.style import drawn_in_turns
+
+        if self._picture is None:
+            return
+        self._picture = None
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, False)
+        drawn_in_turns.draw_below(self)
+
     def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if self._picture is not None:
+            painter.drawImage(QPoint(), self._picture)
+            QTimer.singleShot(0, self, self._go_on)
         ink = QColor(theme.colour("canvas" if theme.is_dark() else "text"))
         ink.setAlphaF(DIM_DARK if theme.is_dark() else DIM)
-        QPainter(self).fillRect(self.rect(), ink)
+        painter.fillRect(self.rect(), ink)
+        painter.end()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -87,8 +117,7 @@ class Sheet(QDialog):
         """Show the dialog, with the focus where :meth:`first` says; returns at once."""
         self._back = self._host.focusWidget() or QApplication.focusWidget()  # a menu that opened it is gone by then
         self._place()
-        self._veil.show()
-        self._veil.raise_()
+        self._veil.cover()
         self.show()
         self._place()  # only now do parts with wrapping text have their widths
         app = QApplication.instance()
