@@ -10,7 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -20,7 +22,7 @@ from model.errors import NotFound, Unreadable
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
-from model.over_time.span import Span, candidates, narrows
+from model.over_time.span import Span, candidates, everyone, narrows
 from model.text.paths import path_text
 from model.text.plain_values import plain_moment, plain_value
 from model.values import canonical as c
@@ -83,6 +85,7 @@ class ActivityList(Struct):
     undated: int = 0  # changes without a time, left out of a span
     authors: set[str] = field(default_factory=set)  # of all changes read, including those left out
     notes: list[str] = field(default_factory=list)  # sentences: missing indexes, documents that could not be read
+    _narrowed: dict[str, bool] = field(default_factory=dict)  # collection -> whether the span limits what is read
 
     def __iter__(self) -> Iterator[Activity]:
         """Every requested change; those without a time come last."""
@@ -97,12 +100,12 @@ class ActivityList(Struct):
     def as_read(self) -> Iterator[list[Activity]]:
         """The changes document by document, each document's newest first, in the order of reading."""
         for layout in self.layouts:
-            ids = iter([self.id]) if self.id is not None else candidates(layout, self.span, self.notes)
+            ids = iter([self.id]) if self.id is not None else self._candidates(layout)
             for id, read in together(layout, ids):
                 self.documents += 1
                 self.checkpoint(self.documents, None)
                 try:
-                    yield [each for each in changes(read, id) if self._wanted(each)]
+                    yield [each for each in changes(read, id, self._is_in_span) if self._wanted(each)]
                 except NotFound:  # deleted since it was listed
                     continue
 
@@ -110,7 +113,7 @@ class ActivityList(Struct):
         """The approximate number of documents to read; None if counting takes too long."""
         if self.id is not None:
             return 1
-        if any(narrows(layout, self.span) for layout in self.layouts):
+        if any(map(self._is_narrowed, self.layouts)):
             return None
         counts = [layout.count() for layout in self.layouts]
         return None if None in counts else sum(filter(None, counts))
@@ -134,6 +137,19 @@ class ActivityList(Struct):
             for each in self
         ]
 
+    def _is_narrowed(self, layout: Layout) -> bool:
+        if layout.ns not in self._narrowed:  # a look at the first and the last row
+            self._narrowed[layout.ns] = narrows(layout, self.span)
+        return self._narrowed[layout.ns]
+
+    def _candidates(self, layout: Layout) -> Iterator[Value]:
+        if self._is_narrowed(layout):
+            return candidates(layout, self.span, self.notes)
+        return everyone(layout)
+
+    def _is_in_span(self, version: Version) -> bool:
+        return version.at is None or version.at in self.span
+
     def _wanted(self, each: Activity) -> bool:
         if each.author is not None:
             self.authors.add(each.author)
@@ -145,6 +161,10 @@ class ActivityList(Struct):
             self.undated += 1
             return False
         return each.at is None or each.at in self.span
+
+
+def _any(_: Version) -> bool:
+    return True
 
 
 def newest_first(each: Activity) -> bytes:
@@ -163,10 +183,13 @@ def _touches(path: Path, asked: Path) -> bool:
 # --- one document
 
 
-def changes(layout: Layout, id: Value) -> Iterator[Activity]:
-    """What each version of a document did, newest first; raises ``NotFound``."""
+def changes(layout: Layout, id: Value, wanted: Callable[[Version], bool] = _any) -> Iterator[Activity]:
+    """What each version of a document did, newest first; raises ``NotFound``.
+
+    Of a version that is not ``wanted`` it is unknown what changed: it is not compared with the one before.
+    """
     versions = (unsigned(layout, each) for each in layout.history(id, contents="all"))
-    made = [_Made(*step) for step in _steps(versions)]
+    made = [_Made(*step) for step in _steps(versions, wanted)]
     if made and not (made[0].version.deleted or any(each.version.current for each in made)):
         yield Activity(layout.ns, id, None, None, None, None, "deleted")
     yield from _activities(layout.ns, id, made)
@@ -193,19 +216,38 @@ class _Made(Struct, frozen=True):
     values: tuple[ChangedValue, ...]
 
 
+class _Parted:
+    """A version, and the fields of its content: taken apart once, to be compared with both neighbours."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+
+    @cached_property
+    def fields(self) -> Fields | None:
+        """The fields; None if they cannot be read."""
+        content = self.version.content
+        try:
+            return dict(c.fields(content)) if content is not None else {}
+        except Unreadable:
+            return None
+
+
 def _steps(
-    versions: Iterable[Version],
+    versions: Iterable[Version], wanted: Callable[[Version], bool]
 ) -> Iterator[tuple[Version, tuple[Path, ...] | None, tuple[ChangedValue, ...]]]:
-    newer: Version | None = None
-    after: Fields | None = {}
-    for version in versions:
-        before = _fields(version)  # taken apart once, and compared with both neighbours
+    newer: _Parted | None = None
+    for older in chain(map(_Parted, versions), [None]):
         if newer is not None:
-            paths = _between(version, newer, before, after)
-            yield _without_content(newer), paths, _valued(paths, before, after)
-        newer, after = version, before
-    if newer is not None:
-        yield _without_content(newer), _between(None, newer, {}, after), ()
+            paths, values = _compared(older, newer) if wanted(newer.version) else (None, ())
+            yield _without_content(newer.version), paths, values
+        newer = older
+
+
+def _compared(older: _Parted | None, newer: _Parted) -> tuple[tuple[Path, ...] | None, tuple[ChangedValue, ...]]:
+    if older is None:
+        return _between(None, newer.version, {}, newer.fields), ()
+    paths = _between(older.version, newer.version, older.fields, newer.fields)
+    return paths, _valued(paths, older.fields, newer.fields)
 
 
 def _valued(paths: Sequence[Path] | None, before: Fields | None, after: Fields | None) -> tuple[ChangedValue, ...]:
@@ -223,14 +265,6 @@ def _at(path: Path, fields: Fields | None) -> Value | None:
 
 def _is_short(value: Value | None) -> bool:
     return value is None or (not value.is_container and len(value.data) <= SHORT)
-
-
-def _fields(version: Version) -> Fields | None:
-    """The fields of a version's content; None if they cannot be read."""
-    try:
-        return dict(c.fields(version.content)) if version.content is not None else {}
-    except Unreadable:
-        return None
 
 
 def _without_content(version: Version) -> Version:

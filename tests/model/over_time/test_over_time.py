@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import pytest
 
+from model.foundation.records import Version
+from model.over_time import activity
 from model.over_time.activity import ActivityList, changed_paths
 from model.over_time.as_of import AsOf, compared
 from model.over_time.span import Span
@@ -33,6 +36,24 @@ def oracle(request: pytest.FixtureRequest, seed: int, server: Server, database_n
 
 def newest_first(oracle: Oracle) -> list[Event]:
     return sorted(oracle.events, key=lambda each: each.at or START, reverse=True)
+
+
+def test_a_span_finds_the_same_changes_and_compares_no_others(oracle: Oracle, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = list(ActivityList([oracle.layout]))
+    since = everything[len(everything) // 4].at
+    assert since is not None
+    compared: list[Version] = []
+    between = activity._between
+
+    def noted(older: Version | None, newer: Version, *fields: Any) -> Any:
+        compared.append(newer)
+        return between(older, newer, *fields)
+
+    monkeypatch.setattr(activity, "_between", noted)
+    found = list(ActivityList([oracle.layout], Span(since)))
+    assert found == [each for each in everything if each.at is not None and each.at >= since]
+    assert {each.at is None or each.at >= since for each in compared} == {True}
+    assert len(compared) < len(everything) / 2
 
 
 @pytest.mark.deep
