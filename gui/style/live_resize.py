@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QTimer
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 from shiboken6 import isValid
 
@@ -58,8 +58,10 @@ class StandsStill(_View):
 def drawn(window: QWidget) -> QImage | None:
     """What a window shows; None if nothing was drawn at this size, or the platform keeps its pixels elsewhere.
 
-    It changes with the window: keep a copy.
+    It changes with the window: keep a copy. macOS lends its pixels for as long as a window draws, and no longer.
     """
+    if QGuiApplication.platformName() == "cocoa":
+        return None
     store = window.backingStore()
     picture = store.paintDevice() if store is not None else None
     if not isinstance(picture, QImage) or not window.windowHandle().isExposed():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -28,7 +29,9 @@ class Dialog(Sheet):
         super().paintEvent(event)
 
 
-def test_a_dialog_is_drawn_first_and_what_changed_behind_it_is_seen_after_it(qtbot: QtBot) -> None:
+def test_a_dialog_is_drawn_first_and_what_changed_behind_it_is_seen_after_it(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     window, behind = QWidget(), Behind()
     qtbot.addWidget(window)
     column = QVBoxLayout(window)
@@ -37,6 +40,9 @@ def test_a_dialog_is_drawn_first_and_what_changed_behind_it_is_seen_after_it(qtb
     window.show()
     qtbot.waitUntil(lambda: "behind" in drawn)
     qtbot.waitUntil(lambda: live_resize.drawn(window) is not None)
+    with monkeypatch.context() as mac:
+        mac.setattr(QGuiApplication, "platformName", lambda: "cocoa")
+        assert live_resize.drawn(window) is None
     drawn.clear()
     dialog = Dialog(window, 200)
     QVBoxLayout(dialog).addWidget(QLabel("a question"))
