@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from gui import tasks, turns
@@ -16,12 +16,13 @@ class WholePicture(QObject):
         whole.await_it(250)
 
     Else a page would be seen empty, then with rows, then with a history, each drawn for nothing. Keys reach the page
-    all the same. What takes longer than the given time is seen as it comes.
+    all the same. What takes longer than the given time is seen as it comes. The lists of a page are drawn in turns;
+    ``at_once`` draws all in one, for a window in which nothing was seen before.
     """
 
-    def __init__(self, part: QWidget) -> None:
+    def __init__(self, part: QWidget, at_once: bool = False) -> None:
         super().__init__(part)
-        self._part = part
+        self._part, self._at_once = part, at_once
         self._most = QTimer(self)
         self._most.setSingleShot(True)
         self._most.timeout.connect(self.show_now)
@@ -44,12 +45,17 @@ class WholePicture(QObject):
 
     def show_now(self) -> None:
         """Draw the part as it is."""
-        from gui.style import drawn_in_turns  # not needed for the first frame
-
         self._most.stop()
         self._is_there = False
         tasks.tasks.changed.disconnect(self._look_soon)
-        drawn_in_turns.draw(self._part)
+        if self._at_once:
+            self._part.setUpdatesEnabled(True)
+            # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
+            QCoreApplication.sendEvent(self._part.window(), QEvent(QEvent.Type.UpdateRequest))
+        else:
+            from gui.style import drawn_in_turns  # not needed for the first frame
+
+            drawn_in_turns.draw(self._part)
 
     def _look_soon(self) -> None:
         if not self._is_due:

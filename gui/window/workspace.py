@@ -50,7 +50,7 @@ class Workspace(QWidget):
         self._waiting = self._pending = 0  # findings on show, and tokens
         self.is_opening = False  # a page is; what has changed with it is told once, at the end
         self._stack = QStackedWidget(self)
-        self._whole = WholePicture(self)
+        self._whole = WholePicture(self, at_once=True)
         self._area: WorkArea | None = None
         self._saved: Sequence[SavedConnection] = ()
         self._welcome: WelcomePanel | None = None

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import tasks, turns
@@ -103,3 +103,34 @@ def test_a_part_of_a_part_that_is_kept_is_drawn_with_it(part: QWidget, qtbot: Qt
     go.set()
     qtbot.waitUntil(inner.updatesEnabled)
     assert not outer.is_awaited
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_window_in_which_nothing_was_seen_is_drawn_at_once(part: QWidget, qtbot: QtBot, at_once: bool) -> None:
+    column = QVBoxLayout(part)
+    texts = [QPlainTextEdit(), QPlainTextEdit()]
+    for each in texts:
+        column.addWidget(each)
+    drawn = [Paints(each.viewport()) for each in texts]
+    part.show()
+    qtbot.waitUntil(lambda: all(each.seen for each in drawn))
+    whole = WholePicture(part, at_once)
+    whole.await_it(LONG)
+    for each in drawn:
+        each.seen = False
+    whole.show_now()
+    assert [each.seen for each in drawn] == [at_once, at_once]
+    qtbot.waitUntil(lambda: all(each.seen for each in drawn))
+
+
+class Paints(QObject):
+    """Whether a widget was drawn."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.seen = False
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.seen = self.seen or event.type() == QEvent.Type.Paint
+        return False
