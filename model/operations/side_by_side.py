@@ -7,16 +7,18 @@ filter, the documents are those that match on either side: one that matches on o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from model.diff.comparison_rules import EXACT, ComparisonRules, Names, written
 from model.errors import NotFound, Refused
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.base import Layout
+from model.layouts.history_batches import together
 from model.mql.order import Key, value_key
 from model.server.retry import Terms
 from model.storage.newest_query import PageQuery
@@ -30,7 +32,9 @@ Change: TypeAlias = Literal["changed", "ahead", "behind", "diverged", "only here
 
 ALL = 2**31 - 1
 STEP = 1000  # documents between two checkpoints
-TOGETHER = 200  # documents looked up on the other side in one query
+TOGETHER = 200  # documents looked up on the other side in one query, or whose histories are read together
+PATIENCE = 10_000  # equal documents after which those that wait for others are told all the same
+PAUSE: Literal["pause"] = "pause"
 
 
 class Standing(Struct, frozen=True):
@@ -170,20 +174,23 @@ class SideBySide(Struct):
 
     def _settled(self) -> Iterator[Standing | None]:
         """The differing documents, None for one that is the same, in the order of the key."""
-        if not (self.here.filter or self.there.filter):
-            yield from (self._standing(each) for each in self._merged())
-            return
-        waiting: list[Standing | _Alone | None] = []
-        alone = 0
+        filtered = bool(self.here.filter or self.there.filter)
+        waiting: list[_Met] = []
+        asked = 0  # of those, for which the server is asked: many together
         for each in self._merged():
-            waiting.append(each)
-            alone += isinstance(each, _Alone)
-            if not alone or alone == TOGETHER or len(waiting) == STEP:
-                yield from self._looked_up(waiting)
-                waiting, alone = [], 0
-        yield from self._looked_up(waiting)
+            if each == PAUSE:
+                yield from self._decided(self._looked_up(waiting))
+                waiting, asked = [], 0
+                continue
+            is_alone = isinstance(each, _Alone)
+            waiting.append(each if filtered else self._standing(each))
+            asked += isinstance(each, _ByHistory) or (is_alone and filtered)
+            if not asked or asked == TOGETHER or len(waiting) == STEP:
+                yield from self._decided(self._looked_up(waiting))
+                waiting, asked = [], 0
+        yield from self._decided(self._looked_up(waiting))
 
-    def _looked_up(self, waiting: Sequence[Standing | _Alone | None]) -> Iterator[Standing | None]:
+    def _looked_up(self, waiting: Sequence[_Met]) -> Iterator[Standing | _ByHistory | None]:
         """Each document, paired with the one on the other side that does not match the filter, if there is one."""
         met: list[dict[Key, bytes]] = []
         for side, other in ((self.here, self.there), (self.there, self.here)):
@@ -198,18 +205,36 @@ class SideBySide(Struct):
             else:
                 yield self._standing(each)
 
-    def _standing(self, each: Standing | _Alone | None) -> Standing | None:
+    def _decided(self, met: Iterable[Standing | _ByHistory | None]) -> Iterator[Standing | None]:
+        """Each document; where both sides keep its history, these tell which one is ahead."""
+        several = list(met)
+        pairs = [each.pair for each in several if isinstance(each, _ByHistory)]
+        heres = together(self.here.layout, [pair.here for pair in pairs if pair.here is not None])
+        theres = together(self.there.layout, [pair.there for pair in pairs if pair.there is not None])
+        for each in several:
+            if not isinstance(each, _ByHistory):
+                yield each
+                continue
+            (here, one), (there, other) = next(heres), next(theres)
+            change, since = standing(versions_of(one, here), versions_of(other, there))
+            same = each.is_alike and change == "changed"
+            yield None if same else replace(each.pair, change=change, since=since)
+
+    def _standing(self, each: _Met) -> Standing | _ByHistory | None:
         return self._alone(each.side, each.key, each.raw) if isinstance(each, _Alone) else each
 
-    def _merged(self) -> Iterator[Standing | _Alone | None]:
+    def _merged(self) -> Iterator[_Met | Literal["pause"]]:
         left, right = _Reader(self.here), _Reader(self.there)
         # Equal bytes of one layout have equal keys; keys that may repeat must all be looked at.
         quick = not self.here.key and self._are_alike
 
         done = 0
         while True:
-            if quick:
-                done += self._run_of_equal(left, right)
+            if quick and (equal := self._run_of_equal(left, right)):
+                done += equal
+                if equal == PATIENCE:
+                    yield PAUSE
+                    continue
             a, b = left.raw, right.raw
             if a is None and b is None:
                 break
@@ -240,10 +265,10 @@ class SideBySide(Struct):
         return type(one) is type(other) and one.own == other.own and one.profile.id == other.profile.id
 
     def _run_of_equal(self, left: _Reader, right: _Reader) -> int:
-        """Pass the documents whose bytes are equal on both sides; returns their number."""
+        """Pass the next documents whose bytes are equal on both sides; returns their number."""
         a, b, rows, others = left.raw, right.raw, left.rows, right.rows
         count = 0
-        while a == b and a is not None:
+        while a == b and a is not None and count < PATIENCE:
             count += 1
             if count % STEP == 0:
                 self.step(self.same + count, None)
@@ -260,7 +285,7 @@ class SideBySide(Struct):
             return Standing(key, "only here", here=id, v=v, mark=mark)
         return Standing(key, "only there", there=id, w=v, other_mark=mark)
 
-    def _pair(self, key: Value, a: bytes, b: bytes) -> Standing | None:
+    def _pair(self, key: Value, a: bytes, b: bytes) -> Standing | _ByHistory | None:
         if a == b:
             return None
         one, other = self.here.layout.content(a), self.there.layout.content(b)
@@ -271,13 +296,15 @@ class SideBySide(Struct):
         if alike and not (both and v != w):
             return None
         here, there = self.here.id(a), self.there.id(b)
-        change: Change = "changed"
-        since: Value | None = None
-        if both:
-            change, since = standing(versions_of(self.here.layout, here), versions_of(self.there.layout, there))
-            if alike and change == "changed":
-                return None
-        return Standing(key, change, here, there, v, w, since, c.hash_of(one), c.hash_of(other))
+        pair = Standing(key, "changed", here, there, v, w, None, c.hash_of(one), c.hash_of(other))
+        return _ByHistory(pair, alike) if both else pair
+
+
+class _ByHistory(NamedTuple):
+    """A pair of documents of which both sides keep the history."""
+
+    pair: Standing
+    is_alike: bool
 
 
 class _Alone(NamedTuple):
@@ -286,6 +313,9 @@ class _Alone(NamedTuple):
     side: Side
     key: Value
     raw: bytes
+
+
+_Met: TypeAlias = Standing | _ByHistory | _Alone | None
 
 
 class _Reader:

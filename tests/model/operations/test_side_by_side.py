@@ -18,6 +18,7 @@ from model.operations.side_by_side import standing
 from model.session import Session
 from model.values import canonical as c
 from model.values.canonical import Value
+from tests.model.command_log import listening
 
 OWN = ("versions", "flagged", "deltas")
 QUICK = ("archive", "versions")
@@ -100,6 +101,45 @@ def test_histories_tell_which_side_is_behind(layout: str, server_uri: str, datab
         since = {id: None if each.since is None else each.since.python() for id, each in found.items()}
         assert since == {"A": 2, "B": 2, "C": 2, "D": None, "G": None}
         assert (found["A"].v, found["A"].w) == (Value.of(2), Value.of(3))
+
+
+def archives(session: Session, database: Any, versions: dict[str, tuple[int, int]]) -> tuple[str, str]:
+    """Two archives; on each side the documents have so many versions."""
+    here, there = f"{database.name}.l", f"{database.name}.r"
+    for at, ns in enumerate((here, there)):
+        rows = [(id, v) for id, count in versions.items() for v in range(1, count[at] + 1)]
+        for id, v in rows:
+            name = ns.partition(".")[2] if v == versions[id][at] else f"{ns.partition('.')[2]}_past"
+            own = {"_id": id} if v == versions[id][at] else {"docId": id}
+            database[name].insert_one({**own, "v": v, "n": v})
+        session.catalogue.set_layout(ns, "archive")
+    return here, there
+
+
+def test_histories_are_read_together(server_uri: str, database: Any, tmp_path: Path) -> None:
+    differing = {f"D{n:02}": (2, 2 + n % 2) for n in range(40)}
+    with listening() as log, Session.open(server_uri, home=tmp_path) as session:
+        here, there = archives(session, database, differing)
+        comparison = session.beside(here, session, there)
+        log.clear()
+        found = {each.key.python(): each.change for each in comparison.compare()}
+    assert found == {id: "behind" for id, (one, other) in differing.items() if one < other}
+    assert len(log.names) < 40  # two queries for each document of each side would be 80
+
+
+def test_a_difference_is_told_before_all_is_read(
+    server_uri: str, database: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "PATIENCE", 10)
+    versions = {f"D{n:02}": (1, 1) for n in range(100)} | {"D00": (1, 2), "D75": (2, 1)}
+    with Session.open(server_uri, home=tmp_path) as session:
+        here, there = archives(session, database, versions)
+        comparison = session.beside(here, session, there).compare()
+        told = iter(comparison)
+        assert next(told).key == Value.of("D00")
+        assert comparison.same == 10
+        assert [each.key.python() for each in told] == ["D75"]
+        assert comparison.same == 98
 
 
 @pytest.mark.parametrize("layout", ["plain", *LAYOUTS])
