@@ -37,6 +37,9 @@ _DIGEST = hashlib.sha256().digest_size
 _KINDS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind for kind in (CollectionInfo, CollectionProfile, HashRecipe, LockField, Operation, Watch)
 }
+_SWEEP = 3600.0  # seconds from one look for old files to the next
+_swept: dict[tuple[Path, str], float] = {}
+"""When a folder was last looked through for old files of a kind."""
 T = TypeVar("T")
 
 
@@ -137,11 +140,20 @@ def write(path: Path, found: Sequence[object], lasts: float = _KEPT) -> None:
     body = json.dumps(told(list(found))).encode()
     with suppress(OSError):  # it is recognised again next time
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with whole_file(path) as file:
+        with whole_file(path, lasting=False) as file:
             file.write(hashlib.sha256(body).digest() + body)
-        for other in path.parent.glob(f"{path.name.partition('-')[0]}-*"):
-            if other.stat().st_mtime < time.time() - lasts:
-                other.unlink()
+        _delete_old(path.parent, path.name.partition("-")[0], lasts)
+
+
+def _delete_old(folder: Path, kind: str, lasts: float) -> None:
+    """Delete the files of a kind that nobody has written for some seconds; rarely, as each of them is looked at."""
+    now = time.monotonic()
+    if now - _swept.get((folder, kind), -_SWEEP) < _SWEEP:
+        return
+    _swept[folder, kind] = now
+    for each in folder.glob(f"{kind}-*"):
+        if each.stat().st_mtime < time.time() - lasts:
+            each.unlink()
 
 
 def told(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -188,6 +189,20 @@ def test_files_that_nobody_wrote_for_a_month_go(start: Callable[..., Catalogue],
     found(start())
     assert not old.exists()
     assert young.exists()
+
+
+def test_files_are_looked_through_once_an_hour_however_many_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, old = 0.0, tmp_path / "recognised-old"
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    gone = []
+    for now in (0.0, 10.0, 3599.0, 3600.0):
+        old.write_text("")
+        os.utime(old, (0, 0))
+        kept_recognition.write(tmp_path / f"recognised-{now}", [])
+        gone.append(not old.exists())
+    assert gone == [True, False, False, True]
 
 
 def test_everything_that_a_profile_can_say_comes_back_equal() -> None:
