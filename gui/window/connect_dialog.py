@@ -96,6 +96,7 @@ class ConnectDialog(Sheet):
         self.busy = BusyLine()
         self.busy.hide()
         self.steps = StepList()
+        self._follows = False  # whether the answer stays in sight as it grows, until a person scrolls
         self.test = button(tr("Test"), self._try)
         self.go = button(tr("Connect"), self._agree, "main")
         self._trial: tasks.Task | None = None
@@ -146,6 +147,7 @@ class ConnectDialog(Sheet):
             column.addStretch(1)
             self._stack.addWidget(upright)
         self.parts.idClicked.connect(self._part_chosen)
+        self.parts.idClicked.connect(self._let_go)
         column = QVBoxLayout(self)
         column.setContentsMargins(*(self.inset,) * 4)
         column.setSpacing(theme.px(12))
@@ -160,6 +162,9 @@ class ConnectDialog(Sheet):
         inner.addWidget(self.steps)
         inner.addStretch(1)
         self._area = Scrolling(answered)
+        bar = self._area.verticalScrollBar()
+        bar.rangeChanged.connect(self._scroll_to_answer)  # its lines may wrap later
+        bar.actionTriggered.connect(self._let_go)
         column.addWidget(self._area)
         column.addWidget(self.busy)
         column.addWidget(hair())
@@ -191,11 +196,16 @@ class ConnectDialog(Sheet):
     def _show_answer(self) -> None:
         """Fit to the answer, and scroll to it if not everything fits."""
         self._place()
+        self._follows = True
         QTimer.singleShot(0, self, self._scroll_to_answer)  # once it is in place
 
-    def _scroll_to_answer(self) -> None:
-        bar = self._area.verticalScrollBar()
-        bar.setValue(bar.maximum())
+    def _scroll_to_answer(self, *_: int) -> None:
+        if self._follows:
+            bar = self._area.verticalScrollBar()
+            bar.setValue(bar.maximum())
+
+    def _let_go(self, *_: int) -> None:
+        self._follows = False
 
     def show_part(self, name: str) -> None:
         """Show one of the parts: Server, Login, TLS."""
@@ -268,6 +278,7 @@ class ConnectDialog(Sheet):
             self._trial.drop()
             self._trial = None
             self.idle()
+        self._follows = False
         self.trouble.hide()
         self.steps.clear()
 
