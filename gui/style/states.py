@@ -288,6 +288,8 @@ class StateView(QWidget):
         """Focus the first choice; without choices, the text."""
         item = self._buttons.itemAt(0)
         made = item.widget() if item is not None else None
+        if made is not None and self.isVisible():
+            made.show()  # else Qt shows it after the present events, and until then the focus is elsewhere
         (made or self).setFocus()
 
     def put(

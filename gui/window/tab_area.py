@@ -173,7 +173,9 @@ class TabArea(QWidget):
         self.empty.put("hourglass", "text2", said, tr("Choose one at the left at any time."), [(tr("Stop"), stop)])
 
     def say_empty(self) -> None:
-        """Say that no tab is open."""
+        """Say that no tab is open; keys that were at the button go on to the next one."""
+        here = QApplication.focusWidget()
+        is_there = here is not None and self.empty.isAncestorOf(here)
         self.empty.put(
             "table",
             "text2",
@@ -181,6 +183,8 @@ class TabArea(QWidget):
             tr("Choose one at the left, or find it by its name."),
             [(tr("Find a collection…"), self.new_asked.emit)],
         )
+        if is_there:
+            self.empty.focus_choice()
 
     # --- the pages
 
