@@ -23,6 +23,7 @@ from model.session.query_help import Explained
 
 WIDTHS = (150, 220, 150, 72)
 HEAD, ROW, AIR = 28, 24, 4  # u
+LOW = 400  # u; in a lower window the parts are closer together
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -107,21 +108,23 @@ class ExplainSheet(Sheet):
         foot.addWidget(self._show_plan)
         foot.addStretch(1)
         foot.addWidget(self._close)
+        is_low = self._host.height() < theme.px(LOW)
+        gap = 0 if is_low else theme.px(8)
         asked = words(self._query.words, "second", wrap=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(*(self.inset,) * 4)
-        column.setSpacing(theme.px(8))
+        column.setSpacing(theme.px(4 if is_low else 8))
         column.addWidget(words(tr("How this query is answered"), "title"))
         column.addWidget(asked)
-        column.addSpacing(theme.px(8))
+        column.addSpacing(gap)
         column.addWidget(self.states)
         column.addWidget(self.plan, 1)
-        column.addSpacing(theme.px(8))
+        column.addSpacing(gap)
         column.addWidget(hair())
         column.addWidget(words(tr("Indexes of {ns}", ns=self._ns), "head"))
         column.addWidget(self.list, 1)
         column.addWidget(self.note)
-        column.addSpacing(theme.px(8))
+        column.addSpacing(gap)
         column.addLayout(foot)
 
     def first(self) -> QWidget | None:
