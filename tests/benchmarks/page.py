@@ -57,8 +57,8 @@ which stores the same bytes, with one wait for the disk as well.
 
 A scan reads every version, blame every version of one document, a comparison the documents of two
 collections, of which one in a hundred differs; the driver beside them reads the
-same rows into dictionaries and does nothing with them. The times are taken as those above, and these too are of the
-middle one of five runs.
+same rows into dictionaries and does nothing with them. The times are taken as those above, the
+middle one of five runs, each in a process of its own.
 
 | Work | Layout | In Python | With the walker |
 | --- | --- | --- | --- |
