@@ -178,14 +178,10 @@ class SideBySide(Struct):
         waiting: list[_Met] = []
         asked = 0  # of those, for which the server is asked: many together
         for each in self._merged():
-            if each == PAUSE:
-                yield from self._decided(self._looked_up(waiting))
-                waiting, asked = [], 0
-                continue
-            is_alone = isinstance(each, _Alone)
-            waiting.append(each if filtered else self._standing(each))
-            asked += isinstance(each, _ByHistory) or (is_alone and filtered)
-            if not asked or asked == TOGETHER or len(waiting) == STEP:
+            if each != PAUSE:
+                waiting.append(each if filtered else self._standing(each))
+                asked += isinstance(each, _ByHistory) or (filtered and isinstance(each, _Alone))
+            if each == PAUSE or not asked or asked == TOGETHER or len(waiting) == STEP:
                 yield from self._decided(self._looked_up(waiting))
                 waiting, asked = [], 0
         yield from self._decided(self._looked_up(waiting))
