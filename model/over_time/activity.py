@@ -22,7 +22,7 @@ from model.errors import NotFound, Unreadable
 from model.foundation.records import Checkpoint, Version, no_checkpoint
 from model.layouts.base import Layout
 from model.layouts.history_batches import together
-from model.over_time.span import Span, candidates, everyone, narrows
+from model.over_time.span import Span, dated_in, everyone, narrows
 from model.text.paths import path_text
 from model.text.plain_values import plain_moment, plain_value
 from model.values import canonical as c
@@ -144,7 +144,7 @@ class ActivityList(Struct):
 
     def _candidates(self, layout: Layout) -> Iterator[Value]:
         if self._is_narrowed(layout):
-            return candidates(layout, self.span, self.notes)
+            return dated_in(layout, self.span, self.notes)
         return everyone(layout)
 
     def _is_in_span(self, version: Version) -> bool:

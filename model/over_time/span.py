@@ -67,13 +67,15 @@ def _key(id: Value) -> bytes:
 
 
 def candidates(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
-    """The ids of documents that may have a version in a span; all ids if times are not fields of rows.
+    """The ids of documents that may have a version in a span; all ids if times are not fields of rows."""
+    return dated_in(layout, span, notes) if narrows(layout, span) else everyone(layout)
+
+
+def dated_in(layout: Layout, span: Span, notes: list[str]) -> Iterator[Value]:
+    """The ids of documents that may have a version in a span that :func:`narrows` which are read.
 
     If no index covers the times, a sentence in ``notes`` names it.
     """
-    if not narrows(layout, span):
-        yield from everyone(layout)
-        return
     at = layout.profile.at
     bounds: dict[str, Any] = {}
     if span.since is not None:

@@ -54,3 +54,15 @@ def test_nor_is_it_if_nobody_may_know_whether_there_is_one(session: Session, mon
 
     monkeypatch.setattr(type(layout.server), "indexes", refused)
     assert span.last_change(layout) is None
+
+
+def test_an_activity_of_a_span_looks_once_whether_times_are_fields(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    dated = span._dated
+    monkeypatch.setattr(span, "_dated", lambda layout: (looks.append(layout.ns), dated(layout))[1])
+    listed = session.time.activity([NS], DAY[4])
+    assert listed.expected() is None
+    assert [each.at for each in listed] == [DAY[4]]
+    assert looks == [NS]
