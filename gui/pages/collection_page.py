@@ -53,7 +53,10 @@ HISTORY = 144  # u; its name and a strip
 
 
 class CollectionPage(Page):
-    """The documents of a collection, the history of the chosen one, and a comparison of two versions."""
+    """The documents of a collection, the history of the chosen one, and a comparison of two versions.
+
+    It can be made before it is known of which collection: :meth:`show_collection` then fills it.
+    """
 
     kind = "collection"
     icon = "table"
@@ -74,9 +77,7 @@ class CollectionPage(Page):
         self.browser = BrowserPanel(session, ns, self.split)
         self._history_part = LaterPart(self._make_timeline, self.split)
         self._comparison_part = LaterPart(self._make_diff, self.split)
-        self.exporter = ListExport(session, ns, self)
-        self.histories = HistoryExport(session, ns, self)
-        self._production = production
+        self.production = production
         for at, stretch in enumerate((1, 0, 0)):
             self.split.setStretchFactor(at, stretch)
         kept = preferences.remembered(KEPT)
@@ -89,12 +90,30 @@ class CollectionPage(Page):
         self.setFocusProxy(self.browser)
         self._wire()
 
+    def show_collection(self, ns: str) -> None:
+        """Show a collection on a page that was made without one."""
+        self.ns = ns
+        for part in (self._history_part, self._comparison_part):
+            if part.is_made:
+                part.get().ns = ns
+        self.browser.show_collection(ns)
+
+    @cached_property
+    def exporter(self) -> ListExport:
+        """Exports of the list."""
+        return ListExport(self.session, self.ns, self)
+
+    @cached_property
+    def histories(self) -> HistoryExport:
+        """Exports of histories."""
+        return HistoryExport(self.session, self.ns, self)
+
     @cached_property
     def writes(self) -> DocumentWrites:
         """Writes of one document, loaded at the first use."""
         from gui.pages.document_writes import DocumentWrites
 
-        made = DocumentWrites(self.session, self.ns, self, self._production)
+        made = DocumentWrites(self.session, self.ns, self, self.production)
         made.several_asked.connect(self._insert_several)
         made.merge_asked.connect(self._merge)
         return made
@@ -104,7 +123,7 @@ class CollectionPage(Page):
         """Batch deletes and inserts. Most pages never need them, so their modules are loaded at the first use."""
         from gui.pages.batch_writes import BatchWrites
 
-        return BatchWrites(self.session, self.ns, self, self._production)
+        return BatchWrites(self.session, self.ns, self, self.production)
 
     @property
     def timeline(self) -> TimelinePanel:

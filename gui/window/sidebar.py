@@ -20,7 +20,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QEnterEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -97,6 +97,7 @@ def _list_collections(session: Session, named_first: bool, progress: tasks.Progr
 class Sidebar(QWidget):
     """The tree of connections and the entries below it. Uses sessions only in tasks."""
 
+    looked_at = Signal()  # a person points at it or types there, and may soon ask for a collection
     collection_asked = Signal(object, str, bool)  # session, ns, in a new tab
     connection_asked = Signal(object)  # SavedConnection
     connect_asked = Signal()
@@ -180,6 +181,7 @@ class Sidebar(QWidget):
         self.search.setPlaceholderText(tr("Find a collection"))
         self.search.setAccessibleName(tr("Find a collection"))
         self.search.setProperty("small", True)
+        self.search.textEdited.connect(self.looked_at)
         self.search.textChanged.connect(self._search)
         self.search.installEventFilter(self)
         edge = QHBoxLayout()
@@ -273,6 +275,10 @@ class Sidebar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._show_things()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.looked_at.emit()
 
     def touch(self, silent: Iterable[Session] = ()) -> None:
         """Redraw the sessions' lines if they changed; the servers of ``silent`` do not answer."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
-from gui import messages, tasks
+from gui import messages, tasks, turns
 from gui.language import tr
 from gui.pages import page_registry
 from gui.pages.base import Page
@@ -25,6 +25,7 @@ from gui.window.view_switch import ViewSwitch
 from gui.window.whole_picture import WholePicture
 
 if TYPE_CHECKING:
+    from gui.pages.collection_page import CollectionPage
     from model.session import Session
 
 MOST_RESTORED = 12
@@ -147,6 +148,7 @@ class TabArea(QWidget):
         column = boxes.column(self)
         column.addWidget(self.tabs)
         column.addWidget(self._view, 1)
+        self._ahead: CollectionPage | None = None  # made for the collection that is opened next
         self._retired: list[Page] = []  # closed, but a message still offers to undo what was done in them
         self._soon = QTimer(self)  # a button closes its message before it calls the page
         self._soon.setSingleShot(True)
@@ -193,6 +195,11 @@ class TabArea(QWidget):
         """The current page."""
         at = self.tabs.bar.currentIndex()
         return self.pages[at] if 0 <= at < len(self.pages) else None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the last picture is still shown, until a new page is whole."""
+        return self._whole.is_awaited
 
     def pages_of(self, session: Session) -> Iterator[Page]:
         """The pages of one connection."""
@@ -299,11 +306,43 @@ class TabArea(QWidget):
                 at = self.pages.index(page)
                 self._drop(page)
         self._whole.await_it(PATIENCE)
-        made = page_registry.PAGES[request.kind].make(session, request, self._production(session), self._stack)
+        made = self._made_ahead(session, request)
+        if made is None:
+            made = page_registry.PAGES[request.kind].make(session, request, self._production(session), self._stack)
         self._insert(made, at)
         self._view.begin()
         made.answer(request, again=False)
         return made
+
+    def make_ahead(self, session: Session) -> None:
+        """Make a page for a collection while a person looks for one: then it only has to be filled."""
+        turns.later(self, partial(self._make_ahead, session))
+
+    def _make_ahead(self, session: Session) -> None:
+        from gui.pages.collection_page import CollectionPage
+
+        if self._ahead is not None and self._ahead.session is session:
+            return
+        self._forget_ahead()
+        self._ahead = made = CollectionPage(session, "", self._production(session), self._stack)
+        made.resize(self._stack.size())
+        turns.later(made, partial(_lay_out, made))  # behind its parts
+
+    def _made_ahead(self, session: Session, request: PageRequest) -> Page | None:
+        """The page that was made ahead, now with the requested collection; None if there is none for that."""
+        made = self._ahead
+        fits = made is not None and request.kind == made.kind and session is made.session
+        if made is None or not fits or made.production != self._production(session):
+            return None
+        self._ahead = None
+        made.show_collection(request.ns)
+        return made
+
+    def _forget_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.retire()
+            self._ahead.deleteLater()
+            self._ahead = None
 
     def _switch(self, page: Page, kind: str) -> None:
         """Show another view in a page's tab, or in its own if the page is busy."""
@@ -364,6 +403,8 @@ class TabArea(QWidget):
                     line.leave()  # its undo is no longer possible
         for page in [page for page in self.pages if session in page.sessions]:
             self._drop(page)
+        if self._ahead is not None and self._ahead.session is session:
+            self._forget_ahead()
         self._touched = [each for each in self._touched if each is not session]
         self._restored = [each for each in self._restored if each is not session]
 
@@ -470,6 +511,14 @@ class TabArea(QWidget):
     def _wake_front(self) -> None:
         if self.page is not None:
             self._awake(self.page)
+
+
+def _lay_out(page: Page) -> None:
+    """Give the parts of a page that nobody sees yet their styles and places: Qt does so for what is shown only."""
+    page.move(-page.width(), 0)
+    page.show()
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+    page.hide()
 
 
 def _database(page: Page) -> str:

@@ -35,6 +35,7 @@ from gui.window.window_commands import WindowCommands
 from gui.window.workspace import Workspace
 
 if TYPE_CHECKING:
+    from gui.pages.base import Page
     from gui.window.dropped_files import DroppedFiles
     from gui.window.opening import Opening
     from model.foundation.news import News
@@ -66,6 +67,7 @@ class Window(QMainWindow):
         self.setWindowIcon(logo.icon())
         self.setMinimumSize(QSize(theme.px(720), theme.px(480)).boundedTo(SMALLEST))
         self._closing = self._shown = self._is_state_due = False
+        self._stated: Page | None = None  # the page whose state is shown
         self._sessions = OpenSessions()
         weakref.finalize(self, close_each, self._sessions.all)  # a window may be dropped without being closed
         self.actions_ = Actions(self, ACTIONS)
@@ -200,7 +202,8 @@ class Window(QMainWindow):
         workspace = self.workspace
         if workspace.is_opening:
             return
-        if workspace.is_awaited:  # nobody sees it yet, and more follows
+        # A page that opens is told at once, for the keys that follow; what it reads is told before it is seen.
+        if workspace.is_awaited or (workspace.is_page_awaited and workspace.page is self._stated):
             if not self._is_state_due:
                 self._is_state_due = True
                 turns.later(self, self._put_state)
@@ -210,6 +213,7 @@ class Window(QMainWindow):
     def _put_state(self) -> None:
         workspace, self._is_state_due = self.workspace, False
         session, page = None if workspace.at_welcome else workspace.session, workspace.page
+        self._stated = page
         watch = self._sessions.watch(session)
         facts = self._facts(session)
         self.title.show_session(session, "settable" in facts, watch is None or watch.lost is None)

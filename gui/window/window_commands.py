@@ -291,6 +291,7 @@ class WindowCommands(QObject):
 
         self._hits, self._palette = hits, Palette(self._workspace, hits(), title)
         self._palette.open()
+        self._workspace.prepare()
 
     def _watch_sidebar(self) -> None:
         self._workspace.sidebar.listed.connect(self._renew)

@@ -107,6 +107,7 @@ class Workspace(QWidget):
             self._area = made = WorkArea(self._sessions.production, self._stack)
             self._stack.addWidget(made)
             made.sidebar.set_saved(self._saved)
+            made.sidebar.looked_at.connect(self.prepare)
             made.sidebar.collection_asked.connect(self._open_collection)
             made.sidebar.sheet_asked.connect(self._open_sheet)
             made.sidebar.activity_asked.connect(self._open_activity)
@@ -141,6 +142,11 @@ class Workspace(QWidget):
     def is_awaited(self) -> bool:
         """Whether the last picture is still shown, until a new page is whole."""
         return self._whole.is_awaited
+
+    @property
+    def is_page_awaited(self) -> bool:
+        """Whether the last page is still shown, until a new one is whole."""
+        return self._area is not None and self._area.tab_area.is_awaited
 
     def await_page(self) -> None:
         """Give the first page as long as its source was given, if nothing was drawn yet: it is not seen in pieces."""
@@ -245,6 +251,11 @@ class Workspace(QWidget):
         finally:
             self.is_opening = False
             self.changed.emit()
+
+    def prepare(self) -> None:
+        """Make what is likely to be opened next, as a person looks for something."""
+        if self._area is not None and (session := self.session) is not None:
+            self._area.tab_area.make_ahead(session)
 
     def show_state(self) -> None:
         """Show which servers do not answer, and how much is left to do in the repair centre."""

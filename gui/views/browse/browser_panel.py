@@ -54,7 +54,7 @@ class DocumentTree(CellTree):
 
 
 class BrowserPanel(QWidget):
-    """The documents of one collection, a page at a time."""
+    """The documents of one collection, a page at a time; without a collection, it waits for :meth:`show_collection`."""
 
     chosen = Signal(object)  # Row, or None
     open_asked = Signal(object)  # an id
@@ -71,7 +71,7 @@ class BrowserPanel(QWidget):
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session, self.ns = session, ns
+        self._session, self.ns = session, ""
         self._info: CollectionInfo | None = None
         self._skip = 0
         self._ran = EVERYTHING
@@ -85,14 +85,13 @@ class BrowserPanel(QWidget):
         self._page: Page | None = None
         self._is_behind = False  # the shown rows are outdated and not read again yet
         self._own: frozenset[str] = frozenset()  # the fields of the layout
-        self._columns = RememberedColumns(session.source, ns)
-        self._telling: tuple[Path, ...] | None = self._columns.telling()
+        self._columns = RememberedColumns(session.source, "")
+        self._telling: tuple[Path, ...] | None = None
         """The fields that tell the documents apart; None until some have been seen."""
         self.listed: HistoryList | None = None  # the source of a list that does not show the present
         self._listed_by = EVERYTHING
-        self.bar = QueryBar(session.source, ns)
-        self.put(EVERYTHING)
-        self.bar.columns_chosen.connect(self._columns.choose)
+        self.bar = QueryBar(session.source)
+        self.bar.columns_chosen.connect(lambda fields: self._columns.choose(fields))
         self.bar.asked.connect(self._run_new)
         self.bar.unreadable.connect(self._unreadable)
         self.bar.fields_wanted.connect(self._read_fields)
@@ -102,7 +101,7 @@ class BrowserPanel(QWidget):
         self.model = DocumentsModel()
         self.list = DocumentTree(row_height=_row_height())
         self.list.copy_asked.connect(self._copy_picked)
-        self.list.as_list(self.model, tr("Documents of {ns}", ns=ns))
+        self.list.as_list(self.model, "")
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setMinimumHeight(theme.px(84))
         self.list.activated.connect(self._activated)
@@ -119,7 +118,6 @@ class BrowserPanel(QWidget):
         self.json.setReadOnly(True)
         self.json.setObjectName("plainjson")
         self.json.setProperty("mono", True)
-        self.json.setAccessibleName(tr("Documents of {ns} as JSON", ns=ns))
         self.json.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         column = boxes.column(self)
         column.addWidget(self.bar)
@@ -132,7 +130,6 @@ class BrowserPanel(QWidget):
             again=self._again,
             failed=self._not_read,
             stopped=self._stopped,
-            title=tr("{ns} could not be read", ns=ns),
             key="documents",
         )
         column.addWidget(self.states, 1)
@@ -162,6 +159,19 @@ class BrowserPanel(QWidget):
         self._fit_columns()
         theme.signals.changed.connect(self._restyle)
         preferences.signals.changed.connect(self._preference_changed)
+        if ns:
+            self.show_collection(ns)
+
+    def show_collection(self, ns: str) -> None:
+        """List the documents of a collection, the only one that the panel ever lists."""
+        self.ns = ns
+        self._columns = RememberedColumns(self._session.source, ns)
+        self._telling = self._columns.telling()
+        self.bar.show_collection(ns)
+        self.put(EVERYTHING)
+        self.list.setAccessibleName(tr("Documents of {ns}", ns=ns))
+        self.json.setAccessibleName(tr("Documents of {ns} as JSON", ns=ns))
+        self.reading.title = tr("{ns} could not be read", ns=ns)
         self._begin()
 
     # --- for other parts

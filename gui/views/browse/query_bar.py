@@ -46,11 +46,11 @@ class QueryBar(QWidget):
     times_asked = Signal()  # compare two times
     columns_chosen = Signal(str)  # a person chose columns; "" leaves that to the list again
 
-    def __init__(self, source: str, ns: str, parent: QWidget | None = None) -> None:
+    def __init__(self, source: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._ns = ns
+        self._source, self._ns = source, ""
         boxes.ground(self, "surface")
-        self.past = PastQueries(source, ns)
+        self.past = PastQueries(source, "")
         self._rest = Query()  # the query without its filter and its choice of versions
         self._columns: list[str] = []  # the fields that the list shows when no person chose any
         self._layered = self._is_archive = False
@@ -108,6 +108,11 @@ class QueryBar(QWidget):
         column.addLayout(whole)
         column.addWidget(self._error)
         self.set_info(None)
+
+    def show_collection(self, ns: str) -> None:
+        """Ask for documents of a collection; until then there is none."""
+        self._ns = ns
+        self.past = PastQueries(self._source, ns)
 
     # --- state
 

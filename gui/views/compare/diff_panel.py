@@ -80,7 +80,7 @@ class DiffPanel(QWidget):
     ) -> None:
         """Show comparisons from a source: of a ``pair`` of documents, or of versions of one."""
         super().__init__(parent)
-        self._source, self._ns = _comparing(source), ns
+        self._source, self.ns = _comparing(source), ns
         self._pair = pair
         self._answers = True
         self.names = ("", "")  # of two documents, shown before the names of their versions
@@ -207,7 +207,7 @@ class DiffPanel(QWidget):
     def set_source(self, source: Session | PairSource, ns: str) -> None:
         """Compare two other documents from now on."""
         self.clear()
-        self._source, self._ns = _comparing(source), ns
+        self._source, self.ns = _comparing(source), ns
 
     def set_sides(self, a: Sequence[Version], b: Sequence[Version]) -> None:
         """Offer the versions of two documents, newest first."""
@@ -223,14 +223,14 @@ class DiffPanel(QWidget):
     def compare(self, id: Value, a: Version | None, b: Version) -> None:
         """Read and compare two versions; without ``a``, show ``b`` by itself."""
         self._asked = (id, a, b)
-        self.ignored = ignored_paths.kept(self._source.source, self._ns)  # another tab may have hidden more
-        self.rules = kept_rules.kept(self._source.source, self._ns)
+        self.ignored = ignored_paths.kept(self._source.source, self.ns)  # another tab may have hidden more
+        self.rules = kept_rules.kept(self._source.source, self.ns)
         self.box_a.put(a)
         self.box_b.put(b)
         if a is None:
             self.reading.title = tr("This version could not be shown")
             self.reading.ask(
-                partial(_opened, self._source, self._ns, id, b),
+                partial(_opened, self._source, self.ns, id, b),
                 self._compared,
                 tr("Reading {b}", b=name_of(b)),
                 title=tr("Reading a version"),
@@ -238,7 +238,7 @@ class DiffPanel(QWidget):
         else:
             self.reading.title = tr("These versions could not be compared")
             self.reading.ask(
-                partial(_compared, self._source, self._ns, id, a, b, self.ignored, self.rules),
+                partial(_compared, self._source, self.ns, id, a, b, self.ignored, self.rules),
                 self._compared,
                 tr("Comparing {a} with {b}", a=name_of(a), b=name_of(b)),
                 title=tr("Comparing versions"),
@@ -714,32 +714,32 @@ class DiffPanel(QWidget):
 
     def use(self, rules: ComparisonRules) -> None:
         """Compare by these rules, in this collection, from now on."""
-        kept_rules.keep(self._source.source, self._ns, rules)
+        kept_rules.keep(self._source.source, self.ns, rules)
         self.rules = rules
         self._again()
 
     def hide_path(self, path: Path) -> None:
         """Hide the changes at and below a path, in this collection, from now on."""
-        self._ignore(ignored_paths.kept(self._source.source, self._ns).with_path(path))
+        self._ignore(ignored_paths.kept(self._source.source, self.ns).with_path(path))
 
     def do_hidden_fields(self) -> None:
         """List the hidden paths."""
-        kept = ignored_paths.kept(self._source.source, self._ns)
+        kept = ignored_paths.kept(self._source.source, self.ns)
         if kept != self.ignored:
             self._ignore(kept)
         found = self.comparison.diff.operations if self.comparison is not None else ()
-        sheet = HiddenSheet(self, self._ns, self.ignored, self.ignored.counted(found))
+        sheet = HiddenSheet(self, self.ns, self.ignored, self.ignored.counted(found))
         sheet.shown.connect(self.show_again)
         sheet.open()
 
     def show_again(self, pattern: Pattern | None) -> None:
         """Stop hiding a pattern; None: hide nothing."""
         # Read the list again: another tab may have hidden more.
-        kept = ignored_paths.kept(self._source.source, self._ns)
+        kept = ignored_paths.kept(self._source.source, self.ns)
         self._ignore(IgnoredPaths() if pattern is None else kept.without(pattern))
 
     def _ignore(self, ignored: IgnoredPaths) -> None:
-        ignored_paths.keep(self._source.source, self._ns, ignored)
+        ignored_paths.keep(self._source.source, self.ns, ignored)
         self.ignored = ignored
         self._say()
         if self.reading.is_on:

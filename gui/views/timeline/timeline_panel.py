@@ -101,7 +101,7 @@ class TimelinePanel(QWidget):
 
     def __init__(self, session: Session, ns: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session, self._ns = session, ns
+        self._session, self.ns = session, ns
         self.id: Value | None = None
         self._shown_id: Value | None = None
         self._wanted: tuple[Value | None, Value | None] | None = None
@@ -255,7 +255,7 @@ class TimelinePanel(QWidget):
             self._empty()
             return
         self._waiting, self._quietly = [], same
-        session, ns = self._session, self._ns
+        session, ns = self._session, self.ns
 
         def versions(progress: tasks.Progress) -> Iterator[Version]:
             for one in session.history.versions(ns, id, progress, early=True):
@@ -423,9 +423,9 @@ class TimelinePanel(QWidget):
     def _judge(self) -> None:
         """Find where the conditions that the profile watches turned, if it watches any."""
         id = self._shown_id
-        if id is None or not self.model.marks or not self._session.catalogue.is_watched(self._ns):
+        if id is None or not self.model.marks or not self._session.catalogue.is_watched(self.ns):
             return
-        session, ns = self._session, self._ns
+        session, ns = self._session, self.ns
 
         def judge(progress: tasks.Progress) -> tuple[list[WatchTurn], list[str]]:
             found = session.time.watched([ns], [id], progress)
@@ -661,7 +661,7 @@ class TimelinePanel(QWidget):
     def _show_stored(self, id: Value, one: Version) -> None:
         title = tr("{id}, {one}, as stored", id=wording.plain(id), one=name_of(one))
         dialog = StoredDialog(title, self)
-        session, ns, v = self._session, self._ns, one.v
+        session, ns, v = self._session, self.ns, one.v
 
         def read_raw(progress: tasks.Progress) -> bytes | None:
             raw = session.history.seen(ns, id, v).raw
