@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal, Slot
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from gui import turns
@@ -190,7 +191,7 @@ class Tasks(QObject):
 
         ``title`` is shown in the status bar while it runs, with the progress in ``unit``; ``key`` replaces the
         owner's task with that key. Work that only ``reads`` is stopped as the tab of its owner closes; work that
-        ``computes`` for long begins once its page was drawn.
+        ``computes`` for long begins once its page was drawn, unless that is drawn only with the answer.
         """
         if key:
             self.drop(owner, key)
@@ -200,7 +201,7 @@ class Tasks(QObject):
         self._answers[number] = _Answers(task, done, failed, cancelled, partial)
         self.changed.emit()
         job = _Job(work, progress, self._relay, number)
-        if computes:
+        if computes and not (isinstance(owner, QWidget) and not owner.updatesEnabled()):  # which is not drawn now
             QTimer.singleShot(DRAWN, self, lambda: self._pool.start(job))
         else:
             self._pool.start(job)

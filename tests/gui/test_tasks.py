@@ -221,6 +221,24 @@ def test_work_that_computes_for_long_begins_once_its_page_is_drawn(computes: boo
     assert task not in tasks.tasks.running
 
 
+def test_work_for_a_page_that_is_only_drawn_with_the_answer_begins_at_once(qtbot: QtBot) -> None:
+    page = Page()
+    qtbot.addWidget(page)
+    page.setUpdatesEnabled(False)
+    page.show()
+    begun, done = threading.Event(), threading.Event()
+    tasks.run(
+        lambda _: begun.set(),
+        done=lambda _: done.set(),
+        failed=lambda _: None,
+        owner=page,
+        title="Reading",
+        computes=True,
+    )
+    assert begun.wait(60)  # while the window is busy
+    qtbot.waitUntil(done.is_set)
+
+
 def test_long_work_that_is_stopped_before_it_began_ends_as_stopped(owner: Owner, qtbot: QtBot) -> None:
     task = tasks.run(
         lambda progress: progress(0, None), done=owner.done, failed=owner.failed, cancelled=owner.cancelled,

@@ -72,7 +72,8 @@ class ActivityPanel(QWidget):
         self._say()
         if id is None and "." in place:
             work = partial(_last_change, session, place)
-            self.reading.ask(work, self._begin, tr("Looking for the last change"), failed=self._begin_recent)
+            said = tr("Looking for the last change")
+            self.reading.ask(work, self._begin, said, title=self._title, failed=self._begin_recent)
         else:
             self._begin(None)
 
@@ -244,10 +245,15 @@ class ActivityPanel(QWidget):
 
     def _ask(self, part: Callable[[Newest], None], done: Callable[[None], None], asked: Asked, zone: dt.tzinfo) -> None:
         work = partial(_read, self._session, self.place, self.id, asked, zone)
-        title = tr("Reading the activity of {place}", place=self.place_said)
-        task = self.reading.ask(work, done, tr("Reading documents"), title=title, partial=part, computes=True)
+        says = tr("Reading documents")
+        task = self.reading.ask(work, done, says, title=self._title, partial=part, computes=True)
         self._task = task
         task.progressed.connect(self._say_pace)
+
+    @property
+    def _title(self) -> str:
+        """The title of its tasks."""
+        return tr("Reading the activity of {place}", place=self.place_said)
 
     def _say_pace(self) -> None:
         if self._task is not None:
