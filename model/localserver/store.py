@@ -15,6 +15,7 @@ import json
 import random
 import threading
 import uuid
+import weakref
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -146,6 +147,7 @@ class Collection:
         self.indexes: dict[str, Index] = {"_id_": Index([("_id", 1)], "_id_", unique=True)}
         self._next = 0
         self._size = 0
+        self._readers = weakref.WeakSet[Iterator[tuple[int, bytes]]]()  # those who read all documents
         self._rules: Predicate | None = None  # what documents have to meet
         self._asked: Counter[tuple[str, ...]] = Counter()
         self._own: dict[tuple[str, ...], Index] = {}
@@ -283,7 +285,7 @@ class Collection:
                     self._forget(index, before, position)
                     for key in keys:
                         insort(self._changeable(index), (key, position))
-            self._held[position] = raw
+            self._to_write[position] = raw
             self._size += len(raw) - len(old)
             if self.log is not None:
                 self.log.note("replace" if whole else "update", self.ns, old, raw)
@@ -298,8 +300,9 @@ class Collection:
                 elif index.entries is not None:
                     for position in wanted:
                         self._forget(index, index.keys_of(self.docs[position]), position)
+            held = self._to_write
             for position in wanted:
-                old = self._held.pop(position)
+                old = held.pop(position)
                 self._size -= len(old)
                 if self.log is not None:
                     self.log.note("delete", self.ns, old, None)
@@ -435,11 +438,28 @@ class Collection:
         return nullcontext() if self.large is not None else self.lock
 
     def _natural(self) -> Iterator[tuple[int, bytes]]:
-        return iter(list(self._held.items())) if self.large is None else self.large.stream()
+        return self.large.stream() if self.large is not None else self._as_now(range(self._next))
 
     def backwards(self) -> Iterator[tuple[int, bytes]]:
         """All documents, last one first."""
-        return iter(list(self._held.items())[::-1]) if self.large is None else self.large.backwards()
+        return self.large.backwards() if self.large is not None else self._as_now(range(self._next)[::-1])
+
+    def _as_now(self, positions: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """The documents in memory at these positions as they are now, which costs no copy unless one is written."""
+        with self.lock:
+            held = self._held
+            made = ((at, raw) for at in positions if (raw := held.get(at)) is not None)
+            self._readers.add(made)
+        return made
+
+    @property
+    def _to_write(self) -> dict[int, bytes]:
+        """The documents in memory, to replace or remove some: whoever reads them all goes on in what was there."""
+        held = self._held
+        if self._readers:
+            self._docs = held = dict(held)
+            self._readers.clear()
+        return held
 
     def sample(self, count: int) -> list[bytes]:
         """A random sample of documents."""

@@ -22,6 +22,9 @@ from pymongo.errors import OperationFailure
 
 from model.errors import Refused, Unreadable
 from model.localserver import LocalServer, wire
+from model.localserver.store import Collection
+from model.mql.filters import Matcher
+from model.values import canonical as c
 from tests import support
 from tests.model.localserver.local_client import Stored, stored
 
@@ -242,6 +245,51 @@ def test_a_cursor_shows_its_collection_as_it_was(db: Stored) -> None:
         db.plain.delete_many({})
         seen += list(cursor)
     assert [d["_id"] for d in seen] == list(range(10))
+
+
+def test_the_first_documents_of_many_do_not_wait_for_all() -> None:
+    held = Collection("shop.orders")
+    held.load(bson.encode({"_id": n}) for n in range(1000))
+    taken = len(held.docs)
+
+    class Counted(dict[int, bytes]):
+        """Counts the documents that are taken out."""
+
+        def get(self, position: int, other: Any = None) -> Any:
+            nonlocal taken
+            taken += 1
+            return super().get(position, other)
+
+        def items(self) -> Any:
+            raise AssertionError("all are taken")
+
+        __iter__ = keys = values = copy = items
+
+    held._docs = Counted(held._docs)
+    taken = 0
+    for reading in (held.find(Matcher(c.EMPTY))[0], held.backwards()):
+        next(reading)
+    assert taken == 2
+
+
+def test_reading_all_goes_on_in_what_was_there_and_later_readers_see_what_was_written() -> None:
+    held = Collection("shop.orders")
+    held.load(bson.encode({"_id": n, "n": 0}) for n in range(4))
+    forwards, backwards = held._natural(), held.backwards()
+    seen = [next(forwards), next(backwards)]
+    before = held._docs
+    held.replace(1, bson.encode({"_id": 1, "n": 1}))
+    held.remove([2])
+    held.insert(bson.encode({"_id": 4, "n": 0}))
+    seen += [*forwards, *backwards]
+    assert [(at, bson.decode(raw)["n"]) for at, raw in seen] == [(at, 0) for at in (0, 3, 1, 2, 3, 2, 1, 0)]
+    after = [(at, bson.decode(raw)["n"]) for at, raw in held._natural()]
+    assert after == [(0, 0), (1, 1), (3, 0), (4, 0)]
+    assert held._docs is not before
+    del forwards, backwards
+    now = held._docs
+    held.replace(0, bson.encode({"_id": 0, "n": 2}))
+    assert held._docs is now  # nobody reads: nothing is copied
 
 
 def test_count_and_distinct_see_what_find_sees(db: Stored) -> None:
