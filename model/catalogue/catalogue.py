@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import json
 import math
 import re
 import threading
@@ -737,7 +736,7 @@ class Catalogue:
                 if (supposed := self._supposed.get(ns)) is not None and supposed.proven is not None:
                     bound.proven_before = supposed.proven
                 if self.states is not None and bound.holds_changes:
-                    read_by = json.dumps(kept_recognition.told(profile))
+                    read_by = kept_recognition.told(profile).decode()
                     bound.kept_states = self.states.of(ns, partial(self._uuid, ns), read_by)
         return bound
 

@@ -6,26 +6,22 @@ it. The file starts with a checksum of the rest, so that a damaged file is never
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
-import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import asdict
+import msgspec
 
 import model
 import resources
 from model.foundation import kept_files
-from model.foundation.collection_profile import CollectionProfile, LockField, Operation, Watch
-from model.foundation.hash_recipe import HashRecipe
+from model.foundation.collection_profile import CollectionProfile
 from model.foundation.records import CollectionInfo
 from model.foundation.whole_files import whole_file
 
@@ -34,13 +30,9 @@ Recognised: TypeAlias = tuple[CollectionInfo, CollectionProfile]
 _KEPT = 30 * 24 * 3600  # seconds until a file that nobody has written is deleted
 _MOST = 64 << 20  # bytes of the largest file that is read
 _DIGEST = hashlib.sha256().digest_size
-_KINDS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (CollectionInfo, CollectionProfile, HashRecipe, LockField, Operation, Watch)
-}
 _SWEEP = 3600.0  # seconds from one look for old files to the next
 _swept: dict[tuple[Path, str], float] = {}
 """When a folder was last looked through for old files of a kind."""
-T = TypeVar("T")
 
 
 class KeptRecognition:
@@ -52,7 +44,7 @@ class KeptRecognition:
     def all_of(self, db: str, recognise: Callable[[], Iterator[Recognised]]) -> Iterator[Recognised]:
         """Each collection of a database with its layout, from the file; else recognised, and then kept."""
         path = self._path(db)
-        if path is not None and (kept := _read(path)) is not None:
+        if path is not None and (kept := read(path, Recognised)):
             yield from kept
             return
         # Written only once it is complete: a stopped run must not leave half a database as the whole.
@@ -61,23 +53,23 @@ class KeptRecognition:
             found.append(each)
             yield each
         if path is not None and path == self._path(db):  # nobody has written meanwhile
-            write(path, found)
+            write(path, found, Recognised)
 
     def left(self, db: str) -> list[Recognised]:
         """Each collection of a database with its layout, from the file; [] without one."""
         path = self._path(db)
-        return (_read(path) or []) if path is not None else []
+        return read(path, Recognised) if path is not None else []
 
     def one(self, ns: str, recognise: Callable[[], Recognised | None]) -> Recognised | None:
         """One collection with its layout, from its own file or the database's; else recognised, and then kept."""
         for place in (ns.partition(".")[0], ns):
             path = self._path(place)
-            kept = None if path is None else _read(path)
-            if (found := next((each for each in kept or () if each[0].ns == ns), None)) is not None:
+            kept: list[Recognised] = [] if path is None else read(path, Recognised)
+            if (found := next((each for each in kept if each[0].ns == ns), None)) is not None:
                 return found
         made = recognise()
         if made is not None and path is not None and path == self._path(ns):
-            write(path, [made])
+            write(path, [made], Recognised)
         return made
 
     def _path(self, place: str) -> Path | None:
@@ -104,45 +96,47 @@ def _state_of_code() -> str:
     return hashlib.sha256(repr([(each.st_size, each.st_mtime_ns) for each in told]).encode()).hexdigest()
 
 
-def _read(path: Path) -> list[Recognised] | None:
-    """The content of a file; None if it is missing or damaged."""
-    made = _content(path)
-    try:
-        sound = all(
-            isinstance(info, CollectionInfo) and isinstance(profile, CollectionProfile) for info, profile in made or ()
-        )
-    except kept_files.DAMAGE:
-        return None
-    return made if sound else None
-
-
-def read(path: Path, kind: type[T]) -> list[T]:
+def read(path: Path, kind: Any) -> list[Any]:
     """What a file has of a kind; empty if it is missing or damaged."""
-    _KINDS.setdefault(kind.__name__, kind)
-    made = _content(path)
-    return made if isinstance(made, list) and all(isinstance(each, kind) for each in made) else []
-
-
-def _content(path: Path) -> list[Any] | None:
     data = kept_files.bytes_of(path, _MOST) or b""
     digest, body = data[:_DIGEST], data[_DIGEST:]
     if hashlib.sha256(body).digest() != digest:
-        return None
+        return []
     try:
-        made = _made(json.loads(body))
+        return _as(kind).decode(body)
     except kept_files.DAMAGE:
-        return None
-    return made if isinstance(made, list) else None
+        return []
 
 
-def write(path: Path, found: Sequence[object], lasts: float = _KEPT) -> None:
-    """Keep something in a file; nothing happens if that fails. Older ones with such a name are deleted."""
-    body = json.dumps(told(list(found))).encode()
+@cache
+def _as(kind: Any) -> msgspec.json.Decoder[list[Any]]:
+    return msgspec.json.Decoder(list[kind])
+
+
+def write(path: Path, found: Sequence[object], kind: Any, lasts: float = _KEPT) -> None:
+    """Keep things of a kind in a file; nothing happens if that fails. Older ones with such a name are deleted.
+
+    What would come back as something else, such as a date in an index, is not kept.
+    """
+    body = told(found)
+    if _as(kind).decode(body) != list(found):
+        return
     with suppress(OSError):  # it is recognised again next time
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path, lasting=False) as file:
             file.write(hashlib.sha256(body).digest() + body)
         _delete_old(path.parent, path.name.partition("-")[0], lasts)
+
+
+def told(value: object) -> bytes:
+    """A value as JSON; raises ``TypeError`` for one that JSON lacks."""
+    return msgspec.json.encode(value, enc_hook=_number)
+
+
+def _number(value: object) -> int:
+    if isinstance(value, int):  # of the driver's own type
+        return int(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def _delete_old(folder: Path, kind: str, lasts: float) -> None:
@@ -154,29 +148,3 @@ def _delete_old(folder: Path, kind: str, lasts: float) -> None:
     for each in folder.glob(f"{kind}-*"):
         if each.stat().st_mtime < time.time() - lasts:
             each.unlink()
-
-
-def told(value: Any) -> Any:
-    """A value as JSON; what JSON lacks becomes a pair of a kind and its parts."""
-    if isinstance(value, Struct):
-        return [type(value).__name__, {name: told(part) for name, part in asdict(value).items()}]
-    if isinstance(value, list | tuple):
-        return [type(value).__name__, [told(part) for part in value]]
-    if isinstance(value, dt.timedelta):
-        return ["seconds", value.total_seconds()]
-    return {name: told(part) for name, part in value.items()} if isinstance(value, Mapping) else value
-
-
-def _made(told: Any) -> Any:
-    """The value from which :func:`told` made this JSON."""
-    if isinstance(told, dict):
-        return {name: _made(part) for name, part in told.items()}
-    if not isinstance(told, list):
-        return told
-    kind, parts = told
-    if kind == "seconds":
-        return dt.timedelta(seconds=parts)
-    if kind in _KINDS:
-        return _KINDS[kind](**_made(parts))
-    made = [_made(part) for part in parts]
-    return tuple(made) if kind == "tuple" else made

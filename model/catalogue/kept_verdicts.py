@@ -6,7 +6,6 @@ states, and to the code that made it. Every document that is read by it is held 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -196,7 +195,7 @@ class KeptVerdicts:
             return  # who only reads needs no home, and is given none
         own, shared = self._paths(found[0].info.ns, listed, stated) or (None, None)
         if (path := own if len(found) == 1 else shared) is not None:
-            kept_recognition.write(path, found, LASTS)
+            kept_recognition.write(path, found, KeptVerdict, LASTS)
 
     def left(self, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> dict[str, CollectionInfo]:
         """The collections of a database by name, as all of them were recognised last; {} if they are not the same."""
@@ -208,7 +207,7 @@ class KeptVerdicts:
     ) -> None:
         """Keep how all collections of a database were recognised, to be shown while they are recognised again."""
         if found and listed and self._folder.parent.is_dir():
-            kept_recognition.write(self._list(db, listed, stated), found, LASTS)
+            kept_recognition.write(self._list(db, listed, stated), found, CollectionInfo, LASTS)
 
     def _list(self, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> Path:
         return self._folder / f"lists-{self._named(db, db, listed, stated)}"
@@ -219,7 +218,7 @@ class KeptVerdicts:
             found = kept_recognition.read(path, KeptVerdict)
             others = [each for each in found if each.info.ns != ns]
             if others and len(others) < len(found):
-                kept_recognition.write(path, others, LASTS)
+                kept_recognition.write(path, others, KeptVerdict, LASTS)
             elif not others:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
@@ -236,5 +235,5 @@ class KeptVerdicts:
 
     def _named(self, place: str, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> str:
         about = [each for each in stated if each.ns.partition(".")[0] == db]
-        state = json.dumps([sorted(listed), kept_recognition.told(about)])
+        state = kept_recognition.told([sorted(listed), about]).decode()
         return kept_recognition.name_for(self._source, place, state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +13,13 @@ from typing import Any
 import bson
 import pymongo
 import pytest
+from bson import Int64
 from msgspec.structs import replace
 
 from model.catalogue import kept_recognition, recognise
 from model.catalogue.catalogue import Catalogue
 from model.catalogue.kept_recognition import KeptRecognition, Recognised
+from model.catalogue.kept_verdicts import KeptVerdict
 from model.foundation.collection_profile import CollectionProfile, LockField, Operation, Watch
 from model.foundation.hash_recipe import HashRecipe
 from model.layouts.registry import info_of
@@ -200,12 +201,12 @@ def test_files_are_looked_through_once_an_hour_however_many_are_written(
     for now in (0.0, 10.0, 3599.0, 3600.0):
         old.write_text("")
         os.utime(old, (0, 0))
-        kept_recognition.write(tmp_path / f"recognised-{now}", [])
+        kept_recognition.write(tmp_path / f"recognised-{now}", [], Recognised)
         gone.append(not old.exists())
     assert gone == [True, False, False, True]
 
 
-def test_everything_that_a_profile_can_say_comes_back_equal() -> None:
+def test_everything_that_a_profile_can_say_comes_back_equal(tmp_path: Path) -> None:
     profile = CollectionProfile(
         "db.c",
         hash_recipe=HashRecipe("sha256", "json"),
@@ -218,8 +219,19 @@ def test_everything_that_a_profile_can_say_comes_back_equal() -> None:
         row={"a": [1, 2.0, True, None, {"b": "$content"}]},
     )
     info = replace(info_of(profile, 3, 0.5, "why"), alternatives=("plain",))
-    told = json.dumps(kept_recognition.told((info, profile)))
-    assert repr(kept_recognition._made(json.loads(told))) == repr((info, profile))
+    kept_recognition.write(tmp_path / "kept", [(info, profile)], Recognised)
+    assert repr(kept_recognition.read(tmp_path / "kept", Recognised)) == repr([(info, profile)])
+
+
+def test_what_would_come_back_as_something_else_is_not_kept(tmp_path: Path) -> None:
+    kept, info = tmp_path / "kept", info_of(CollectionProfile("db.c"), 3, 0.5, "why")
+    for value in (dt.datetime(2026, 1, 1), b"bytes", (1, 2)):
+        verdict = KeptVerdict(info, CollectionProfile("db.c"), indexes={"db.c": (0.0, [{"since": value}])})
+        kept_recognition.write(kept, [verdict], KeptVerdict)
+        assert not kept.exists()
+    verdict = KeptVerdict(info, CollectionProfile("db.c"), indexes={"db.c": (0.0, [{"expireAfterSeconds": Int64(60)}])})
+    kept_recognition.write(kept, [verdict], KeptVerdict)
+    assert kept_recognition.read(kept, KeptVerdict) == [verdict]
 
 
 @pytest.mark.deep
