@@ -7,7 +7,7 @@ states, and to the code that made it. Every document that is read by it is held 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -104,9 +104,9 @@ class KeptVerdict(Struct, frozen=True):
         if document is None:
             return self
         if self.profile.archive and not version.current:
-            return replace(self, rows=_joined(self.rows, _shapes([document])))
+            return replace(self, rows=_joined(self.rows, _shape(document)))
         always = tuple(name for name in self.always if name in document.fields)
-        return replace(self, shapes=_joined(self.shapes, _shapes([document])), always=always)
+        return replace(self, shapes=_joined(self.shapes, _shape(document)), always=always)
 
 
 def earned(
@@ -117,15 +117,14 @@ def earned(
         return None
     if (profile.archive and rows is None) or _has_shared_rows(profile):
         return None  # a document says too little about rows that are shared with others
-    documents, versions = sample.documents, versions_told(info.layout)
-    shapes = _shapes(documents)
+    shapes, versions = sample.types, versions_told(info.layout)
     if len(shapes) > _MOST_NAMES:
         return None
     needed = shapes if declared(info.layout).own_documents else [n for n in shapes if n in fields_of(profile).values()]
-    always = tuple(name for name in needed if all(name in document.fields for document in documents))
+    always = tuple(filter(sample.is_in_all, needed))
     seen = replace(sample, ask_indexes=lambda: ())  # nothing more is asked only to keep a verdict
     told = not info.doubt and (versions or not (any(map(is_version_name, shapes)) or near_miss(seen)))
-    beside = _shapes(rows.documents) if rows is not None else {}
+    beside = rows.types if rows is not None else {}
     kept = replace(info, documents=None)
     return KeptVerdict(kept, profile, shapes, always, beside, time.time(), told)
 
@@ -162,12 +161,8 @@ def _joined(a: Shapes, b: Shapes) -> Shapes:
     return {name: tuple(sorted({*a.get(name, ()), *b.get(name, ())})) for name in (*a, *b)}
 
 
-def _shapes(documents: Iterable[Document]) -> Shapes:
-    found: dict[str, set[int]] = {}
-    for document in documents:
-        for name, value in document.fields.items():
-            found.setdefault(name, set()).add(value.type)
-    return {name: tuple(sorted(types)) for name, types in found.items()}
+def _shape(document: Document) -> Shapes:
+    return {name: (value.type,) for name, value in document.fields.items()}
 
 
 class KeptVerdicts:

@@ -186,6 +186,15 @@ class Sample(Struct, frozen=True, eq=False, dict=True):
         return {name: Shape(name, tuple(found), total) for name, found in values if can_play_a_role(name)}
 
     @cached_property
+    def types(self) -> dict[str, tuple[int, ...]]:
+        """The BSON types with which each field occurs in the sampled documents, ascending."""
+        return {name: tuple(sorted({*map(_TYPE, found)})) for name, found in self._values.items()}
+
+    def is_in_all(self, name: str) -> bool:
+        """Whether every sampled document has a field."""
+        return len(self._values.get(name, ())) == len(self.documents)
+
+    @cached_property
     def kinds(self) -> frozenset[int]:
         """The BSON types of all fields in the sampled documents."""
         return frozenset(map(_TYPE, chain.from_iterable(self._values.values())))

@@ -466,7 +466,7 @@ ACTIONS: tuple[tuple[str, Action, str, tuple[int, ...], Callable[[int], int], fl
     ("a guarded swap, embedded", swap, "embedded", (1000, 10_000), lambda _: 1, 1.3),
     ("a guarded swap, archive", swap, "archive", (1000, 10_000), lambda _: 4, 1.3),
     ("the journal of a swap", journalling, "", (1000, 10_000), lambda _: 0, 3.0),
-    ("a list of collections", listing, "", (20, 80, 200), lambda _: 3 * DATABASES + 1, 4.5),
+    ("a list of collections", listing, "", (20, 80, 200), lambda _: 3 * DATABASES + 1, 4.0),
     ("a document of many collections", showing, "", (20, 80, 200), lambda _: 6, 20.0),
     ("the same by look-ups", showing, "looked up", (20, 80, 200), lambda _: 12, 20.0),
     ("the same again", showing, "kept", (20, 80, 200), lambda _: 3, 5.0),
