@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QRegion
-from PySide6.QtWidgets import QAbstractScrollArea, QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QHeaderView, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from gui import turns
+from gui.style import one_pass
 
 
 @contextmanager
@@ -54,13 +55,11 @@ def draw(part: QWidget) -> None:
             left = _views(part)
             for view in left:
                 view.setUpdatesEnabled(False)
-            part.setUpdatesEnabled(True)
+            one_pass.draw(part, left)
         else:
             left = [view for view in left if isValid(view)]
             if left:
-                left.pop(0).setUpdatesEnabled(True)
-        # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
-        QCoreApplication.sendEvent(part.window(), QEvent(QEvent.Type.UpdateRequest))
+                one_pass.draw(left.pop(0))
         return bool(left)
 
     turns.later(part, draw_next)
@@ -70,5 +69,5 @@ def _views(part: QWidget) -> list[QAbstractScrollArea]:
     return [
         view
         for view in part.findChildren(QAbstractScrollArea)
-        if view.isVisible() and not isinstance(view, QScrollArea)  # those hold the others
+        if view.isVisible() and not isinstance(view, QScrollArea | QHeaderView)  # those hold others, these are in one
     ]

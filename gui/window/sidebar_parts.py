@@ -114,10 +114,11 @@ class EntryButton(QAbstractButton):
 
     def set_count(self, count: int, counted: str) -> None:
         """Show a number at the right, and say what it counts."""
-        self._count = count
         self.setAccessibleName(f"{self._entry.text}, {counted}" if count else self._entry.text)
         self.setToolTip(wording.tip(counted if count else ""))
-        self.update()
+        if count != self._count:
+            self._count = count
+            self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(theme.px(160), theme.px(30))

@@ -243,12 +243,13 @@ class Tabs(QWidget):
 
     def put(self, at: int, title: str, icon: str, dirty: bool, tip: str = "") -> None:
         """Set a tab's title, icon, dot and tooltip."""
-        self.bar.icons[at], self.bar.dirty[at] = icon, dirty
+        if (icon, dirty) != (self.bar.icons[at], self.bar.dirty[at]):
+            self.bar.icons[at], self.bar.dirty[at] = icon, dirty
+            self.bar.update()
         if self.bar.tabText(at) != (shown := wording.label(title)):
             self.bar.setTabText(at, shown)
         self.bar.setTabToolTip(at, wording.tip(tr("{tip}, not saved yet", tip=tip) if dirty else tip))
         self.bar.setAccessibleTabName(at, tr("{title}, not saved yet", title=title) if dirty else text.plain(title))
-        self.bar.update()
 
     def remove(self, at: int) -> None:
         """Remove a tab."""

@@ -54,10 +54,14 @@ class WriteBadge(QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.signals.changed.connect(self.update)
+        self._put: tuple[bool, bool, str] | None = None
         self.put(False, True)
 
     def put(self, read_only: bool, settable: bool, barred: str = "") -> None:
         """Show whether writes are allowed, whether that can be changed here, and why this user may not write."""
+        if self._put == (read_only, settable, barred):
+            return
+        self._put = read_only, settable, barred
         self.read_only = read_only
         self.setText(tr("read-only") if read_only else tr("Writes allowed"))
         self.setEnabled(settable)
@@ -185,8 +189,9 @@ class TitleBar(QWidget):
 
     def show_session(self, session: Session | None, settable: bool, answers: bool = True) -> None:
         """Show the current connection, whether it answers, and its server's facts."""
-        self._dot.answers = answers
-        self._dot.update()
+        if answers != self._dot.answers:
+            self._dot.answers = answers
+            self._dot.update()
         self._session = session
         self.badge.setVisible(session is not None)
         dump = session is not None and session.is_local and not session.is_sample and session.trust.read_only

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from gui import tasks, turns
@@ -48,14 +48,9 @@ class WholePicture(QObject):
         self._most.stop()
         self._is_there = False
         tasks.tasks.changed.disconnect(self._look_soon)
-        if self._at_once:
-            self._part.setUpdatesEnabled(True)
-            # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
-            QCoreApplication.sendEvent(self._part.window(), QEvent(QEvent.Type.UpdateRequest))
-        else:
-            from gui.style import drawn_in_turns  # not needed for the first frame
+        from gui.style import drawn_in_turns, one_pass  # not needed for the first frame
 
-            drawn_in_turns.draw(self._part)
+        (one_pass if self._at_once else drawn_in_turns).draw(self._part)
 
     def _look_soon(self) -> None:
         if not self._is_due:

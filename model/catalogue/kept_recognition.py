@@ -136,7 +136,7 @@ def told(value: object) -> bytes:
 def _number(value: object) -> int:
     if isinstance(value, int):  # of the driver's own type
         return int(value)
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(type(value).__name__)
 
 
 def _delete_old(folder: Path, kind: str, lasts: float) -> None:
