@@ -228,7 +228,7 @@ class TourViews:
         yield "version", self._still()
         session = self._session
         page.timeline.set_ab(
-            *(session.catalogue.find_version(NS, session.documents.find_id(NS, ID), v) for v in ("11", "14"))
+            *(session.catalogue.reading.find_version(NS, session.documents.find_id(NS, ID), v) for v in ("11", "14"))
         )
         settle()
         page.diff.set_inline(True)
@@ -478,7 +478,7 @@ class TourViews:
         session, page = self._session, self.window.workspace.tab_area.page
         assert isinstance(page, CollectionPage)
         id = session.documents.find_id(NS, ID)
-        page.writes.restore(id, session.catalogue.find_version(NS, id, "11"))
+        page.writes.restore(id, session.catalogue.reading.find_version(NS, id, "11"))
         settle(lambda: bool(self.window.findChildren(RestoreSheet)))
         yield "restore", self._still()
         self._close_sheets()
@@ -494,7 +494,7 @@ class TourViews:
             page = window.workspace.open(session, PageRequest("collection", ns, found))
             assert isinstance(page, CollectionPage)
             settle(lambda: bool(page.timeline.model.versions))
-            page.timeline.set_ab(*(session.catalogue.find_version(ns, found, v) for v in compared))
+            page.timeline.set_ab(*(session.catalogue.reading.find_version(ns, found, v) for v in compared))
             page.sight_asked.emit(page.diff)
             yield name, self._still()
             page.timeline.as_list.click()
@@ -658,7 +658,7 @@ class TourViews:
     def _edit(self, id: Value, base: str) -> DocumentPage:
         """Open an unsaved edit that began from a version; "" is the current one."""
         session, window = self._session, self.window
-        v = session.catalogue.find_version(NS, id, base) if base else None
+        v = session.catalogue.reading.find_version(NS, id, base) if base else None
         began = session.history.version(NS, id, v)
         content = began.content or canonical.EMPTY
         edited = content

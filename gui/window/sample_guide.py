@@ -105,7 +105,7 @@ class SampleGuide(QObject):
         def find(_: tasks.Progress) -> _Found:
             id = session.documents.find_id(thing.ns, thing.id)
             return _Found(
-                thing, id, tuple(session.catalogue.find_version(thing.ns, id, str(v)) for v in thing.versions)
+                thing, id, tuple(session.catalogue.reading.find_version(thing.ns, id, str(v)) for v in thing.versions)
             )
 
         tasks.run(

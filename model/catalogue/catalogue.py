@@ -1,4 +1,4 @@
-"""The content of a source: its collections with their layouts, and documents and versions read through these.
+"""The content of a source: its collections with their layouts.
 
 Recognition reads a whole database, so its result is kept. A layout stated in a profile, or picked by a person, comes
 first. All methods may be called from several threads.
@@ -6,37 +6,29 @@ first. All methods may be called from several threads.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import math
-import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from bson import Binary
 from msgspec.structs import replace
 
-from model import text
 from model.catalogue import kept_recognition
+from model.catalogue.collection_reading import CollectionReading, changed
 from model.catalogue.kept_recognition import KeptRecognition
-from model.diff import changed_fields
-from model.errors import NotFound, Refused, Unreachable, Unreadable
+from model.errors import NotFound, Refused, Unreachable
 from model.foundation.collection_profile import CollectionProfile
 from model.foundation.late_module import LateModule
-from model.foundation.records import Checkpoint, CollectionInfo, Page, Row, Version, no_checkpoint
+from model.foundation.records import Checkpoint, CollectionInfo, Row, Version, no_checkpoint
 from model.layouts.layout_names import STANDING_LAYOUTS
 from model.layouts.registry import bind, declared, fields_of, info_of, versions_told
-from model.server.retry import Port, Server, Terms
+from model.server.retry import Port, Server
 from model.storage.composite_ids import CompositeIds
-from model.storage.newest_query import PageQuery
-from model.storage.reserved_fields import time_of
-from model.text.names import id_name, split, version_name
-from model.values import canonical
+from model.text.names import split
 from model.values.canonical import Value
 
 if TYPE_CHECKING:
@@ -61,9 +53,6 @@ Listing: TypeAlias = Sequence[tuple[str, str, dict[str, Any], str]]
 BY_HAND = "a layout that was stated by hand"
 LATELY = 5.0
 """For this many seconds, kept states are taken for those of a collection without asking again for its UUID."""
-ALL = 2**31 - 1
-"""A limit above any number of rows."""
-_SORT_WORDS = {"ascending": 1, "asc": 1, "descending": -1, "desc": -1}
 
 
 class Catalogue:
@@ -366,24 +355,16 @@ class Catalogue:
 
     # --- verdicts of earlier runs, held against what is read
 
-    def read(self, ns: str, ask: Callable[[Layout], T], versions: Callable[[T], Iterable[Version]]) -> T:
-        """What is read of a document through its collection's layout, which may be that of an earlier run.
+    def is_borne_out(self, ns: str) -> bool:
+        """Whether a document that was read has borne out the verdict of an earlier run."""
+        with self._lock:
+            return ns in self._held
 
-        ``versions`` are those in the answer: if one has another shape than the documents by which the layout was
-        earned, or nothing is found, the layout is recognised anew and asked again.
-        """
-        if not self.is_supposed(ns):
-            return ask(self.layout(ns))
-        try:
-            found = ask(self.layout(ns))
-        except Refused:
-            with self._lock:
-                is_borne_out = ns in self._held
-            if is_borne_out:  # a document was there as expected, and only this version of it is not
-                raise
-            self.look_again(ns)
-            return ask(self.layout(ns))
-        return found if all(self.agrees(ns, each) for each in versions(found)) else ask(self.layout(ns))
+    def fits_rows(self, ns: str, rows: Iterable[Row]) -> bool:
+        """Whether listed documents bear out the verdict of an earlier run on their collection, if that is used."""
+        with self._lock:
+            supposed = self._supposed.get(ns)
+        return supposed is None or supposed.provisional or all(map(supposed.fits_row, rows))
 
     def agrees(self, ns: str, version: Version) -> bool:
         """Whether a version that was read bears out the layout by which it was read.
@@ -556,7 +537,7 @@ class Catalogue:
         verdict of an earlier run serves only a write over ``base``, a version that bears it out.
         """
         if not self._is_borne_out(ns, base):
-            return _changed(ns)
+            return changed(ns)
         doubt = self.doubt(ns)
         if not doubt:
             return ""
@@ -757,6 +738,11 @@ class Catalogue:
                 raise Refused(f"{place} is taken for {info.layout}, which keeps no earlier versions.")
         return found
 
+    @cached_property
+    def reading(self) -> CollectionReading:
+        """Documents and versions, read through the layouts."""
+        return CollectionReading(self)
+
     def layout_over(self, ns: str, port: Port) -> Layout:
         """The layout of a collection, bound to another port."""
         layout = self.layout(ns)
@@ -766,116 +752,6 @@ class Catalogue:
         """The layout of a collection that does not exist yet: plain, until there are documents to recognise."""
         split(ns)
         return bind(self._port, CollectionProfile(ns))
-
-    # --- reading through the layouts
-
-    def page(
-        self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
-    ) -> Page:
-        """A page of current documents; with a total only if the page reaches the end of the list.
-
-        If it does not bear out the layout of an earlier run, it is read again by the one recognised then.
-        """
-        found = self._page(ns, filter, sort, fields, skip, limit, any_version, step)
-        with self._lock:
-            supposed = self._supposed.get(ns)
-        if supposed is None or supposed.provisional or all(supposed.fits_row(row) for row in found.rows):
-            return found
-        self.look_again(ns)
-        return self._page(ns, filter, sort, fields, skip, limit, any_version, step)
-
-    def _page(
-        self, ns: str, filter: str, sort: str, fields: str, skip: int, limit: int, any_version: bool, step: Checkpoint
-    ) -> Page:
-        started = time.monotonic()
-        layout, (info, _) = self.layout(ns), self.known(ns)
-        # One row more than the page shows whether there is a next page, without counting.
-        query = PageQuery(
-            filter_terms(filter), sort_terms(sort), field_terms(fields), skip, limit + 1, any_version, deleted=True
-        )
-        found = islice(layout.page(query), limit + 1)
-        rows = list(found if step is no_checkpoint else _watched(found, limit, step))
-        more = len(rows) > limit
-        del rows[limit:]
-        if info.belongs_to is not None:
-            rows = [_as_version(row, info) for row in rows]
-        # An empty page behind the end says nothing about how many there are before it.
-        known = not more and (bool(rows) or not skip)
-        total, note = (skip + len(rows), "") if known else (None, "N/A: the documents are counted after the page.")
-        taken = round((time.monotonic() - started) * 1000)
-        return Page(tuple(rows), skip, total, note, more, taken)
-
-    def rows(
-        self, ns: str, filter: str, sort: str, any_version: bool, skip: int = 0, limit: int = ALL, fields: str = ""
-    ) -> Iterator[Row]:
-        """The matching current documents as they arrive, complete unless only some ``fields`` are wanted."""
-        terms = filter_terms(filter), sort_terms(sort), field_terms(fields)
-        return self.layout(ns).page(PageQuery(*terms, skip, limit, any_version))
-
-    def count(self, ns: str, filter: str, any_version: bool, max_ms: int) -> tuple[int | None, str]:
-        """The number of matching documents, or None and the reason."""
-        try:
-            total = self.layout(ns).count(filter_terms(filter), any_version, max_ms)
-        except Refused as error:
-            return None, f"N/A: {error}"
-        return total, "" if total is not None else f"N/A: counting takes longer than {max_ms / 1000:g} s."
-
-    def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
-        """One version, the current one if ``v`` is None; raises ``NotFound``."""
-        return self.read(ns, lambda layout: layout.version(id, v), lambda found: (found,))
-
-    def seen(self, ns: str, id: Value, v: Value | None = None) -> Version:
-        """One version to look at, as :meth:`.Layout.seen` returns it; raises ``NotFound``."""
-        return self.read(ns, lambda layout: layout.seen(id, v), lambda found: (found,))
-
-    def history(self, ns: str, id: Value, changed: bool, step: Checkpoint, early: bool = False) -> Iterator[Version]:
-        """The versions newest first, each without content; with ``changed`` compared with the version before.
-
-        They are to be looked at; ``early`` as for :meth:`.Layout.seen_history`.
-        """
-        layout = self.layout(ns)
-        if not changed:
-            for done, version in enumerate(self._borne_out(ns, layout.seen_history(id, early=early)), 1):
-                step(done, None)
-                yield version
-            return
-        count = partial(changed_fields, keys=layout.profile.keys)
-        newer: Version | None = None
-        for done, version in enumerate(self._borne_out(ns, layout.seen_history(id, True, early)), 1):
-            step(done, None)
-            # Held back by one: how many fields differ is only known once the version below has come.
-            if newer is not None:
-                yield newer.compared_with(version, count)
-            newer = version
-        if newer is not None:
-            yield newer.compared_with(None, count)
-
-    def _borne_out(self, ns: str, versions: Iterator[Version]) -> Iterator[Version]:
-        """Versions as they are read, each held against the verdict by which it is; raises ``Refused`` if it fails."""
-        for version in versions:
-            if not self.agrees(ns, version):
-                raise Refused(_changed(ns))
-            yield version
-
-    def find_version(self, ns: str, id: Value, meant: object) -> Value:
-        """The version of a document that a text, number or stored value means; raises ``NotFound``."""
-        v = self.version_meant(ns, id, meant).v
-        assert v is not None
-        return v
-
-    def version_meant(self, ns: str, id: Value, meant: object) -> Version:
-        """The version that :meth:`find_version` finds, to look at, as :meth:`seen` returns it."""
-        if not isinstance(meant, str):
-            meant = meant if isinstance(meant, Value) else Value.of(meant)
-        for candidate in _versions_meant(meant) if isinstance(meant, str) else [meant]:
-            try:
-                found = self.seen(ns, id, candidate)
-            except NotFound:
-                continue
-            if found.v is not None:
-                return found
-        shown = meant if isinstance(meant, str) else version_name(meant)
-        raise NotFound(f"{id_name(id)} has no version {shown}; `palimpsest history` lists its versions.")
 
 
 def _nothing_stated() -> Profile:
@@ -894,10 +770,6 @@ def _adder(told: list[KeptVerdict]) -> recognise.Earned:
     return add
 
 
-def _changed(ns: str) -> str:
-    return f"{ns} is not stored any more as it was when its layout was recognised; read it again."
-
-
 def _may_not_be_read(info: CollectionInfo) -> bool:
     """Whether a collection is listed although this user may not read it; its ``why`` names the privilege."""
     return info.confidence == 0.0 and info.documents is None
@@ -905,86 +777,3 @@ def _may_not_be_read(info: CollectionInfo) -> bool:
 
 def _keeps_versions(info: CollectionInfo) -> bool:
     return info.keeps_history and not info.about_others
-
-
-def _watched(rows: Iterator[Row], wanted: int, step: Checkpoint) -> Iterator[Row]:
-    """Rows, with a checkpoint after each."""
-    for done, row in enumerate(rows, 1):
-        step(done, wanted)
-        yield row
-
-
-def _as_version(row: Row, info: CollectionInfo) -> Row:
-    """An archive's row with the document and version that it stores; an unreadable row is returned unchanged."""
-    if not row.readable:
-        return row
-    of, v, at = (_at(row.raw, info.fields.get(role, "")) for role in ("archive_id", "version", "at"))
-    return row.but(of=of, version=v, at=time_of(at) or row.at)
-
-
-def _at(raw: bytes, path: str) -> Value | None:
-    try:
-        return canonical.get(raw, text.path_from_text(path)) if path else None
-    except Refused:
-        return None
-
-
-SHORTEST_HASH = 32  # digits of an MD5, the shortest hash
-
-
-def _versions_meant(written: str) -> Iterator[Value]:
-    """The values that a typed version may mean: a number, a hash or other string, Extended JSON."""
-    # As versions are shown: a `v` before the number.
-    bare = written[1:] if written[:1] in "vV" and written[1:].isdigit() else written
-    try:
-        number = int(bare)
-    except ValueError:
-        pass
-    else:
-        if -(2**63) <= number < 2**63:
-            yield Value.of(number)
-    with contextlib.suppress(Unreadable):
-        yield text.value_from_text(written)
-    yield Value.of(written)
-    if re.fullmatch(f"[0-9a-fA-F]{{{SHORTEST_HASH},}}", written):
-        for subtype in (0, 5):  # the digits of a hash stored as Binary
-            yield Value.of(Binary(bytes.fromhex(written), subtype))
-
-
-def filter_terms(written: str) -> Terms | None:
-    """A filter as typed; None if empty. Raises ``Unreadable`` with the position."""
-    return dict(canonical.fields(text.loose(written))) or None
-
-
-def sort_terms(written: str) -> Terms | None:
-    """An order as typed: ``{at: -1}``, ``at descending`` or ``status, -at``."""
-    written = written.strip()
-    if not written.startswith("{"):
-        return _words(written, -1) or None
-    terms: dict[str, int] = {}
-    for name, value in canonical.fields(text.loose(written)):
-        direction = value.python()
-        # In Python `True == 1`, but servers refuse true as an order.
-        if isinstance(direction, bool) or direction not in (1, -1):
-            raise Unreadable(f"The order of {name} is 1, ascending, or -1, descending; {text.shown(value)} is neither.")
-        terms[name] = int(direction)
-    return terms or None
-
-
-def field_terms(written: str) -> Terms | None:
-    """The fields to list, as typed: ``{status: 1}``, ``status, premium.net`` or ``-notes``."""
-    written = written.strip()
-    if not written.startswith("{"):
-        return _words(written, 0) or None
-    return dict(canonical.fields(text.loose(written))) or None
-
-
-def _words(written: str, minus: int) -> dict[str, int]:
-    terms: dict[str, int] = {}
-    for part in filter(None, (p.strip() for p in written.split(","))):
-        name, _, word = part.partition(" ")
-        value = _SORT_WORDS.get(word.strip().lower(), 0) if word else 1
-        if word and not value:
-            raise Unreadable(f"{part} is not a field; write field names with commas between them.")
-        terms[name.removeprefix("-")] = minus if name.startswith("-") else value
-    return terms

@@ -60,7 +60,7 @@ def differ(args: argparse.Namespace) -> int:
         id = document(args, session)
         if form not in EXACT_FORMS:
             given = given.with_unordered(session.history.rules(args.ns).unordered)
-        old, new = (session.catalogue.version_meant(args.ns, id, number) for number in (v, w))
+        old, new = (session.catalogue.reading.version_meant(args.ns, id, number) for number in (v, w))
         found = session.history.compare_read(args.ns, old, new, given)
     tell_kept(old, new)
     before, after = found.a.content or canonical.EMPTY, found.b.content or canonical.EMPTY

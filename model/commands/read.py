@@ -200,7 +200,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
     """The document and version that ID[@V] means: text after the last @ is a version only if the document has it."""
     if of_version is not None:
         id = session.documents.find_id(ns, written)
-        return id, session.catalogue.version_meant(ns, id, of_version)
+        return id, session.catalogue.reading.version_meant(ns, id, of_version)
     head, at, tail = written.rpartition("@")
     why: Refused | None = None
     if at and head and tail:
@@ -212,7 +212,7 @@ def _version_meant(session: Session, ns: str, written: str, of_version: str | No
             why = error  # several ids are written like this
         else:
             try:
-                return id, session.catalogue.version_meant(ns, id, tail)
+                return id, session.catalogue.reading.version_meant(ns, id, tail)
             except NotFound as error:
                 why = error
     try:

@@ -65,7 +65,7 @@ def _listed(session: Session, args: argparse.Namespace, progress: Progress) -> R
     id = find_id(session, args.ns, args.id, create=False) if args.id else None
     only: Value | None = None
     if id is not None and args.version_of:
-        only = session.catalogue.find_version(args.ns, id, args.version_of)
+        only = session.catalogue.reading.find_version(args.ns, id, args.version_of)
     return session.retaining.listed(
         args.ns, Rule(args.keep, args.younger_than, args.daily, args.hold, only), id, progress
     )

@@ -71,7 +71,7 @@ def _chosen(session: Session, args: argparse.Namespace, paths: tuple[Path, ...],
     """The selected documents and versions, in the order of their latest change."""
     id = session.documents.find_id(args.ns, args.id) if args.id else None
     if id is not None and args.version_of:
-        return [Chosen(id, (session.catalogue.find_version(args.ns, id, args.version_of),), paths=paths)]
+        return [Chosen(id, (session.catalogue.reading.find_version(args.ns, id, args.version_of),), paths=paths)]
     since, until = moment_given(args.since), moment_given(args.until)
     matching = {row.id for row in session.documents.page(args.ns, args.filter, limit=ALL).rows} if args.filter else None
     found = session.time.activity([args.ns], since, until, args.author, id=id, checkpoint=progress)

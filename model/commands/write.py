@@ -71,7 +71,7 @@ def restore(args: argparse.Namespace) -> int:
     return _one_write(
         args,
         lambda session, id, _: session.writing.restore(
-            args.ns, id, session.catalogue.find_version(args.ns, id, args.v), fields
+            args.ns, id, session.catalogue.reading.find_version(args.ns, id, args.v), fields
         ),
     )
 

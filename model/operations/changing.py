@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue.catalogue import ALL, filter_terms
+from model.catalogue.collection_reading import ALL
 from model.diff import diff
 from model.diff.export import to_words
 from model.diff.operations import Diff, Operation
@@ -36,6 +36,7 @@ from model.storage.newest_query import PageQuery
 from model.storage.swap_steps import Stamp
 from model.text.names import id_name, version_name
 from model.text.paths import path_text
+from model.text.typed_terms import filter_terms
 from model.values import canonical as c
 from model.values.canonical import Value
 from model.writing.writer import Writer

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from model import text
-from model.catalogue.catalogue import ALL
+from model.catalogue.collection_reading import ALL
 from model.errors import NotAllowed, NotFound, Refused
 from model.foundation.findings import Finding
 from model.foundation.records import Checkpoint, Outcome, Version, no_checkpoint

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 
-from model.catalogue.catalogue import ALL
+from model.catalogue.collection_reading import ALL
 from model.errors import Refused
 from model.exchange.history_files import ExportedHistory, Form
 from model.feed import EVERY, Fed, fed_layouts, feed
@@ -59,10 +59,10 @@ class DataExchange:
         The file name's ending decides the format, as ``model.text.row_file.write_rows`` lists them.
         """
         self._dump.need(ns)
-        total, _ = self._catalogue.count(ns, filter, any_version, COUNT_MS)
+        total, _ = self._catalogue.reading.count(ns, filter, any_version, COUNT_MS)
         if total is not None:
             total = min(max(0, total - skip), limit or total)
-        found = self._catalogue.rows(ns, filter, sort, any_version, skip, limit or ALL)
+        found = self._catalogue.reading.rows(ns, filter, sort, any_version, skip, limit or ALL)
         rows = (row.but(raw=stored(self._port, ns, row.raw)) for row in found)
         return write_rows(rows, FilePath(path), total, checkpoint)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from model.catalogue.catalogue import ALL
+from model.catalogue.collection_reading import ALL
 from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.history import following
@@ -61,7 +61,7 @@ class DocumentLists:
 
         The filter tests current versions; with ``any_version`` earlier ones too.
         """
-        found = self._catalogue.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
+        found = self._catalogue.reading.page(ns, filter, sort, fields, skip, limit, any_version, checkpoint)
         legacy_uuids.learn(row.raw for row in found.rows)
         if ns in self._dump.unread:
             return replace(found, total=None, total_note=NOT_READ)
@@ -77,7 +77,7 @@ class DocumentLists:
         """
         self._dump.need(ns)
         layout = self._catalogue.layout(ns)
-        for row in self._catalogue.rows(ns, filter, sort, False, limit=limit or ALL, fields=fields):
+        for row in self._catalogue.reading.rows(ns, filter, sort, False, limit=limit or ALL, fields=fields):
             yield row.but(raw=layout.document(stored(self._connection.port, ns, row.raw))) if row.readable else row
 
     def own_fields(self, ns: str) -> frozenset[str]:
@@ -102,7 +102,7 @@ class DocumentLists:
         """The number of matching documents, with more time than a page allows; else None and the reason."""
         if ns in self._dump.unread:
             return None, NOT_READ
-        return self._catalogue.count(ns, filter, any_version, max_ms)
+        return self._catalogue.reading.count(ns, filter, any_version, max_ms)
 
     def marks(self, ns: str, ids: Sequence[Value], size: int = 0) -> dict[Value, bytes]:
         """A mark for each existing current document, which differs after the document was written.
@@ -196,7 +196,9 @@ class DocumentLists:
 
         A version that is only ``seen`` may be made from a kept state, and nothing is written from it.
         """
-        return self._catalogue.read(ns, lambda layout: layout.find_current(text, seen), lambda found: (found[1],))
+        return self._catalogue.reading.read(
+            ns, lambda layout: layout.find_current(text, seen), lambda found: (found[1],)
+        )
 
 
 def _mark(raw: bytes) -> bytes:

@@ -407,7 +407,7 @@ class Once(Struct, frozen=True):
 
     def _named_version(self, ns: str, id: Value, base: Value | object) -> Value | None:
         try:
-            return self._catalogue.find_version(ns, id, base)
+            return self._catalogue.reading.find_version(ns, id, base)
         except NotFound:
             return None
 

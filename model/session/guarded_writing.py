@@ -123,7 +123,7 @@ class GuardedWriting:
         try:
             stored_id = layout.find_id(id) if isinstance(id, str) else value_of(id)
             now = time.monotonic()
-            current = current or self._catalogue.version(ns, stored_id)
+            current = current or self._catalogue.reading.version(ns, stored_id)
         except NotFound:
             if not create:
                 raise
@@ -141,7 +141,7 @@ class GuardedWriting:
         while outcome.kind == "conflict" and base is None and tried < tries:
             try:
                 now = time.monotonic()
-                newer = self._catalogue.version(ns, stored_id)
+                newer = self._catalogue.reading.version(ns, stored_id)
                 if layout.profile.numbering != "loop" and not _left_alone(paths, current, newer):
                     break
                 content, paths = _edited(newer.content, set, unset, layout.locked)
@@ -166,7 +166,7 @@ class GuardedWriting:
         if current.v is None:
             raise Refused(f"Documents of {ns} have no versions, so an edit cannot name its base; leave it out.")
         try:
-            return current.v == self._catalogue.find_version(ns, id, base)
+            return current.v == self._catalogue.reading.find_version(ns, id, base)
         except NotFound:
             return False
 

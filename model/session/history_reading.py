@@ -88,19 +88,19 @@ class HistoryReading:
         """
         self._dump.need_histories(ns)
         stored_id = self._connection.id_of(ns, id)
-        versions = self._catalogue.history(ns, stored_id, changed, checkpoint, early)
+        versions = self._catalogue.reading.history(ns, stored_id, changed, checkpoint, early)
         return DocumentHistory(ns, stored_id, versions, lambda: self._contents(ns, stored_id, checkpoint))
 
     def version(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """One version with content and stored document; the current one if ``v`` is None. Raises ``NotFound``."""
-        return self._catalogue.version(ns, id, v)
+        return self._catalogue.reading.version(ns, id, v)
 
     def seen(self, ns: str, id: Value, v: Value | None = None) -> Version:
         """A version to look at, as :meth:`version` returns it, or made from a kept state, which then says when.
 
         Nothing is written from it.
         """
-        return self._catalogue.seen(ns, id, v)
+        return self._catalogue.reading.seen(ns, id, v)
 
     def open(self, ns: str, id: Value, v: Value | None = None) -> Opened:
         """One version for reading, the current one if ``v`` is None, as :meth:`seen`; raises ``NotFound``."""
@@ -129,7 +129,7 @@ class HistoryReading:
 
         ``rules`` leave out differences that do not count.
         """
-        a, b = (self._catalogue.seen(ns, id, each) for each in (v, w))
+        a, b = (self._catalogue.reading.seen(ns, id, each) for each in (v, w))
         return self.compare_read(ns, a, b, rules)
 
     def compare_read(self, ns: str, a: Version, b: Version, rules: ComparisonRules = EXACT) -> Comparison:

@@ -7,13 +7,14 @@ import re
 from model import text
 from model.browsing.explanation import Explained, explain
 from model.browsing.field_survey import FieldSurvey, FieldUse, survey
-from model.catalogue.catalogue import ALL, filter_terms, sort_terms
+from model.catalogue.collection_reading import ALL
 from model.errors import Unreadable
 from model.foundation.records import Row
 from model.session.connection import Connection
 from model.storage import document_ids
 from model.storage.newest_query import PageQuery
 from model.storage.reserved_fields import WHOLE_NUMBERS
+from model.text.typed_terms import filter_terms, sort_terms
 from model.values import canonical
 from model.values.canonical import Value
 from model.values.kinds import NUMBERS

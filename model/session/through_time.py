@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 
 from model import text
-from model.catalogue.catalogue import sort_terms
 from model.errors import NotFound, Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.foundation.records import Version
@@ -25,6 +24,7 @@ from model.over_time.tail import Tail, TailBatch
 from model.over_time.watched import Watched
 from model.session.connection import Connection
 from model.text.moments import moment_from_text
+from model.text.typed_terms import sort_terms
 from model.values import canonical
 from model.values.canonical import Path, Value
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from model.browsing.setup_differences import SetupDifference, compared
-from model.catalogue.catalogue import filter_terms
 from model.diff.comparison_rules import EXACT, ComparisonRules, names_from_text
 from model.errors import Refused
 from model.foundation.checkpoints import Checkpoint, no_checkpoint
 from model.operations.copying_across import Copied, CopyAcross, CopyPlan, new_copies
 from model.operations.side_by_side import Side, SideBySide, Standing, flipped
 from model.session.connection import Connection
+from model.text.typed_terms import filter_terms
 
 __all__ = [
     "Copied", "CopyAcross", "CopyPlan", "SetupDifference", "SideBySide", "Standing", "TwoCollections", "flipped",

@@ -176,12 +176,12 @@ def test_two_versions_are_compared(session: Session, contracts: str) -> None:
 
 @pytest.mark.parametrize("meant", ["2", "v2", '{"$numberInt": "2"}', 2, Int64(2), Value.of(2)])
 def test_a_version_is_meant_by_number_or_text(session: Session, contracts: str, meant: Any) -> None:
-    assert session.catalogue.find_version(contracts, K1, meant) == Value.of(2)
+    assert session.catalogue.reading.find_version(contracts, K1, meant) == Value.of(2)
 
 
 def test_a_version_that_is_not_there_is_said(session: Session, contracts: str) -> None:
     with pytest.raises(NotFound, match="K-1 has no version 9"):
-        session.catalogue.find_version(contracts, K1, "9")
+        session.catalogue.reading.find_version(contracts, K1, "9")
     with pytest.raises(NotFound):
         session.history.compare(contracts, K1, Value.of(1), Value.of(3))
 

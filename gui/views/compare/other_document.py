@@ -112,7 +112,8 @@ class OtherDocument(Sheet):
 
         def find(_: tasks.Progress) -> DocumentSide:
             id = session.documents.find_id(ns, typed)
-            return DocumentSide(session, ns, id, session.catalogue.find_version(ns, id, numbered) if numbered else None)
+            v = session.catalogue.reading.find_version(ns, id, numbered) if numbered else None
+            return DocumentSide(session, ns, id, v)
 
         self.compare.setEnabled(False)
         tasks.run(

@@ -314,7 +314,7 @@ def test_one_version_is_removed_once_it_is_shown_what_that_does(session: Session
     page = tabs(qtbot).open(session, PageRequest("collection", NS, id))
     assert isinstance(page, CollectionPage)
     wait_idle(qtbot)
-    page.writes.remove_version(id, session.catalogue.find_version(NS, id, "2"))
+    page.writes.remove_version(id, session.catalogue.reading.find_version(NS, id, "2"))
     wait_idle(qtbot)
     question = sheet(page.window())
     assert isinstance(question, Question)

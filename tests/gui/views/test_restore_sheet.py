@@ -29,7 +29,7 @@ def window(qtbot: QtBot) -> Window:
 
 def asked(window: Window, qtbot: QtBot, v: str, paths: list[Path] | None = None) -> RestoreSheet:
     session = window.sessions[0]
-    collection(window).writes.restore(KEY, session.catalogue.find_version(NS, KEY, v), paths)
+    collection(window).writes.restore(KEY, session.catalogue.reading.find_version(NS, KEY, v), paths)
     wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
     found = sheet(window)
     assert isinstance(found, RestoreSheet)
@@ -41,7 +41,7 @@ def row_of(made: RestoreSheet, name: str) -> int:
 
 
 def content(session: Session, v: str = "") -> bytes:
-    found = session.history.version(NS, KEY, session.catalogue.find_version(NS, KEY, v) if v else None).content
+    found = session.history.version(NS, KEY, session.catalogue.reading.find_version(NS, KEY, v) if v else None).content
     assert found is not None
     return found
 

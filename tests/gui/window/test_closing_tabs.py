@@ -21,7 +21,7 @@ from tests.gui.window.windows import ID, NS, wait_idle
 def taking_back(session: Session) -> PageRequest:
     id = session.documents.find_id(NS, ID)
     return PageRequest(
-        "taking-back", NS, start=TakingBackStart((Chosen(id, (session.catalogue.find_version(NS, id, "14"),)),))
+        "taking-back", NS, start=TakingBackStart((Chosen(id, (session.catalogue.reading.find_version(NS, id, "14"),)),))
     )
 
 

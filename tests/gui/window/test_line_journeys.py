@@ -326,7 +326,7 @@ def test_only_the_ticked_fields_of_an_older_version_come_back(window: Window, qt
     wait_idle(qtbot, lambda: page.diff.comparison is not None)
     now, old = (
         session.history.version(NS, id),
-        session.history.version(NS, id, session.catalogue.find_version(NS, id, "11")),
+        session.history.version(NS, id, session.catalogue.reading.find_version(NS, id, "11")),
     )
     click_version(page, "v11")
     wait_idle(qtbot, lambda: page.diff.model.titles[0].startswith("v11"))

@@ -350,7 +350,7 @@ def test_a_comparison_that_is_asked_for_in_a_low_window_is_in_sight_until_somebo
     first = collection(window)
     wait_idle(qtbot, lambda: first.diff.comparison is not None)
     assert down.value() == 0  # nobody asked for it here
-    a, b = (session.catalogue.find_version(NS, Value.of(ID), v) for v in ("9", "12"))
+    a, b = (session.catalogue.reading.find_version(NS, Value.of(ID), v) for v in ("9", "12"))
     start = CollectionStart(a=a, b=b)
     page = window.workspace.open(session, PageRequest("collection", NS, Value.of(ID), start, "beside"))
     assert isinstance(page, CollectionPage)
@@ -414,7 +414,7 @@ def test_in_narrow_lists_times_of_versions_classes_and_verdicts_are_read(qtbot: 
     wait_idle(qtbot, lambda: bool(health.panel.classes.rows))
     qtbot.waitUntil(lambda: is_whole(health.panel.class_list, 0))
     ids = [(session.documents.find_id(NS, id), v) for id, v in ((ID, "14"), ("K-204109", "6"))]
-    chosen = tuple(Chosen(id, (session.catalogue.find_version(NS, id, v),)) for id, v in ids)
+    chosen = tuple(Chosen(id, (session.catalogue.reading.find_version(NS, id, v),)) for id, v in ids)
     plan = window.workspace.open(session, PageRequest("taking-back", NS, None, TakingBackStart(chosen)))
     assert isinstance(plan, TakingBackPage)
     wait_idle(qtbot, lambda: bool(plan.panel.model.drawn))
@@ -547,7 +547,7 @@ def test_a_message_lies_at_the_foot_beside_the_rail_and_above_the_buttons_there(
 def test_with_text_twice_as_large_names_of_fields_to_restore_are_read(qtbot: QtBot) -> None:
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
-    collection(window).writes.restore(Value.of(ID), session.catalogue.find_version(NS, Value.of(ID), "11"))
+    collection(window).writes.restore(Value.of(ID), session.catalogue.reading.find_version(NS, Value.of(ID), "11"))
     wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
     asked = sheet(window)
     assert isinstance(asked, RestoreSheet)
@@ -615,7 +615,7 @@ def test_in_narrow_lists_times_of_the_journal_changes_of_two_times_and_versions_
 def edited_from_v12(session: Session) -> Draft:
     """An edit of the sample's document that meets what others have changed since."""
     id = session.documents.find_id(NS, ID)
-    base = session.history.version(NS, id, session.catalogue.find_version(NS, id, "12"))
+    base = session.history.version(NS, id, session.catalogue.reading.find_version(NS, id, "12"))
     assert base.content is not None
     mine = canonical.put(base.content, ("deductible",), Value.of(Decimal128("250.00")))
     return Draft(session.source, NS, id, base.v, base.content, mine, dt.datetime.now(dt.UTC))
@@ -656,7 +656,7 @@ def test_questions_about_a_version_and_a_query_are_no_wider_than_the_window(qtbo
     window = new_window(qtbot, 1024, 640)
     session = open_sample(qtbot, window)
     page = collection(window)
-    page.writes.restore(Value.of(ID), session.catalogue.find_version(NS, Value.of(ID), "11"))
+    page.writes.restore(Value.of(ID), session.catalogue.reading.find_version(NS, Value.of(ID), "11"))
     wait_idle(qtbot, lambda: bool(window.findChildren(RestoreSheet)))
     asked = sheet(window)
     qtbot.waitUntil(lambda: asked.width() < window.width())

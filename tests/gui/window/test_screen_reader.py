@@ -151,7 +151,7 @@ def test_every_control_of_the_first_page_and_of_the_sheets_has_a_name(window: Wi
 def test_a_comparison_is_read_aloud_row_by_row(window: Window, qtbot: QtBot) -> None:
     session = window.sessions[0]
     id = session.documents.find_id(NS, ID)
-    a, b = (session.catalogue.find_version(NS, id, v) for v in ("11", "14"))
+    a, b = (session.catalogue.reading.find_version(NS, id, v) for v in ("11", "14"))
     window.resize(1440, 1300)  # the rows in sight are read
     window.workspace.open(session, PageRequest("collection", NS, id, CollectionStart(a=a, b=b)))
     wait_idle(qtbot)

@@ -688,7 +688,9 @@ def test_deleting_asks_with_focus_on_cancel_and_can_be_undone(own: Window, qtbot
 @pytest.mark.deep
 def test_restoring_shows_what_would_change_and_makes_a_new_version(own: Window, qtbot: QtBot) -> None:
     page = collection(own)
-    page.writes.restore(Value.of("K-204109"), own.sessions[0].catalogue.find_version(NS, Value.of("K-204109"), "3"))
+    page.writes.restore(
+        Value.of("K-204109"), own.sessions[0].catalogue.reading.find_version(NS, Value.of("K-204109"), "3")
+    )
     wait_idle(qtbot)
     asked = sheet(own)
     assert isinstance(asked, RestoreSheet)

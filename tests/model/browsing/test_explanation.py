@@ -12,9 +12,9 @@ import pytest
 
 from model import text
 from model.browsing.explanation import Explained, Read, explained, missing_index
-from model.catalogue.catalogue import filter_terms, sort_terms
 from model.errors import Refused
 from model.session import Session
+from model.text.typed_terms import filter_terms, sort_terms
 from tests import support
 
 

@@ -58,7 +58,7 @@ def people(request: pytest.FixtureRequest, server_uri: str, database: Any, tmp_p
                 assert session.edit(ns, made.id, set={"m": n, **changes}).kind == "applied"
                 feed(database, layout)
         if layout in WHOLE:
-            v = session.catalogue.find_version(ns, ID, "2")
+            v = session.catalogue.reading.find_version(ns, ID, "2")
             assert [e.kind for e in session.retaining.apply(session.retaining.listed(ns, Rule(only=v), ID))] == [
                 "applied"
             ]

@@ -153,18 +153,18 @@ def test_killed_at_every_write_it_is_carried_on(
 def test_a_version_alone_goes_and_its_neighbour_is_named(products: Scene) -> None:
     session, ns, _ = products
     if session.catalogue.layout(ns).holds_changes:
-        v = session.catalogue.find_version(ns, Value.of("P-1"), "2")
+        v = session.catalogue.reading.find_version(ns, Value.of("P-1"), "2")
         (drawn,) = session.retaining.drawn(session.retaining.listed(ns, Rule(only=v), Value.of("P-1")))
         assert drawn.detail == "v2 of P-1 stays: it holds only changes, and older versions stay."
         return
-    v = session.catalogue.find_version(ns, Value.of("P-1"), "2")
+    v = session.catalogue.reading.find_version(ns, Value.of("P-1"), "2")
     plan = session.retaining.listed(ns, Rule(only=v), Value.of("P-1"))
     (drawn,) = session.retaining.drawn(plan)
     assert drawn.detail == "P-1 loses v2; what it changed (n) is then shown as a change of v3."
     assert ends(iter(session.retaining.apply(plan))) == ["applied"]
     assert there(session, ns) == {**ALL_OF_IT, "P-1": [4, 3, 1]}
     for only, why in (("4", "the current one"), ("3", "a hold names it")):
-        v = session.catalogue.find_version(ns, Value.of("P-1"), only)
+        v = session.catalogue.reading.find_version(ns, Value.of("P-1"), only)
         (drawn,) = session.retaining.drawn(session.retaining.listed(ns, Rule(only=v, hold="{n: 3}"), Value.of("P-1")))
         assert (drawn.kind, why in drawn.detail) == ("refused", True)
 
