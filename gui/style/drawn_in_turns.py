@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QRegion
 from PySide6.QtWidgets import QAbstractScrollArea, QHeaderView, QScrollArea, QWidget
 from shiboken6 import isValid
@@ -34,7 +33,7 @@ def draw_below(cover: QWidget) -> None:
     regions = []
     for view in _views(window):
         if not cover.isAncestorOf(view):
-            regions.append(rest & QRect(view.mapTo(window, QPoint()), view.size()))
+            regions.append(rest & one_pass.place(view, window))
             rest -= regions[-1]
     regions.append(rest)
 

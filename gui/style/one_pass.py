@@ -18,16 +18,17 @@ def draw(part: QWidget, without: Sequence[QWidget] = ()) -> None:
     drawn with all that is in it, and what is in it and not opaque once more. So the place is marked as a whole first.
     """
     window = part.window()
-    region = QRegion(_place(part, window))
+    region = QRegion(place(part, window))
     for each in without:
-        region -= _place(each, window)
+        region -= place(each, window)
     _mark(window, region)
     part.setUpdatesEnabled(True)
     # Not left to Qt: its own request may have come while nothing was drawn, and it makes no other one.
     QCoreApplication.sendEvent(window, QEvent(QEvent.Type.UpdateRequest))
 
 
-def _place(part: QWidget, window: QWidget) -> QRect:
+def place(part: QWidget, window: QWidget) -> QRect:
+    """Where a part is in its window."""
     return QRect(part.mapTo(window, QPoint()), part.size())
 
 
