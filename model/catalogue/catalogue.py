@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from model.catalogue import kept_recognition
 from model.catalogue.collection_reading import CollectionReading, changed
 from model.catalogue.kept_recognition import KeptRecognition
 from model.errors import NotFound, Refused, Unreachable
@@ -717,8 +716,7 @@ class Catalogue:
                 if (supposed := self._supposed.get(ns)) is not None and supposed.proven is not None:
                     bound.proven_before = supposed.proven
                 if self.states is not None and bound.holds_changes:
-                    read_by = kept_recognition.told(profile).decode()
-                    bound.kept_states = self.states.of(ns, partial(self._uuid, ns), read_by)
+                    bound.kept_states = self.states.of(ns, partial(self._uuid, ns), repr(profile))
         return bound
 
     def with_versions(self, places: Sequence[str]) -> list[str]:

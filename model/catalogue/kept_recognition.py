@@ -116,21 +116,19 @@ def _as(kind: Any) -> msgspec.json.Decoder[list[Any]]:
 def write(path: Path, found: Sequence[object], kind: Any, lasts: float = _KEPT) -> None:
     """Keep things of a kind in a file; nothing happens if that fails. Older ones with such a name are deleted.
 
-    What would come back as something else, such as a date in an index, is not kept.
+    What would not come back as it is, such as a date in an index or a name that is no UTF-8, is not kept.
     """
-    body = told(found)
-    if _as(kind).decode(body) != list(found):
+    try:
+        body = msgspec.json.encode(found, enc_hook=_number)
+        if _as(kind).decode(body) != list(found):
+            return
+    except kept_files.DAMAGE:
         return
     with suppress(OSError):  # it is recognised again next time
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with whole_file(path, lasting=False) as file:
             file.write(hashlib.sha256(body).digest() + body)
         _delete_old(path.parent, path.name.partition("-")[0], lasts)
-
-
-def told(value: object) -> bytes:
-    """A value as JSON; raises ``TypeError`` for one that JSON lacks."""
-    return msgspec.json.encode(value, enc_hook=_number)
 
 
 def _number(value: object) -> int:

@@ -182,10 +182,6 @@ class KeptVerdicts:
 
     def keep(self, found: Sequence[KeptVerdict], listed: Collections, stated: Sequence[CollectionProfile]) -> None:
         """Keep one verdict, or those on all collections of a database together."""
-        with suppress(TypeError):  # an index may have values that are no JSON
-            self._keep(found, listed, stated)
-
-    def _keep(self, found: Sequence[KeptVerdict], listed: Collections, stated: Sequence[CollectionProfile]) -> None:
         if not found or not self._folder.parent.is_dir():
             return  # who only reads needs no home, and is given none
         own, shared = self._paths(found[0].info.ns, listed, stated) or (None, None)
@@ -230,5 +226,4 @@ class KeptVerdicts:
 
     def _named(self, place: str, db: str, listed: Collections, stated: Sequence[CollectionProfile]) -> str:
         about = [each for each in stated if each.ns.partition(".")[0] == db]
-        state = kept_recognition.told([sorted(listed), about]).decode()
-        return kept_recognition.name_for(self._source, place, state)
+        return kept_recognition.name_for(self._source, place, repr([sorted(listed), about]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -225,7 +226,7 @@ def test_everything_that_a_profile_can_say_comes_back_equal(tmp_path: Path) -> N
 
 def test_what_would_come_back_as_something_else_is_not_kept(tmp_path: Path) -> None:
     kept, info = tmp_path / "kept", info_of(CollectionProfile("db.c"), 3, 0.5, "why")
-    for value in (dt.datetime(2026, 1, 1), b"bytes", (1, 2)):
+    for value in (dt.datetime(2026, 1, 1), b"bytes", (1, 2), re.compile("a"), "\udc80"):
         verdict = KeptVerdict(info, CollectionProfile("db.c"), indexes={"db.c": (0.0, [{"since": value}])})
         kept_recognition.write(kept, [verdict], KeptVerdict)
         assert not kept.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import bson
@@ -112,3 +113,13 @@ def test_nothing_is_written_by_that_layout_before_the_data_bear_it_out(server: L
         assert session.catalogue.is_supposed(NS)
         assert session.catalogue.objection(NS) == ""
         assert not session.catalogue.is_supposed(NS)
+
+
+def test_a_field_name_that_is_no_utf8_is_listed_and_its_verdict_is_not_kept(tmp_path: Path) -> None:
+    raws = [bson.encode({"_id": n, "name": n}).replace(b"name", b"n\xffme") for n in range(2)]
+    with LocalServer() as local:
+        local.load("shop.things", raws)
+        for _ in range(2):
+            with Session.open(local.uri, home=tmp_path) as session:
+                assert [each.layout for each in session.catalogue.collections()] == ["plain"]
+                assert len(session.documents.page("shop.things").rows) == 2
